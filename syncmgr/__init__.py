@@ -1,0 +1,1 @@
+"""SQL sync jobs from MySQL binlogs into lakehouse tables."""
