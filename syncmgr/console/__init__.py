@@ -1,0 +1,1 @@
+"""The doors: the MySQL protocol server and its sessions."""

@@ -1,0 +1,64 @@
+"""What one get of a source returns.
+
+Owns: the shape of a batch and of the change rows in it.
+Must not know: canal, binlogs, queues.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import pyarrow as pa
+
+from syncmgr.job.position import Position
+
+OP = "_op"  # int8, a ChangeKind
+SEQ = "_seq"  # int64, grows with every change row of a job
+
+
+class ChangeKind(IntEnum):
+    INSERT = 0
+    UPDATE = 1
+    DELETE = 2
+
+
+class TableChanges(Protocol):
+    """The change rows of one source table in one batch, not yet decoded."""
+
+    @property
+    def table(self) -> tuple[str, str]:
+        """(database, table) as the source writes them."""
+
+    def decode(self) -> pa.Table:
+        """Wanted source columns in the Arrow types of `schema.arrow_type`, and `_op`, in source order.
+
+        An update that changes one of the key columns is a DELETE of the old image and then an INSERT of the new one;
+        any other update is its new image alone. Raises SyncError where a value cannot be told exactly.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ddl:
+    """A DDL statement on a subscribed table, met right after the batch's `end`."""
+
+    table: tuple[str, str]
+    statement: str
+    rows_survive: bool  # False: TRUNCATE, DROP, RENAME ... change rows without row events
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """`end` is the position behind the last whole transaction in it, None where none ends in it.
+
+    `open`: the batch ends inside a transaction, so nothing may be cut behind it. A batch that is not open ends
+    exactly at `end`. `changes` may be empty: then only the position moved. `ddl` comes behind `end`; the batch
+    before it is never open. `bytes` and `events` count what was read for the subscribed tables.
+    """
+
+    changes: tuple[TableChanges, ...]
+    end: Position | None
+    open: bool
+    events: int
+    bytes: int
+    source_time: float  # unix seconds of the newest event, 0.0 where unknown
+    ddl: Ddl | None = None

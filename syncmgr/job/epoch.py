@@ -1,0 +1,110 @@
+"""Epochs: when one is cut, and what is written down about it.
+
+Owns: the thresholds of fe.conf, the values that travel from the cut to the commit.
+Must not know: where rows come from, or how they are committed. Sizes in bytes, times in seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from syncmgr.job.position import Position
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thresholds:
+    interval_second: float
+    min_events: int
+    min_bytes: int
+    max_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenEpoch:
+    """What has been staged since the last cut."""
+
+    events: int = 0
+    bytes: int = 0
+    first_row_at: float | None = None  # None: nothing staged
+
+
+def should_cut(
+    epoch: OpenEpoch,
+    at: Thresholds,
+    *,
+    now: float,
+    queue_empty: bool,
+    in_transaction: bool,
+) -> bool:
+    """A source transaction is never torn, so nothing is cut inside one, however large it grows."""
+    if in_transaction or epoch.first_row_at is None:
+        return False
+    if epoch.bytes >= at.max_bytes or now - epoch.first_row_at >= at.interval_second:
+        return True
+    return queue_empty and (epoch.events >= at.min_events or epoch.bytes >= at.min_bytes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StagedFile:
+    """A closed, fsynced Parquet file of one channel's segment: `path` is absolute, `rows` are change rows."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Epoch:
+    """A stretch of the source's history, cut at a transaction boundary. No files: an empty epoch, only the position moves."""
+
+    number: int
+    end: Position
+    last_seq: int
+    files: Mapping[str, tuple[StagedFile, ...]] = field(default_factory=dict)  # by channel token
+    rows: int = 0
+    bytes: int = 0
+    source_time: float = 0.0
+
+    @property
+    def empty(self) -> bool:
+        return not any(self.files.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MappedColumn:
+    """Target column and the Spark SQL expression over source columns that fills it."""
+
+    target: str
+    expression: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelCommit:
+    """What the lake needs to commit one channel's segment of one epoch into one table, exactly once.
+
+    `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on the last
+    image after netting, not TRUE becomes a delete. `key_may_exist` False: inserts carry no delete (plain append).
+    `last_snapshot`: what this channel committed last, None if nothing yet; it must still be an ancestor.
+    """
+
+    token: str
+    epoch: int
+    db: str
+    table: str
+    files: tuple[StagedFile, ...]
+    columns: tuple[MappedColumn, ...]
+    keys: tuple[str, ...]
+    where: str | None
+    key_may_exist: bool
+    last_snapshot: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelCommitted:
+    """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written.
+
+    `passed_over`: the table bore the epoch already. `foreign`: someone else committed rows since `last_snapshot`.
+    """
+
+    snapshot: int | None
+    passed_over: bool = False
+    foreign: bool = False

@@ -1,0 +1,164 @@
+"""Tables as the core sees them: source columns, target columns, and what fits into what.
+
+Owns: MySQL's column types as values, the Arrow type in which each travels, the target types and their ranges.
+Must not know: where a schema was read, how a value is decoded or written.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+TEXT: Final = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
+BYTES: Final = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector"})
+GEOMETRY: Final = frozenset(
+    {
+        "geometry",
+        "point",
+        "linestring",
+        "polygon",
+        "multipoint",
+        "multilinestring",
+        "multipolygon",
+        "geomcollection",
+        "geometrycollection",
+    },
+)
+MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and Iceberg alike
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceColumn:
+    """One column of a MySQL table, as information_schema or a FULL table map tells it.
+
+    `type` is MySQL's type word in lower case ("bigint", "varchar", "enum", ...), without width or sign.
+    `precision`: digits of a decimal, fractional seconds of datetime, timestamp and time.
+    `length`: characters of char and varchar, bytes of binary and varbinary, bits of bit; 0 where not told.
+    `members`: labels of enum and set in their order. `key`: 1-based place in the primary key, 0 if none.
+    """
+
+    name: str
+    type: str
+    unsigned: bool = False
+    precision: int = 0
+    scale: int = 0
+    length: int = 0
+    charset: str | None = None  # MySQL's name; None: not text
+    members: tuple[str, ...] = ()
+    nullable: bool = True
+    key: int = 0
+
+    @property
+    def text(self) -> str:
+        """The type as MySQL prints it."""
+        word = self.type
+        if word in {"decimal"}:
+            word += f"({self.precision},{self.scale})"
+        elif word in {"datetime", "timestamp", "time"} and self.precision:
+            word += f"({self.precision})"
+        elif word in {"char", "varchar", "binary", "varbinary", "bit"} and self.length:
+            word += f"({self.length})"
+        elif self.members:
+            word += "(" + ",".join("'" + member.replace("'", "''") + "'" for member in self.members) + ")"
+        return word + (" unsigned" if self.unsigned else "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceTable:
+    db: str
+    name: str
+    columns: tuple[SourceColumn, ...]
+
+    @property
+    def label(self) -> str:
+        return f"{self.db}.{self.name}"
+
+    def column(self, name: str) -> SourceColumn | None:
+        """MySQL compares column names without case."""
+        folded = name.casefold()
+        return next((c for c in self.columns if c.name.casefold() == folded), None)
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        return tuple(c.name for c in sorted((c for c in self.columns if c.key), key=lambda c: c.key))
+
+
+def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR0912 - one row per MySQL type
+    """The Arrow type in which a column's values travel in a segment. Raises KeyError for a type word it does not know.
+
+    time is text as MySQL prints it (it reaches 838 hours and below zero); a decimal beyond 38 digits is text;
+    datetime has no zone, timestamp is UTC; bit is an unsigned integer; geometry is MySQL's SRID and WKB.
+    """
+    match column.type:
+        case "tinyint" | "smallint" | "mediumint" | "int" | "bigint" as word:
+            bits = 32 if word == "mediumint" else INTEGER_BITS[word]
+            return getattr(pa, f"{'u' if column.unsigned else ''}int{bits}")()
+        case "float":
+            return pa.float32()
+        case "double":
+            return pa.float64()
+        case "decimal":
+            if column.precision > MAX_DECIMAL_DIGITS:
+                return pa.string()
+            return pa.decimal128(column.precision, column.scale)
+        case "date":
+            return pa.date32()
+        case "datetime":
+            return pa.timestamp("us")
+        case "timestamp":
+            return pa.timestamp("us", "UTC")
+        case "time" | "enum" | "set" | "json":
+            return pa.string()
+        case "year":
+            return pa.int16()
+        case "bit":
+            return pa.uint64()
+        case word if word in TEXT:
+            return pa.string()
+        case word if word in BYTES or word in GEOMETRY:
+            return pa.binary()
+        case word:
+            raise KeyError(word)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TargetType:
+    """A column type of CREATE TABLE: canonical word in upper case and its arguments, e.g. DECIMAL (12, 2)."""
+
+    name: str
+    args: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.name + (f"({','.join(map(str, self.args))})" if self.args else "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TargetColumn:
+    name: str
+    type: TargetType
+    nullable: bool = True
+    comment: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TargetTable:
+    """A table of the lake as CREATE TABLE made it. `keys` empty: rows are only appended."""
+
+    db: str
+    name: str
+    columns: tuple[TargetColumn, ...]
+    keys: tuple[str, ...] = ()
+    duplicate_key: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()  # transforms as Spark prints them: "bucket(4, id)", "day(at)", "region"
+    comment: str = ""
+    properties: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"{self.db}.{self.name}"
+
+    def column(self, name: str) -> TargetColumn | None:
+        folded = name.casefold()
+        return next((c for c in self.columns if c.name.casefold() == folded), None)

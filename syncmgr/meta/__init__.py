@@ -1,0 +1,1 @@
+"""What the frontend remembers: jobs, intents, epochs, schemas."""

@@ -1,0 +1,1 @@
+"""The MySQL source: binlog stream, decoder, checks."""

@@ -1,0 +1,1 @@
+"""One running job: worker process, segments, epochs, commits."""

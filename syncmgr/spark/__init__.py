@@ -1,0 +1,1 @@
+"""The lake: Spark and Iceberg."""
