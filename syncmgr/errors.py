@@ -22,7 +22,11 @@ class Code(Enum):
     UNKNOWN_TABLE = 1051, "42S02", "Unknown table '{table}'"
     UNKNOWN_COLUMN = 1054, "42S22", "Unknown column '{column}' in '{where}'"
     DUPLICATE_COLUMN = 1060, "42S21", "Duplicate column name '{column}'"
-    SYNTAX = 1064, "42000", "You have an error in your SQL syntax; {reason} near '{near}' at line {line}, column {column}"
+    SYNTAX = (
+        1064,
+        "42000",
+        "You have an error in your SQL syntax; {reason} near '{near}' at line {line}, column {column}",
+    )
     EMPTY_QUERY = 1065, "42000", "Query was empty"
     NO_SUCH_THREAD = 1094, "HY000", "Unknown thread id: {id}"
     INTERNAL = 1105, "HY000", "{message}"
@@ -53,10 +57,22 @@ class Code(Enum):
     PROPERTY_UNKNOWN = 5009, "HY000", "Unknown property '{name}' in {where}{hint}"
     PROPERTY_WRONG = 5010, "HY000", "Property '{name}' cannot be '{value}': {reason}"
     PROPERTY_TWICE = 5011, "HY000", "Property '{name}' is given twice"
-    TYPE_DOES_NOT_FIT = 5012, "HY000", "Source column '{source}' ({source_type}) does not fit target column '{target}' ({target_type}): {reason}"
+    TYPE_DOES_NOT_FIT = (
+        5012,
+        "HY000",
+        "Source column '{source}' ({source_type}) does not fit target column '{target}' ({target_type}): {reason}",
+    )
     BAD_EXPRESSION = 5013, "HY000", "Column or WHERE expression '{expression}' cannot be used: {reason}"
-    PARTITION_REFUSED = 5014, "HY000", "PARTITION ({partitions}) cannot be honoured: the lake places rows by the partition transforms of table '{table}'; leave it out"
-    COLUMN_NOT_COVERED = 5015, "HY000", "Target column '{column}' of table '{table}' is NOT NULL and is not filled by the channel"
+    PARTITION_REFUSED = (
+        5014,
+        "HY000",
+        "PARTITION ({partitions}) cannot be honoured: the lake places rows by the partition transforms of table '{table}'; leave it out",
+    )
+    COLUMN_NOT_COVERED = (
+        5015,
+        "HY000",
+        "Target column '{column}' of table '{table}' is NOT NULL and is not filled by the channel",
+    )
 
     # ours: the source
     SOURCE_UNREACHABLE = 5101, "HY000", "Cannot reach the MySQL server at {address}: {reason}"
@@ -65,32 +81,68 @@ class Code(Enum):
     SOURCE_BINLOG_OFF = 5104, "HY000", "The MySQL server at {address} writes no binlog; start it with log_bin"
     SOURCE_NOT_ROW = 5105, "HY000", "binlog_format is {value} on the MySQL server at {address}; it must be ROW"
     SOURCE_ROW_IMAGE = 5106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"
-    SOURCE_POSITION_LOST = 5107, "HY000", "The position {position} is no longer in the binlog of the MySQL server at {address}: {reason}"
+    SOURCE_POSITION_LOST = (
+        5107,
+        "HY000",
+        "The position {position} is no longer in the binlog of the MySQL server at {address}: {reason}",
+    )
     SOURCE_UNKNOWN_TABLE = 5108, "42S02", "Source table '{table}' does not exist on the MySQL server at {address}"
     SOURCE_UNKNOWN_COLUMN = 5109, "42S22", "Source table '{table}' has no column '{column}'{hint}"
-    SOURCE_SERVER_ID = 5110, "HY000", "server id {server_id} is already used by another replica of {address}; choose another 'mysql.server_id'"
+    SOURCE_SERVER_ID = (
+        5110,
+        "HY000",
+        "server id {server_id} is already used by another replica of {address}; choose another 'mysql.server_id'",
+    )
     SOURCE_SCHEMA = 5111, "HY000", "Table '{table}': {reason}"
-    SOURCE_DDL = 5112, "HY000", "A DDL statement on table '{table}' cannot be followed: {reason}. Statement: {statement}"
-    SOURCE_VALUE = 5113, "HY000", "Column '{column}' of table '{table}' holds {value}, which the target cannot hold: {reason}"
+    SOURCE_DDL = (
+        5112,
+        "HY000",
+        "A DDL statement on table '{table}' cannot be followed: {reason}. Statement: {statement}",
+    )
+    SOURCE_VALUE = (
+        5113,
+        "HY000",
+        "Column '{column}' of table '{table}' holds {value}, which the target cannot hold: {reason}",
+    )
     SOURCE_PROTOCOL = 5114, "HY000", "The binlog stream of {address} cannot be read: {reason}"
     SOURCE_UNSUPPORTED = 5115, "HY000", "The MySQL server at {address} does what syncmgr cannot follow: {reason}"
 
     # ours: the lake
     LAKE_STARTING = 5201, "HY000", "The lake is still starting ({reason}); try again in some seconds"
     LAKE_FAILED = 5202, "HY000", "The lake failed: {reason}"
-    TARGET_REPLACED = 5203, "HY000", "Table '{table}' was rolled back or replaced: snapshot {snapshot} of epoch {epoch} is no longer in its history; {remedy}"
-    FENCED = 5204, "HY000", "Table '{table}' bears epoch {found}, this job was about to commit epoch {epoch}: another FE has taken over"
+    TARGET_REPLACED = (
+        5203,
+        "HY000",
+        "Table '{table}' was rolled back or replaced: snapshot {snapshot} of epoch {epoch} is no longer in its history; {remedy}",
+    )
+    FENCED = (
+        5204,
+        "HY000",
+        "Table '{table}' bears epoch {found}, this job was about to commit epoch {epoch}: another FE has taken over",
+    )
     NOT_WRITABLE = 5205, "HY000", "Folder '{folder}' cannot be written: {reason}"
     DISK_FULL = 5206, "HY000", "No space left in '{folder}' for staged rows"
     JAVA_MISSING = 5207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"
     QUERY_FAILED = 5208, "HY000", "{reason}"
-    TABLE_BUSY = 5209, "HY000", "Table '{table}' is the target of sync job '{job}'; stop the job before you drop the table"
-    APPEND_CHANGE = 5210, "HY000", "Table '{table}' has no key, and its source had {change}; create it with UNIQUE KEY, or set \"append_on_change\" = \"append\" or \"ignore\""
+    TABLE_BUSY = (
+        5209,
+        "HY000",
+        "Table '{table}' is the target of sync job '{job}'; stop the job before you drop the table",
+    )
+    APPEND_CHANGE = (
+        5210,
+        "HY000",
+        'Table \'{table}\' has no key, and its source had {change}; create it with UNIQUE KEY, or set "append_on_change" = "append" or "ignore"',
+    )
 
     # ours: the frontend
     BAD_CONFIG = 5301, "HY000", "{message}"
     UNKNOWN_CONFIG = 5302, "HY000", "Unknown config '{name}'{hint}"
-    IMMUTABLE_CONFIG = 5303, "HY000", "Config '{name}' cannot be changed while the frontend runs; set it in conf/fe.conf and restart"
+    IMMUTABLE_CONFIG = (
+        5303,
+        "HY000",
+        "Config '{name}' cannot be changed while the frontend runs; set it in conf/fe.conf and restart",
+    )
     WRONG_CONFIG = 5304, "HY000", "Config '{name}' cannot be '{value}': {reason}"
     PORT_IN_USE = 5305, "HY000", "Port {port} on {host} cannot be opened: {reason}"
     WORKER_DIED = 5306, "HY000", "The worker process ended with status {status}"
