@@ -5,13 +5,12 @@ Must not know: who raises an error or how it is shown.
 """
 
 from enum import Enum
-from typing import Any
 
 
 class Code(Enum):
     """number, SQLSTATE, message template, and for errors of ours what to do (for docs/errors.md)."""
 
-    # MySQL's own
+    # numbers of MySQL
     TOO_MANY_CONNECTIONS = 1040, "08004", "Too many connections"
     HANDSHAKE = 1043, "08S01", "Bad handshake"
     ACCESS_DENIED = 1045, "28000", "Access denied for user '{user}'@'{host}' (using password: {using})"
@@ -164,15 +163,15 @@ class Code(Enum):
 class SyncError(Exception):
     """An error for the operator: a row of the table and the facts that fill its words."""
 
-    def __init__(self, code: Code, **context: Any) -> None:
+    def __init__(self, code: Code, **context: object) -> None:
         self.code = code
         self.context = context
         super().__init__(code.template.format(**context))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """It crosses from worker processes to the FE."""
         return _rebuild, (self.code, self.context)
 
 
-def _rebuild(code: Code, context: dict[str, Any]) -> SyncError:
+def _rebuild(code: Code, context: dict[str, object]) -> SyncError:
     return SyncError(code, **context)

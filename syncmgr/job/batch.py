@@ -17,6 +17,8 @@ SEQ = "_seq"  # int64, grows with every change row of a job
 
 
 class ChangeKind(IntEnum):
+    """What happened to a row; the values of `_op`."""
+
     INSERT = 0
     UPDATE = 1
     DELETE = 2

@@ -12,6 +12,8 @@ from syncmgr.job.position import Position
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thresholds:
+    """When an epoch is big or old enough, as fe.conf and PROPERTIES say."""
+
     interval_second: float
     min_events: int
     min_bytes: int
@@ -54,7 +56,10 @@ class StagedFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Epoch:
-    """A stretch of the source's history, cut at a transaction boundary. No files: an empty epoch, only the position moves."""
+    """A stretch of the source's history, cut at a transaction boundary.
+
+    `files`: what was staged, by channel token; none: an empty epoch, only the position moves.
+    """
 
     number: int
     end: Position
@@ -81,8 +86,8 @@ class MappedColumn:
 class ChannelCommit:
     """What the lake needs to commit one channel's segment of one epoch into one table, exactly once.
 
-    `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on the last
-    image after netting, not TRUE becomes a delete. `key_may_exist` False: inserts carry no delete (plain append).
+    `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on
+    the last image after netting, not TRUE becomes a delete. `key_may_exist` False: inserts carry no delete.
     `last_snapshot`: what this channel committed last, None if nothing yet; it must still be an ancestor.
     """
 

@@ -66,6 +66,8 @@ class SourceColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceTable:
+    """A table of a MySQL server."""
+
     db: str
     name: str
     columns: tuple[SourceColumn, ...]
@@ -136,6 +138,8 @@ class TargetType:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TargetColumn:
+    """A column of a table of the lake."""
+
     name: str
     type: TargetType
     nullable: bool = True

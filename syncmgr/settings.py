@@ -1,0 +1,375 @@
+"""Every key of conf/fe.conf, in one table, and its reader.
+
+Owns: names, types, defaults, units, words and checks; conf/fe.conf, docs/configuration.md and SHOW come from it.
+Must not know: who uses a value. Only fe.py reads settings; everything else takes plain arguments.
+"""
+
+import difflib
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+
+Value = int | float | str | bool
+MiB: Final = 1024 * 1024
+
+
+def _at_least(minimum: float) -> Callable[[Value], str | None]:
+    return lambda value: None if not isinstance(value, str) and value >= minimum else f"it must be at least {minimum:g}"
+
+
+def _port(value: Value) -> str | None:
+    return None if isinstance(value, int) and 0 < value < 65536 else "a port is between 1 and 65535"
+
+
+def _any(value: Value) -> str | None:  # noqa: ARG001 - the check of a value that cannot be wrong
+    return None
+
+
+def _not_empty(value: Value) -> str | None:
+    return None if value else "it must not be empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key. `check` gives the reason why a value is wrong. `job`: PROPERTIES of a job may override it."""
+
+    name: str
+    default: Value
+    unit: str
+    doc: str
+    check: Callable[[Value], str | None] = _any
+    mutable: bool = False
+    job: bool = False
+    secret: bool = False
+
+    @property
+    def kind(self) -> type:
+        return type(self.default)
+
+
+SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting("query_port", 9030, "port", "Port of the MySQL console.", _port),
+    Setting(
+        "query_host",
+        "",
+        "address",
+        "Address the console listens on. Empty: loopback only while root has no password, else every address.",
+    ),
+    Setting("root_password", "", "text", "Password of the user root. Empty: no password, loopback only.", secret=True),
+    Setting(
+        "meta_dir", "var/meta", "folder", "Where the frontend keeps jobs, intents and epochs (SQLite).", _not_empty
+    ),
+    Setting(
+        "meta_url",
+        "",
+        "SQLAlchemy URL",
+        "Database of the metadata instead of SQLite in meta_dir, e.g. of a MySQL or PostgreSQL server.",
+        secret=True,
+    ),
+    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", _not_empty),
+    Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", _not_empty),
+    Setting("log_dir", "log", "folder", "Where fe.log is written.", _not_empty),
+    Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", mutable=True),
+    Setting(
+        "sync_commit_interval_second",
+        10.0,
+        "seconds",
+        "An epoch is committed at the latest this long after its first row. Fractions are allowed.",
+        _at_least(0.05),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "sync_checker_interval_second",
+        5.0,
+        "seconds",
+        "Period of the scheduler's safety net; a change of state wakes it at once.",
+        _at_least(0.1),
+    ),
+    Setting(
+        "max_sync_task_threads_num",
+        10,
+        "threads",
+        "How many channels commit side by side, over all jobs.",
+        _at_least(1),
+    ),
+    Setting(
+        "min_sync_commit_size",
+        10000,
+        "change rows",
+        "While nothing more waits to be read, an epoch of this many change rows is committed "
+        "before its interval is over.",
+        _at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "min_bytes_sync_commit",
+        15 * MiB,
+        "bytes",
+        "The same by size.",
+        _at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_bytes_sync_commit",
+        64 * MiB,
+        "bytes",
+        "An epoch of this size is committed at the next transaction boundary, whatever else waits.",
+        _at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "position_commit_interval_second",
+        10.0,
+        "seconds",
+        "Where only changes of other tables pass, the job's position is stored this often, "
+        "so that a quiet table never falls behind the binlog's retention.",
+        _at_least(0.1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_staged_bytes",
+        2048 * MiB,
+        "bytes",
+        "Staged and not yet committed rows of one job; beyond it the job stops reading until commits have caught up.",
+        _at_least(MiB),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_retry",
+        5,
+        "times",
+        "Passing troubles (network, lock, a worker or Spark died) are retried this often with back-off, "
+        "then the job is paused.",
+        _at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "label_keep_max_second",
+        3 * 24 * 3600,
+        "seconds",
+        "A cancelled job is shown this long, then forgotten.",
+        _at_least(0),
+        mutable=True,
+    ),
+    Setting(
+        "consistent_point_keep_second",
+        900,
+        "seconds",
+        "How long a consistent point over all tables of a job stays readable by time travel.",
+        _at_least(0),
+        mutable=True,
+    ),
+    Setting(
+        "upkeep_interval_second",
+        5.0,
+        "seconds",
+        "Period of the upkeep tick: fold, compaction, expiry of snapshots, orphans.",
+        _at_least(0.5),
+    ),
+    Setting(
+        "source_read_timeout_second",
+        30.0,
+        "seconds",
+        "Silence of a source (heartbeats included) that counts as lost.",
+        _at_least(2),
+    ),
+    Setting(
+        "source_connect_timeout_second", 10.0, "seconds", "How long a connection to a source may take.", _at_least(1)
+    ),
+    Setting("max_connections", 1024, "connections", "Console connections at one time.", _at_least(1)),
+    Setting("max_allowed_packet", 64 * MiB, "bytes", "Largest statement the console takes.", _at_least(1024)),
+    Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", _at_least(1)),
+    Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", _at_least(1)),
+    Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", _at_least(1)),
+    Setting(
+        "net_write_timeout", 60.0, "seconds", "A client that takes no rows for this long is dropped.", _at_least(1)
+    ),
+    Setting("query_threads", 32, "threads", "Statements of the console that run at one time.", _at_least(1)),
+    Setting(
+        "spark_start_timeout_second",
+        300.0,
+        "seconds",
+        "How long a statement or a job waits for Spark to start (the first start downloads jars).",
+        _at_least(1),
+    ),
+)
+
+_BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
+SPARK_PREFIX: Final = "spark."
+
+
+def find(name: str) -> Setting:
+    """The row of a key. Raises UNKNOWN_CONFIG with the nearest name."""
+    try:
+        return _BY_NAME[name]
+    except KeyError:
+        raise SyncError(Code.UNKNOWN_CONFIG, name=name, hint=did_you_mean(name, _BY_NAME)) from None
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def parse(setting: Setting, text: str) -> Value:
+    """The value that a text stands for. Raises WRONG_CONFIG with the reason."""
+    value = _convert(setting, text)
+    reason = setting.check(value)
+    if reason:
+        raise SyncError(Code.WRONG_CONFIG, name=setting.name, value=text, reason=reason)
+    return value
+
+
+def _convert(setting: Setting, text: str) -> Value:
+    try:
+        if setting.kind is bool:
+            return {"true": True, "false": False}[text.lower()]
+        if setting.kind is float:
+            return _finite(text)
+        return int(text) if setting.kind is int else text
+    except (ValueError, KeyError):
+        word = {bool: "true or false", int: "a whole number", float: "a number"}[setting.kind]
+        raise SyncError(Code.WRONG_CONFIG, name=setting.name, value=text, reason=f"it must be {word}") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value != value or value in {float("inf"), float("-inf")}:  # noqa: PLR0124 - NaN is the value unlike itself
+        raise ValueError(text)
+    return value
+
+
+class Settings:
+    """The values in force: defaults, then conf/fe.conf, then ADMIN SET. Safe to read from any thread."""
+
+    def __init__(self, values: Mapping[str, Value], spark: Mapping[str, str], root: Path) -> None:
+        self._values = {setting.name: setting.default for setting in SETTINGS} | dict(values)
+        self._lock = threading.Lock()
+        self.spark = dict(spark)
+        self._root = root
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[find(name).name]
+
+    def text(self, name: str) -> str:
+        return str(self[name])
+
+    def number(self, name: str) -> int:
+        return int(self[name])
+
+    def seconds(self, name: str) -> float:
+        return float(self[name])
+
+    def folder(self, name: str) -> Path:
+        """A folder setting as an absolute path; a relative one stands beside the folder of fe.conf."""
+        return (self._root / self.text(name)).resolve()
+
+    def set(self, name: str, text: str) -> None:
+        """ADMIN SET FRONTEND CONFIG. Raises UNKNOWN_CONFIG, IMMUTABLE_CONFIG, WRONG_CONFIG."""
+        setting = find(name)
+        if not setting.mutable:
+            raise SyncError(Code.IMMUTABLE_CONFIG, name=name)
+        value = parse(setting, text)
+        with self._lock:
+            self._values[name] = value
+
+    def rows(self) -> list[tuple[str, str, str, str, str, str]]:
+        """SHOW FRONTEND CONFIG: Key, Value, Type, IsMutable, MasterOnly, Comment."""
+        return [
+            (
+                setting.name,
+                "********" if setting.secret and self[setting.name] else show(self[setting.name]),
+                setting.kind.__name__,
+                str(setting.mutable).lower(),
+                "false",
+                setting.doc,
+            )
+            for setting in sorted(SETTINGS, key=lambda s: s.name)
+        ]
+
+
+def show(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def read(path: Path) -> Settings:
+    """The settings of a conf file. Raises BAD_CONFIG with every mistake and its line, all at once."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise SyncError(Code.BAD_CONFIG, message=f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise SyncError(Code.BAD_CONFIG, message=f"{path}: line {line}: the file is not UTF-8") from error
+    return read_text(text, path)
+
+
+def read_text(text: str, path: Path) -> Settings:
+    values: dict[str, Value] = {}
+    spark: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    mistakes = []
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or line.startswith("#"):
+            continue
+        try:
+            name, value = _entry(line, lines)
+        except SyncError as error:
+            mistakes.append(f"{path}: line {number}: {error}")
+            continue
+        lines[name] = number
+        if name.startswith(SPARK_PREFIX):
+            spark[name] = str(value)
+        else:
+            values[name] = value
+    if mistakes:
+        raise SyncError(Code.BAD_CONFIG, message="\n".join(mistakes))
+    return Settings(values, spark, path.resolve().parent.parent)
+
+
+def _entry(line: str, lines: Mapping[str, int]) -> tuple[str, Value]:
+    name, equals, text = (part.strip() for part in line.partition("="))
+    if not equals:
+        raise SyncError(Code.BAD_CONFIG, message=f"expected 'key = value', found '{line}'")
+    if name in lines:
+        raise SyncError(Code.BAD_CONFIG, message=f"key '{name}' is set twice, first in line {lines[name]}")
+    if name.startswith(SPARK_PREFIX):
+        return name, text
+    if name not in _BY_NAME:
+        raise SyncError(Code.BAD_CONFIG, message=f"unknown key '{name}'{did_you_mean(name, _BY_NAME)}")
+    return name, parse(_BY_NAME[name], text)
+
+
+CONF_HEAD: Final = """\
+# conf/fe.conf: settings of the syncmgr frontend.
+# Generated from the settings table: every key with its default, commented out.
+# Folders that are not absolute stand beside the folder of this file.
+# Keys that begin with spark. are passed on to Spark as they are.
+"""
+
+
+def conf_text() -> str:
+    """conf/fe.conf as it is shipped."""
+    return CONF_HEAD + "".join(_conf_entry(setting) for setting in SETTINGS)
+
+
+def _conf_entry(setting: Setting) -> str:
+    marks = [setting.unit]
+    if setting.mutable:
+        marks.append("mutable")
+    if setting.job:
+        marks.append("PROPERTIES of a job may override it")
+    return f"\n# {setting.doc} ({'; '.join(marks)})\n#{setting.name} = {show(setting.default)}\n"
