@@ -10,7 +10,7 @@ from enum import Enum
 class Code(Enum):
     """number, SQLSTATE, message template, and for errors of ours what to do (for docs/errors.md)."""
 
-    # numbers of MySQL
+    # the numbers of MySQL itself
     TOO_MANY_CONNECTIONS = 1040, "08004", "Too many connections"
     HANDSHAKE = 1043, "08S01", "Bad handshake"
     ACCESS_DENIED = 1045, "28000", "Access denied for user '{user}'@'{host}' (using password: {using})"

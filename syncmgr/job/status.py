@@ -1,0 +1,101 @@
+"""What SHOW SYNC JOB says of a job.
+
+Owns: Doris' twelve columns and their formats, the Status JSON, the meaning of lag.
+Must not know: where the figures were measured.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from syncmgr.job.position import Position
+from syncmgr.job.sync_job import SyncJob
+
+SHOW_COLUMNS: Final = (
+    "JobId",
+    "JobName",
+    "Type",
+    "State",
+    "Channel",
+    "Status",
+    "JobConfig",
+    "CreateTime",
+    "LastStartTime",
+    "LastStopTime",
+    "FinishTime",
+    "Msg",
+)
+JOB_TYPE: Final = "MYSQL"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """How far a running job is behind its source. Times are unix seconds.
+
+    `heard_at`: last sign of life of the source. `waiting_since`: source time of the oldest row that was read and is
+    not in the lake yet, None if there is none. `drained`: the source had nothing more to give.
+    `silence_second`: how long the source may be silent, heartbeats included, before that counts as lag.
+    """
+
+    heard_at: float
+    waiting_since: float | None
+    drained: bool
+    committed_time: float
+    silence_second: float
+
+
+def lag_second(reading: Reading, now: float) -> float:
+    """Seconds that the lake is behind the source: 0 only when caught up and in touch with the source."""
+    if reading.waiting_since is not None:
+        return max(0.0, now - reading.waiting_since)
+    if reading.drained and reading.heard_at:
+        silence = now - reading.heard_at
+        return 0.0 if silence <= reading.silence_second else silence
+    return max(0.0, now - reading.committed_time) if reading.committed_time else 0.0
+
+
+def status_json(
+    position: Position | None,
+    *,
+    rows: int,
+    size: int,
+    commits: int,
+    lag: float | None,
+    last_error: str | None,
+    upkeep: Mapping[str, str] | None = None,
+) -> str:
+    """The Status column."""
+    place = None if position is None else {"gtid": position.gtids, "file": position.file, "offset": position.offset}
+    facts = {
+        "position": place,
+        "consumed_rows": rows,
+        "consumed_bytes": size,
+        "commits": commits,
+        "lag_second": None if lag is None else round(lag, 3),
+        "last_error": last_error,
+    }
+    return json.dumps(facts | ({"upkeep": dict(upkeep)} if upkeep else {}), ensure_ascii=False)
+
+
+def show_row(job: SyncJob, status: str) -> tuple[str | None, ...]:
+    """One row of SHOW SYNC JOB, in the order of SHOW_COLUMNS."""
+    return (
+        str(job.id),
+        job.name,
+        JOB_TYPE,
+        job.state.shown,
+        ", ".join(channel.label for channel in job.channels),
+        status,
+        job.source.config,
+        _time(job.created_at),
+        _time(job.last_start_at),
+        _time(job.last_stop_at),
+        _time(job.finished_at),
+        None if job.fail is None else job.fail.text,
+    )
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

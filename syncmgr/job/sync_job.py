@@ -1,0 +1,87 @@
+"""A sync job as a value, and what events make of it.
+
+Owns: the fields of a job and how an event changes them.
+Must not know: clocks, stores, threads, who is asking.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NewType, assert_never
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ChannelDescription, SourceDescription
+from syncmgr.job.failure import FailMsg, FailType, Remedy, remedy, resume_after
+from syncmgr.job.state import JobEvent, JobState, next_state
+
+JobId = NewType("JobId", int)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SyncJob:
+    """Times are unix seconds. `version` grows with every change; the store saves only the next one.
+
+    `statement`: CREATE SYNC as it was understood, passwords masked. `properties`: settings that the job overrides.
+    `failures`: how often in a row it was paused by an error. `resume_at`: when it resumes by itself, None if never.
+    """
+
+    id: JobId
+    db: str
+    name: str
+    source: SourceDescription
+    channels: tuple[ChannelDescription, ...]
+    statement: str
+    created_at: float
+    properties: Mapping[str, str] = field(default_factory=dict)
+    state: JobState = JobState.PENDING
+    version: int = 1
+    last_start_at: float | None = None
+    last_stop_at: float | None = None
+    finished_at: float | None = None
+    fail: FailMsg | None = None
+    failures: int = 0
+    resume_at: float | None = None
+
+    def on(self, event: JobEvent, *, at: float, fail: FailMsg | None = None) -> "SyncJob":
+        """The job after an event. Raises ILLEGAL_TRANSITION."""
+        after = replace(self, state=next_state(self.state, event), version=self.version + 1, resume_at=None)
+        match event:
+            case JobEvent.STARTED:
+                return replace(after, last_start_at=at)
+            case JobEvent.PAUSED_BY_USER:
+                return replace(after, last_stop_at=at, fail=None, failures=0)
+            case JobEvent.FAILED:
+                return replace(after, last_stop_at=at, fail=fail)
+            case JobEvent.RESUMED | JobEvent.FE_RESTARTED:
+                return after
+            case JobEvent.STOPPED:
+                return _cancelled(after, at, FailMsg(type=FailType.USER_CANCEL, code=0, message=USER_CANCEL, at=at))
+            case JobEvent.TARGET_DROPPED:
+                number = Code.NO_SUCH_TABLE.number
+                gone = FailMsg(type=FailType.SCHEDULE_FAIL, code=number, message=TARGET_GONE, at=at)
+                return _cancelled(after, at, gone)
+            case _:
+                assert_never(event)
+
+    def failed(self, error: SyncError, kind: FailType, *, at: float) -> "SyncJob":
+        """The job paused by an error; `resume_at` is set where time can mend it."""
+        after = self.on(JobEvent.FAILED, at=at, fail=fail_msg(error, kind, at=at))
+        failures = self.failures + 1
+        resumes = remedy(error.code) is not Remedy.OPERATOR
+        return replace(after, failures=failures, resume_at=at + resume_after(failures) if resumes else None)
+
+    def troubled(self, fail: FailMsg | None) -> "SyncJob":
+        """The same job with another Msg: a trouble that is being retried, or None when it has passed."""
+        failures = self.failures if fail else 0
+        return replace(self, fail=fail, failures=failures, version=self.version + 1)
+
+
+def fail_msg(error: SyncError, kind: FailType, *, at: float) -> FailMsg:
+    return FailMsg(type=kind, code=error.code.number, message=str(error), at=at)
+
+
+USER_CANCEL = "user cancel"
+TARGET_GONE = "The table has been deleted. Change job state to cancelled"
+
+
+def _cancelled(job: SyncJob, at: float, fail: FailMsg) -> SyncJob:
+    return replace(job, last_stop_at=at, finished_at=at, fail=fail)

@@ -1,0 +1,90 @@
+"""Values of the core as JSON and back.
+
+Owns: the stored form of sources, channels, positions and epochs; encryption of passwords.
+Must not know: tables, connections.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ChannelDescription, SourceDescription
+from syncmgr.job.epoch import MappedColumn, StagedFile
+from syncmgr.job.failure import FailMsg, FailType
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceColumn, SourceTable
+
+Json = dict[str, Any]
+
+
+class Vault:
+    """Encrypts passwords with a key that lies beside the metadata, readable by the owner alone."""
+
+    def __init__(self, key_file: Path) -> None:
+        if not key_file.exists():
+            key_file.touch(mode=0o600, exist_ok=False)
+            key_file.write_bytes(Fernet.generate_key())
+        self._file = key_file
+        self._fernet = Fernet(key_file.read_bytes())
+
+    def seal(self, text: str) -> str:
+        return self._fernet.encrypt(text.encode()).decode()
+
+    def open(self, sealed: str) -> str:
+        """The text. Raises BAD_CONFIG where the key is not the one that sealed it."""
+        try:
+            return self._fernet.decrypt(sealed.encode()).decode()
+        except InvalidToken as error:
+            message = f"{self._file} is not the key that encrypted the stored passwords"
+            raise SyncError(Code.BAD_CONFIG, message=message) from error
+
+
+def source_json(source: SourceDescription, vault: Vault) -> Json:
+    return asdict(source) | {"password": vault.seal(source.password)}
+
+
+def source_of(stored: Json, vault: Vault) -> SourceDescription:
+    return SourceDescription(**(stored | {"password": vault.open(stored["password"])}))
+
+
+def channel_json(channel: ChannelDescription) -> Json:
+    return asdict(channel)
+
+
+def channel_of(stored: Json) -> ChannelDescription:
+    lists = {name: tuple(stored[name]) for name in ("keys", "source_keys", "reads")}
+    columns = tuple(MappedColumn(**column) for column in stored["columns"])
+    return ChannelDescription(**(stored | lists | {"columns": columns, "source": _table_of(stored["source"])}))
+
+
+def _table_of(stored: Json) -> SourceTable:
+    columns = tuple(SourceColumn(**(c | {"members": tuple(c["members"])})) for c in stored["columns"])
+    return SourceTable(db=stored["db"], name=stored["name"], columns=columns)
+
+
+def fail_json(fail: FailMsg | None) -> Json | None:
+    return None if fail is None else asdict(fail)
+
+
+def fail_of(stored: Json | None) -> FailMsg | None:
+    return None if stored is None else FailMsg(**(stored | {"type": FailType(stored["type"])}))
+
+
+def position_json(position: Position) -> Json:
+    return asdict(position)
+
+
+def position_of(stored: Json) -> Position:
+    return Position(**stored)
+
+
+def files_json(files: Mapping[str, tuple[StagedFile, ...]]) -> Json:
+    return {token: [asdict(file) for file in segment] for token, segment in files.items()}
+
+
+def files_of(stored: Json) -> dict[str, tuple[StagedFile, ...]]:
+    return {token: tuple(StagedFile(**file) for file in segment) for token, segment in stored.items()}

@@ -1,0 +1,1 @@
+"""Migrations of the metadata database, run by alembic at start."""

@@ -1,0 +1,351 @@
+"""What the frontend remembers, in SQL.
+
+Owns: reading and writing jobs, channels, intents and epochs, each change in one transaction.
+Must not know: when a job may change, what an epoch holds.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, Row, Select, create_engine, delete, event, func, insert, select, update
+from sqlalchemy.engine import make_url
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ChannelDescription
+from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.position import Position
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.meta import codec
+from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, TOTALS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelProgress:
+    """How far a channel's table is. `key_may_exist`: inserts must delete their key first."""
+
+    token: str
+    key_may_exist: bool
+    last_snapshot: int | None
+    last_epoch: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What a job has committed since it was created."""
+
+    rows: int = 0
+    bytes: int = 0
+    commits: int = 0
+
+
+class Store:
+    """The metadata database. Safe to use from any thread; every call is one transaction."""
+
+    def __init__(self, url: str, vault: codec.Vault) -> None:
+        self._engine = _engine(url)
+        self._vault = vault
+        self._migrate()
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _migrate(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        with self._engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    # -- jobs
+
+    def add(self, job: SyncJob) -> SyncJob:
+        """Store a new job; its id is given here. Raises JOB_EXISTS, TARGET_IN_USE."""
+        with self._engine.begin() as connection:
+            _refuse_taken(connection, job)
+            result = connection.execute(insert(JOBS).values(**self._job_values(job)))
+            assert result.inserted_primary_key is not None
+            job_id = JobId(result.inserted_primary_key[0])
+            for ordinal, channel in enumerate(job.channels):
+                connection.execute(insert(CHANNELS).values(**_channel_values(job_id, ordinal, channel)))
+            connection.execute(insert(TOTALS).values(job_id=job_id, rows=0, bytes=0, commits=0))
+            return self._job(connection, select(JOBS).where(JOBS.c.id == job_id))[0]
+
+    def save(self, job: SyncJob) -> SyncJob:
+        """Compare and set: the stored job must be the one before. Raises STALE_JOB."""
+        values = self._job_values(job)
+        with self._engine.begin() as connection:
+            changed = connection.execute(
+                update(JOBS).where(JOBS.c.id == job.id, JOBS.c.version == job.version - 1).values(**values),
+            )
+            if changed.rowcount != 1:
+                raise SyncError(Code.STALE_JOB, job=job.name)
+        return job
+
+    def jobs(self, db: str | None = None) -> list[SyncJob]:
+        """All jobs of a database (of all databases), by id."""
+        query = select(JOBS).order_by(JOBS.c.id)
+        with self._engine.connect() as connection:
+            return self._job(connection, query if db is None else query.where(JOBS.c.db == db))
+
+    def by_id(self, job_id: JobId) -> SyncJob | None:
+        with self._engine.connect() as connection:
+            found = self._job(connection, select(JOBS).where(JOBS.c.id == job_id))
+        return found[0] if found else None
+
+    def by_name(self, db: str, name: str) -> SyncJob:
+        """The live job of that name, else the one that was cancelled last. Raises UNKNOWN_JOB."""
+        with self._engine.connect() as connection:
+            query = select(JOBS).where(JOBS.c.db == db, JOBS.c.name == name).order_by(JOBS.c.id)
+            found = self._job(connection, query)
+        if not found:
+            raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
+        return next((job for job in found if job.state is not JobState.CANCELLED), found[-1])
+
+    def forget(self, job_id: JobId) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(delete(JOBS).where(JOBS.c.id == job_id))
+
+    def target_of(self, db: str, table: str) -> str | None:
+        """The job, not cancelled, that a table is a target of."""
+        with self._engine.connect() as connection:
+            return _owner(connection, db, table)
+
+    def _job(self, connection: Connection, query: Select[Any]) -> list[SyncJob]:
+        return [self._value(connection, row) for row in connection.execute(query).all()]
+
+    def _value(self, connection: Connection, row: Row[Any]) -> SyncJob:
+        channels = connection.execute(
+            select(CHANNELS.c.description).where(CHANNELS.c.job_id == row.id).order_by(CHANNELS.c.ordinal),
+        )
+        plain = {name: getattr(row, name) for name in _PLAIN}
+        return SyncJob(
+            **plain,
+            id=JobId(row.id),
+            state=JobState(row.state),
+            source=codec.source_of(row.source, self._vault),
+            channels=tuple(codec.channel_of(stored) for stored in channels.scalars()),
+            fail=codec.fail_of(row.fail),
+        )
+
+    def _job_values(self, job: SyncJob) -> dict[str, Any]:
+        plain = {name: getattr(job, name) for name in _PLAIN}
+        return plain | {
+            "state": job.state.value,
+            "properties": dict(job.properties),
+            "source": codec.source_json(job.source, self._vault),
+            "fail": codec.fail_json(job.fail),
+        }
+
+    # -- intents and epochs
+
+    def add_intent(self, job_id: JobId, epoch: Epoch) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(insert(EPOCHS).values(job_id=job_id, **_epoch_values(epoch)))
+
+    def commit_epoch(
+        self,
+        job_id: JobId,
+        epoch: Epoch,
+        committed: Mapping[str, ChannelCommitted],
+        *,
+        at: float,
+        keep_since: float,
+    ) -> None:
+        """The epoch is done in every table: store its consistent point, forget the points before `keep_since`."""
+        with self._engine.begin() as connection:
+            for token, outcome in committed.items():
+                _advance(connection, token, epoch.number, outcome)
+            snapshots = dict(
+                connection.execute(
+                    select(CHANNELS.c.token, CHANNELS.c.last_snapshot).where(CHANNELS.c.job_id == job_id),
+                ).all(),
+            )
+            this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
+            connection.execute(update(EPOCHS).where(this).values(committed_at=at, snapshots=snapshots, files={}))
+            old = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & (EPOCHS.c.committed_at < keep_since)
+            connection.execute(delete(EPOCHS).where(old))
+            connection.execute(
+                update(TOTALS)
+                .where(TOTALS.c.job_id == job_id)
+                .values(
+                    rows=TOTALS.c.rows + epoch.rows,
+                    bytes=TOTALS.c.bytes + epoch.bytes,
+                    commits=TOTALS.c.commits + (0 if epoch.empty else 1),
+                ),
+            )
+
+    def intents(self, job_id: JobId) -> list[Epoch]:
+        """Epochs that were begun and not finished, in order."""
+        query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_(None))
+        with self._engine.connect() as connection:
+            return [_epoch(row) for row in connection.execute(query.order_by(EPOCHS.c.number)).all()]
+
+    def last_epoch(self, job_id: JobId) -> Epoch | None:
+        """The newest epoch, committed or intended: where reading goes on."""
+        query = select(EPOCHS).where(EPOCHS.c.job_id == job_id).order_by(EPOCHS.c.number.desc()).limit(1)
+        with self._engine.connect() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else _epoch(row)
+
+    def committed_position(self, job_id: JobId) -> tuple[Position, float] | None:
+        """End and source time of the newest committed epoch."""
+        query = (
+            select(EPOCHS.c.end, EPOCHS.c.source_time)
+            .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
+            .order_by(EPOCHS.c.number.desc())
+            .limit(1)
+        )
+        with self._engine.connect() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else (codec.position_of(row.end), row.source_time)
+
+    def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:
+        """By channel token."""
+        query = select(CHANNELS).where(CHANNELS.c.job_id == job_id)
+        with self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return {
+            row.token: ChannelProgress(
+                token=row.token,
+                key_may_exist=row.key_may_exist,
+                last_snapshot=row.last_snapshot,
+                last_epoch=row.last_epoch,
+            )
+            for row in rows
+        }
+
+    def set_key_may_exist(self, token: str) -> None:
+        """For good: from now on inserts of this channel delete their key first."""
+        with self._engine.begin() as connection:
+            connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(key_may_exist=True))
+
+    def totals(self, job_id: JobId) -> Totals:
+        with self._engine.connect() as connection:
+            row = connection.execute(select(TOTALS).where(TOTALS.c.job_id == job_id)).first()
+        return Totals() if row is None else Totals(rows=row.rows, bytes=row.bytes, commits=row.commits)
+
+    def oldest_snapshot(self, token: str, job_id: JobId) -> int | None:
+        """The snapshot of a channel's table at the oldest kept consistent point."""
+        query = (
+            select(EPOCHS.c.snapshots)
+            .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
+            .order_by(EPOCHS.c.number)
+        )
+        with self._engine.connect() as connection:
+            points = connection.execute(query).scalars().all()
+        return next((point[token] for point in points if point.get(token) is not None), None)
+
+
+_PLAIN = (
+    "db",
+    "name",
+    "version",
+    "properties",
+    "statement",
+    "created_at",
+    "last_start_at",
+    "last_stop_at",
+    "finished_at",
+    "failures",
+    "resume_at",
+)
+
+
+def _engine(url: str) -> Engine:
+    engine = create_engine(url)
+    if make_url(url).get_backend_name() == "sqlite":
+        event.listen(engine, "connect", _set_pragmas)
+    return engine
+
+
+def _set_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _refuse_taken(connection: Connection, job: SyncJob) -> None:
+    live = select(func.count()).where(
+        JOBS.c.db == job.db,
+        JOBS.c.name == job.name,
+        JOBS.c.state != JobState.CANCELLED.value,
+    )
+    if connection.execute(live).scalar_one():
+        raise SyncError(Code.JOB_EXISTS, job=job.name, db=job.db)
+    for channel in job.channels:
+        owner = _owner(connection, channel.target_db, channel.target)
+        if owner is not None:
+            raise SyncError(Code.TARGET_IN_USE, table=f"{channel.target_db}.{channel.target}", job=owner)
+
+
+def _owner(connection: Connection, db: str, table: str) -> str | None:
+    query = (
+        select(JOBS.c.db, JOBS.c.name, CHANNELS.c.description)
+        .join(CHANNELS, CHANNELS.c.job_id == JOBS.c.id)
+        .where(JOBS.c.state != JobState.CANCELLED.value)
+    )
+    taken = (row for row in connection.execute(query).all())
+    names = (
+        f"{row.db}.{row.name}"
+        for row in taken
+        if (row.description["target_db"], row.description["target"]) == (db, table)
+    )
+    return next(names, None)
+
+
+def _channel_values(job_id: JobId, ordinal: int, channel: ChannelDescription) -> dict[str, Any]:
+    return {
+        "token": channel.token,
+        "job_id": job_id,
+        "ordinal": ordinal,
+        "description": codec.channel_json(channel),
+        "key_may_exist": True,
+        "last_snapshot": None,
+        "last_epoch": 0,
+    }
+
+
+def _advance(connection: Connection, token: str, number: int, outcome: ChannelCommitted) -> None:
+    values: dict[str, Any] = {"last_epoch": number}
+    if outcome.snapshot is not None:
+        values["last_snapshot"] = outcome.snapshot
+    if outcome.foreign:
+        values["key_may_exist"] = True
+    connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+
+
+def _epoch_values(epoch: Epoch) -> dict[str, Any]:
+    return {
+        "number": epoch.number,
+        "end": codec.position_json(epoch.end),
+        "last_seq": epoch.last_seq,
+        "files": codec.files_json(epoch.files),
+        "rows": epoch.rows,
+        "bytes": epoch.bytes,
+        "source_time": epoch.source_time,
+    }
+
+
+def _epoch(row: Row[Any]) -> Epoch:
+    return Epoch(
+        number=row.number,
+        end=codec.position_of(row.end),
+        last_seq=row.last_seq,
+        files=codec.files_of(row.files),
+        rows=row.rows,
+        bytes=row.bytes,
+        source_time=row.source_time,
+    )
+
+
+def sqlite_url(folder: Path) -> str:
+    return f"sqlite:///{folder / 'meta.db'}"
+
+
+def files_in_use(intents: Iterable[Epoch]) -> set[str]:
+    """Paths of the staged files that intents still need."""
+    return {file.path for epoch in intents for segment in epoch.files.values() for file in segment}

@@ -1,0 +1,81 @@
+"""The tables of the metadata database.
+
+Owns: names, columns and keys; migrations/ follows them.
+Must not know: what the values mean.
+"""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+METADATA = MetaData()
+# SQLite numbers rows by itself only in INTEGER columns.
+ID = BigInteger().with_variant(Integer, "sqlite")
+
+JOBS = Table(
+    "jobs",
+    METADATA,
+    Column("id", ID, primary_key=True, autoincrement=True),
+    Column("db", String(255), nullable=False),
+    Column("name", String(255), nullable=False),
+    Column("state", String(32), nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("source", JSON, nullable=False),  # the password in it is encrypted
+    Column("properties", JSON, nullable=False),
+    Column("statement", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("last_start_at", Double),
+    Column("last_stop_at", Double),
+    Column("finished_at", Double),
+    Column("fail", JSON),
+    Column("failures", Integer, nullable=False),
+    Column("resume_at", Double),
+    Index("jobs_by_name", "db", "name"),
+)
+
+CHANNELS = Table(
+    "channels",
+    METADATA,
+    Column("token", String(36), primary_key=True),
+    Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("ordinal", Integer, nullable=False),
+    Column("description", JSON, nullable=False),
+    Column("key_may_exist", Boolean, nullable=False),
+    Column("last_snapshot", BigInteger),
+    Column("last_epoch", BigInteger, nullable=False),
+)
+
+EPOCHS = Table(
+    "epochs",
+    METADATA,
+    Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("end", JSON, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("files", JSON, nullable=False),  # by channel token
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("source_time", Double, nullable=False),
+    Column("committed_at", Double),  # NULL: an intent
+    Column("snapshots", JSON),  # by channel token: a consistent point
+)
+
+TOTALS = Table(
+    "totals",
+    METADATA,
+    Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("commits", BigInteger, nullable=False),
+)

@@ -1,0 +1,223 @@
+"""Routes batches to channels and closes epochs.
+
+Owns: the loop between the receiver's queue and the staged segments.
+Must not know: the rules of the cut (job/epoch.py), processes, the lake.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.appending import appendable
+from syncmgr.job.batch import SEQ, Batch
+from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
+from syncmgr.job.position import Position
+from syncmgr.pipeline.messages import FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
+from syncmgr.pipeline.receiver import Receiver
+from syncmgr.pipeline.segment import Segment, sync_folder
+
+TICK_SECOND: Final = 0.1  # how often limits, commits and the wish to end are looked at while nothing comes
+DUE_SECOND: Final = 0.01  # the same while an epoch is due and waits for the one before it
+PROGRESS_SECOND: Final = 0.5
+
+
+class Inbox:
+    """What the frontend said, as the consumer sees it. Written by the pipe's thread, read by the consumer's."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.finish = False
+        self.committed = 0  # number of the last epoch that is in the lake
+
+
+class Consumer:
+    """One thread: takes batches, stages rows, cuts epochs, tells the frontend."""
+
+    def __init__(
+        self,
+        plan: WorkerPlan,
+        receiver: Receiver,
+        inbox: Inbox,
+        send: Callable[[FromWorker], None],
+        heard_at: Callable[[], float],
+    ) -> None:
+        self._receiver = receiver
+        self._inbox = inbox
+        self._send = send
+        self._heard_at = heard_at
+        self._folder = Path(plan.folder)
+        self._channels: Mapping[tuple[str, str], WorkerChannel] = {
+            (channel.source.db, channel.source.name): channel for channel in plan.channels
+        }
+        self._segments: dict[str, Segment] = {}
+        self._epoch = OpenEpoch()
+        self._number = plan.first_epoch
+        self._sent = plan.first_epoch - 1
+        self._seq = plan.last_seq
+        self._end = self._cut_end = plan.start
+        self._in_transaction = False
+        self._source_time = 0.0
+        self._open_since: float | None = None
+        self._staged: dict[int, int] = {}  # bytes on disk by epoch, until it is committed
+        self._rows = self._bytes = 0
+        self._cut_at = self._told_at = time.monotonic()
+
+    def run(self) -> None:
+        """Until told to finish, or until an error. What was staged whole is sent before either ends it."""
+        try:
+            while not self._inbox.finish:
+                self._step()
+        except SyncError:
+            if not self._in_transaction:
+                self._cut()
+            raise
+        if not self._in_transaction:
+            self._cut()
+
+    def _step(self) -> None:
+        self._tell()
+        if self._full():
+            time.sleep(TICK_SECOND)  # reading waits for commits, which have no condition of ours
+            return
+        batch = self._receiver.take(self._patience())
+        if batch is not None:
+            self._stage(batch)
+        if self._due():
+            self._cut()
+        if batch is not None and batch.ddl is not None:
+            self._cut()
+            if not batch.ddl.rows_survive:
+                raise SyncError(
+                    Code.SOURCE_DDL,
+                    table=".".join(batch.ddl.table),
+                    reason="it changes rows without saying which; bring the target in line by STOP SYNC JOB, "
+                    "DROP TABLE, CREATE TABLE and CREATE SYNC",
+                    statement=batch.ddl.statement,
+                )
+
+    def _stage(self, batch: Batch) -> None:
+        """All tables are decoded before one row is staged, so that a bad value leaves the epoch whole."""
+        decoded = []
+        for changes in batch.changes:
+            channel = self._channels[changes.table]
+            decoded.append((channel, self._wanted(channel, changes.decode())))
+        self._in_transaction = True  # until every row is staged: an epoch must not end between two of them
+        for channel, rows in decoded:
+            self._append(channel, rows)
+        self._in_transaction = batch.open
+        if batch.end is not None:
+            self._end = batch.end
+        self._source_time = batch.source_time or self._source_time
+        self._count(batch, sum(len(rows) for _, rows in decoded))
+
+    def _wanted(self, channel: WorkerChannel, rows: pa.Table) -> pa.Table:
+        if channel.source_keys:
+            return rows
+        return appendable(rows, channel.append_on_change, channel.source.label)
+
+    def _append(self, channel: WorkerChannel, rows: pa.Table) -> None:
+        if not len(rows):
+            return
+        numbers = np.arange(self._seq + 1, self._seq + 1 + len(rows), dtype=np.int64)
+        self._seq += len(rows)
+        segment = self._segments.get(channel.token)
+        if segment is None:
+            segment = self._segments[channel.token] = Segment(self._folder, f"{self._number}-{channel.token}")
+        segment.append(rows.append_column(SEQ, pa.array(numbers)))
+
+    def _count(self, batch: Batch, rows: int) -> None:
+        self._rows += rows
+        self._bytes += batch.bytes
+        if not rows:
+            return
+        if self._open_since is None:
+            self._open_since = batch.source_time or time.time()
+        first = self._epoch.first_row_at
+        self._epoch = replace(
+            self._epoch,
+            events=self._epoch.events + rows,
+            bytes=self._epoch.bytes + batch.bytes,
+            first_row_at=time.monotonic() if first is None else first,
+        )
+
+    def _due(self) -> bool:
+        if self._waits_for_commit():
+            return False
+        now = time.monotonic()
+        if should_cut(
+            self._epoch,
+            self._inbox.limits.thresholds,
+            now=now,
+            queue_empty=self._receiver.empty,
+            in_transaction=self._in_transaction,
+        ):
+            return True
+        quiet = self._epoch.first_row_at is None and not self._in_transaction and self._end != self._cut_end
+        return quiet and now - self._cut_at >= self._inbox.limits.position_interval_second
+
+    def _waits_for_commit(self) -> bool:
+        """One epoch is committed while one is staged: a slow lake makes bigger commits, not a longer queue."""
+        return self._sent > self._inbox.committed
+
+    def _cut(self) -> None:
+        if self._epoch.first_row_at is None and self._end == self._cut_end:
+            return
+        files: dict[str, tuple[StagedFile, ...]] = {token: segment.close() for token, segment in self._segments.items()}
+        if files:
+            sync_folder(self._folder)
+        epoch = Epoch(
+            number=self._number,
+            end=self._end,
+            last_seq=self._seq,
+            files=files,
+            rows=self._epoch.events,
+            bytes=self._epoch.bytes,
+            source_time=self._source_time,
+        )
+        self._staged[self._number] = sum(file.bytes for segment in files.values() for file in segment)
+        self._sent, self._number = self._number, self._number + 1
+        self._segments, self._epoch, self._open_since = {}, OpenEpoch(), None
+        self._cut_end, self._cut_at = self._end, time.monotonic()
+        self._send(Staged(epoch=epoch))
+
+    def _patience(self) -> float:
+        """How long to wait for a batch: never past the moment at which an epoch is due."""
+        if self._epoch.first_row_at is None or self._in_transaction:
+            return TICK_SECOND
+        due_at = self._epoch.first_row_at + self._inbox.limits.thresholds.interval_second
+        left = due_at - time.monotonic()
+        return min(TICK_SECOND, max(left, DUE_SECOND if self._waits_for_commit() else 0.0))
+
+    def _full(self) -> bool:
+        """An open transaction may exceed the bound: it can only end by being read."""
+        for number in [n for n in self._staged if n <= self._inbox.committed]:
+            del self._staged[number]
+        if self._in_transaction:
+            return False
+        return sum(self._staged.values()) + self._epoch.bytes > self._inbox.limits.max_staged_bytes
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if now - self._told_at < PROGRESS_SECOND:
+            return
+        self._told_at = now
+        self._send(
+            Progress(
+                rows=self._rows,
+                bytes=self._bytes,
+                heard_at=self._heard_at(),
+                drained=self._receiver.empty and self._open_since is None and not self._in_transaction,
+                full=self._full(),
+                open_since=self._open_since,
+            ),
+        )
+
+    @property
+    def position(self) -> Position:
+        return self._end

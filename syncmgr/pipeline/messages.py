@@ -1,0 +1,122 @@
+"""What a worker and the frontend say to each other over their pipe.
+
+Owns: the message types. All frozen and picklable.
+Must not know: processes, pipes, threads.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from syncmgr.errors import SyncError
+from syncmgr.job.description import AppendOnChange
+from syncmgr.job.epoch import Epoch, Thresholds
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkerChannel:
+    """What a worker needs of a channel. `source_keys` empty: rows are only appended."""
+
+    token: str
+    source: SourceTable
+    reads: tuple[str, ...]
+    source_keys: tuple[str, ...]
+    append_on_change: AppendOnChange
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Thresholds and bounds of one job, in force at once."""
+
+    thresholds: Thresholds
+    position_interval_second: float
+    max_staged_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkerPlan:
+    """Where a worker begins and what it stages. `folder`: its own, absolute; it bears the worker's incarnation."""
+
+    job_id: int
+    start: Position
+    first_epoch: int
+    last_seq: int
+    channels: tuple[WorkerChannel, ...]
+    limits: Limits
+    folder: str
+
+
+# -- from the worker
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Staged:
+    """An epoch is closed and durable. Nothing more is staged behind it than one open epoch until it is Committed."""
+
+    epoch: Epoch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """How far reading is. `heard_at`: unix time of the last sign of life of the source, heartbeats included.
+
+    `drained`: everything that the source had to give is in epochs that were sent. `full`: reading waits for commits.
+    `open_since`: source time of the oldest row that is staged and not yet sent, None if there is none.
+    """
+
+    rows: int
+    bytes: int
+    heard_at: float
+    drained: bool
+    full: bool
+    open_since: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trouble:
+    """A passing trouble that the worker retries; None: it has passed."""
+
+    error: SyncError | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """The worker cannot go on and ends."""
+
+    error: SyncError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """The worker ended because it was told to; whatever it staged has been sent."""
+
+
+FromWorker = Staged | Progress | Trouble | Failed | Finished
+
+# -- to the worker
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Committed:
+    """An epoch is in the lake: its end can be acked."""
+
+    number: int
+    end: Position
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retune:
+    """Limits were changed while the job runs."""
+
+    limits: Limits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finish:
+    """Stop reading; stage what is whole, drop what is not, and end."""
+
+
+ToWorker = Committed | Retune | Finish
+
+ByTable = Mapping[tuple[str, str], WorkerChannel]

@@ -1,0 +1,339 @@
+"""One running job as the frontend sees it: its worker process and its commits.
+
+Owns: the thread that starts workers, commits what they stage, retries, and ends.
+Must not know: states of jobs, statements, how rows are read or written.
+"""
+
+import contextlib
+import logging
+import multiprocessing
+import queue
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import AppendOnChange, ChannelDescription
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.failure import FailType, Remedy, remedy, retry_after
+from syncmgr.pipeline import worker
+from syncmgr.pipeline.committer import Committer, Lake, Ledger
+from syncmgr.pipeline.messages import (
+    Committed,
+    Failed,
+    Finish,
+    Finished,
+    FromWorker,
+    Limits,
+    Progress,
+    Retune,
+    Staged,
+    ToWorker,
+    Trouble,
+    WorkerChannel,
+    WorkerPlan,
+)
+
+FINISH_SECOND: Final = (
+    20.0  # a worker that has not ended by then is killed; what it staged and did not send is read again
+)
+POLL_SECOND: Final = 0.2
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """What a run needs to know of its job. `folder`: the job's own staging folder."""
+
+    job_id: int
+    name: str
+    channels: tuple[ChannelDescription, ...]
+    append_on_change: AppendOnChange
+    folder: Path
+    limits: Callable[[], Limits]
+    max_retry: Callable[[], int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listeners:
+    """Whom a run tells. All are called from the run's own threads."""
+
+    on_trouble: Callable[[SyncError | None], None]  # a passing error is being retried; None: it has passed
+    on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
+
+
+class _WorkerLost(Exception):  # noqa: N818 - an outcome, not an error of ours
+    def __init__(self, status: int | None) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Life:
+    """One worker process and its pipe."""
+
+    def __init__(
+        self, plan: WorkerPlan, open_source: worker.OpenSource, on_progress: Callable[[Progress], None]
+    ) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, child = context.Pipe()
+        self.process = context.Process(
+            target=worker.main,
+            args=(plan, open_source, child),
+            name=f"syncmgr-worker-{plan.job_id}",
+            daemon=True,
+        )
+        self.process.start()
+        child.close()
+        self._on_progress = on_progress
+        self._sending = threading.Lock()
+        # One epoch in commit, one staged behind it, and one more that a DDL or the end cuts early; then the last words.
+        self._inbox: queue.Queue[FromWorker | None] = queue.Queue(maxsize=8)
+        threading.Thread(target=self._read, name="worker-pipe", daemon=True).start()
+
+    def _read(self) -> None:
+        """Until the pipe ends, which None tells."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                message = self._connection.recv()
+                if isinstance(message, Progress):
+                    self._on_progress(message)
+                else:
+                    self._inbox.put(message)
+        self._inbox.put(None)
+
+    def receive(self, timeout: float) -> FromWorker | None:
+        """The next message, None if none came. Raises _WorkerLost when the process is gone."""
+        try:
+            message = self._inbox.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        if message is None:
+            self.process.join(FINISH_SECOND)
+            raise _WorkerLost(self.process.exitcode)
+        return message
+
+    def send(self, message: ToWorker) -> None:
+        """To a worker that is gone: nothing; `receive` tells."""
+        with contextlib.suppress(OSError), self._sending:
+            self._connection.send(message)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+        _close(self._connection)
+
+
+def _close(connection: Connection) -> None:
+    with contextlib.suppress(OSError):
+        connection.close()
+
+
+class JobRun:
+    """Runs one job until it is told to finish, is abandoned, or fails. One thread beside its worker process."""
+
+    def __init__(
+        self,
+        options: RunOptions,
+        ledger: Ledger,
+        lake: Lake,
+        pool: Executor,
+        open_source: worker.OpenSource,
+        listeners: Listeners,
+    ) -> None:
+        self._options = options
+        self._ledger = ledger
+        self._open_source = open_source
+        self._listeners = listeners
+        self._committer = Committer(options.channels, ledger, lake, pool, self._ack)
+        self._life: Life | None = None
+        self._ending = threading.Event()  # finish or abandon
+        self._abandoned = False
+        self._failures = 0
+        self._progress: Progress | None = None
+        self._committing: Epoch | None = None
+        self._thread = threading.Thread(target=self._run, name=f"job-{options.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Stop reading, commit what is staged, end. Returns at once."""
+        self._ending.set()
+        life = self._life
+        if life is not None:
+            threading.Thread(target=life.send, args=(Finish(),), name="finish", daemon=True).start()
+
+    def abandon(self) -> None:
+        """End as soon as the commit under way has ended; what is only staged is dropped. Returns at once."""
+        self._abandoned = True
+        self._ending.set()
+        life = self._life
+        if life is not None:
+            life.process.kill()
+
+    def retune(self) -> None:
+        """Limits have changed."""
+        life = self._life
+        if life is not None:
+            life.send(Retune(limits=self._options.limits()))
+
+    def join(self, timeout: float) -> bool:
+        """Whether it has ended."""
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    @property
+    def progress(self) -> Progress | None:
+        return self._progress
+
+    @property
+    def committing(self) -> Epoch | None:
+        """The epoch that is staged and not yet in the lake."""
+        return self._committing
+
+    # -- the thread
+
+    def _run(self) -> None:
+        outcome: SyncError | None = None
+        kind = FailType.UNKNOWN
+        try:
+            self._retrying(self._finish_intents)
+            while not self._ending.is_set():
+                self._retrying(self._live)
+        except _GaveUp as gave_up:
+            outcome, kind = gave_up.error, gave_up.kind
+        except Exception as error:
+            log.exception("job failed", extra={"job": self._options.name})
+            outcome = SyncError(Code.INTERNAL, message=f"the job's thread failed: {error!r}")
+        self._bury()
+        self._listeners.on_end(outcome, kind)
+
+    def _retrying(self, step: Callable[[], None]) -> None:
+        """Run a step until it ends; passing troubles are told and waited out, max_retry times in a row."""
+        while True:
+            try:
+                return step()
+            except _WorkerLost as lost:
+                if self._abandoned:
+                    return None
+                error = SyncError(Code.WORKER_DIED, status=lost.status)
+            except SyncError as raised:
+                error = raised
+            kind = FailType.SUBMIT_FAIL if self._committing is None else FailType.RUN_FAIL
+            self._bury()
+            self._failures += 1
+            if remedy(error.code) is not Remedy.RETRY or self._failures > self._options.max_retry():
+                raise _GaveUp(error, kind)
+            log.warning("retrying", extra={"job": self._options.name, "error": str(error)})
+            self._listeners.on_trouble(error)
+            if self._ending.wait(retry_after(self._failures)):
+                return None
+
+    def _finish_intents(self) -> None:
+        for epoch in self._ledger.intents():
+            if self._abandoned:
+                return
+            self._commit(epoch, self._committer.resume)
+
+    def _live(self) -> None:
+        """One worker's life, until it finished as asked. Raises what ended it otherwise."""
+        self._finish_intents()
+        self._sweep()
+        life = self._life = Life(self._plan(), self._open_source, self._on_progress)
+        if self._ending.is_set():
+            life.send(Finish())
+        deadline: float | None = None
+        while not self._abandoned:
+            message = life.receive(POLL_SECOND)
+            if self._ending.is_set() and deadline is None:
+                deadline = time.monotonic() + FINISH_SECOND
+            if message is None and deadline is not None and time.monotonic() > deadline:
+                break
+            if message is not None and self._ends_with(message):
+                break
+        self._bury()
+
+    def _ends_with(self, message: FromWorker) -> bool:
+        match message:
+            case Staged(epoch=epoch):
+                self._commit(epoch, self._committer.commit)
+            case Trouble(error=error):
+                self._listeners.on_trouble(error)
+            case Failed(error=error):
+                raise error
+            case Finished():
+                return True
+            case Progress():
+                self._on_progress(message)
+        return False
+
+    def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
+        self._committing = epoch
+        step(epoch)
+        self._committing = None
+        if self._failures:
+            self._failures = 0
+            self._listeners.on_trouble(None)
+
+    def _ack(self, epoch: Epoch) -> None:
+        if self._life is not None:
+            self._life.send(Committed(number=epoch.number, end=epoch.end))
+
+    def _on_progress(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def _bury(self) -> None:
+        life, self._life = self._life, None
+        if life is not None:
+            life.kill()
+        self._progress = self._committing = None
+
+    # -- where it begins
+
+    def _plan(self) -> WorkerPlan:
+        last = self._ledger.last_epoch()
+        assert last is not None, "epoch 0 holds the start position"
+        return WorkerPlan(
+            job_id=self._options.job_id,
+            start=last.end,
+            first_epoch=last.number + 1,
+            last_seq=last.last_seq,
+            channels=tuple(self._worker_channel(channel) for channel in self._options.channels),
+            limits=self._options.limits(),
+            folder=str(self._options.folder / uuid.uuid4().hex),
+        )
+
+    def _worker_channel(self, channel: ChannelDescription) -> WorkerChannel:
+        return WorkerChannel(
+            token=channel.token,
+            source=channel.source,
+            reads=channel.reads,
+            source_keys=channel.source_keys,
+            append_on_change=self._options.append_on_change,
+        )
+
+    def _sweep(self) -> None:
+        """Delete what earlier lives staged and no intent names."""
+        kept = {f.path for epoch in self._ledger.intents() for segment in epoch.files.values() for f in segment}
+        for folder in self._options.folder.glob("*"):
+            files = list(folder.glob("*"))
+            for path in files:
+                if str(path) not in kept:
+                    path.unlink()
+            if not any(str(path) in kept for path in files):
+                shutil.rmtree(folder)
+
+
+class _GaveUp(Exception):  # noqa: N818 - an outcome, not an error of ours
+    def __init__(self, error: SyncError, kind: FailType) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.kind = kind
