@@ -29,18 +29,27 @@ class Code(Enum):
     EMPTY_QUERY = 1065, "42000", "Query was empty"
     NO_SUCH_THREAD = 1094, "HY000", "Unknown thread id: {id}"
     INTERNAL = 1105, "HY000", "{message}"
+    UNKNOWN_SCHEMA_TABLE = 1109, "42S02", "Unknown table '{table}' in information_schema"
     UNKNOWN_CHARSET = 1115, "42000", "Unknown character set: '{charset}'"
     NO_SUCH_TABLE = 1146, "42S02", "Table '{db}.{table}' doesn't exist"
     PACKET_TOO_LARGE = 1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes"
     UNKNOWN_VARIABLE = 1193, "HY000", "Unknown system variable '{name}'"
+    WRONG_ARGUMENTS = 1210, "HY000", "Incorrect arguments to {what}"
     WRONG_VALUE = 1231, "42000", "Variable '{name}' can't be set to the value of '{value}'"
+    WRONG_TYPE = 1232, "42000", "Incorrect argument type to variable '{name}'"
     NOT_SUPPORTED = 1235, "42000", "This version of syncmgr doesn't yet support '{what}'"
     READ_ONLY_VARIABLE = 1238, "HY000", "Variable '{name}' is a read only variable"
+    UNKNOWN_PREPARED = 1243, "HY000", "Unknown prepared statement handler ({id}) given to EXECUTE"
     INVALID_TEXT = 1300, "HY000", "Invalid {charset} character string: '{text}'"
     INTERRUPTED = 1317, "70100", "Query execution was interrupted"
     DATABASE_EXISTS = 1007, "HY000", "Can't create database '{db}'; database exists"
     DROP_NO_DATABASE = 1008, "HY000", "Can't drop database '{db}'; database doesn't exist"
     NESTED_TOO_DEEPLY = 1436, "HY000", "The statement is nested too deeply"
+    TOO_MANY_PREPARED = (
+        1461,
+        "42000",
+        "Can't create more than max_prepared_stmt_count statements (current value: {limit})",
+    )
     TIMED_OUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded"
     SECURE_TRANSPORT = 3159, "HY000", "Connections using insecure transport are prohibited"
 

@@ -1,0 +1,386 @@
+"""One client: its login, its commands, its end.
+
+Owns: the command loop, what a command answers, what interrupts one.
+Must not know: SQL; a session of its own kind runs the statements.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from enum import Enum
+from typing import Final, Protocol
+
+from syncmgr.console.charset import UTF8MB4, Charset, by_collation
+from syncmgr.console.login import Gate, Login
+from syncmgr.console.mask import mask
+from syncmgr.console.messages import Hello, end_of_rows, err, ok, parse_change_user
+from syncmgr.console.packet import ProtocolError, Reader, lenenc
+from syncmgr.console.prepared import PreparedStatements
+from syncmgr.console.protocol import OFFERED, Capability, Command, Status
+from syncmgr.console.results import Column, Done, Result, Rows, column_definition, row_encoder
+from syncmgr.console.stream import ConnectionLost, PacketStream
+from syncmgr.errors import Code, SyncError
+
+log = logging.getLogger(__name__)
+
+INFO_SIZE: Final = 4096  # characters of a statement that PROCESSLIST shows
+LAST_WORDS: Final = 1.0  # seconds to tell a killed client why
+
+
+class Interrupt(Enum):
+    """Why a command is cancelled: what the client is told, and whether its connection ends too."""
+
+    QUERY = Code.INTERRUPTED, False
+    TIMEOUT = Code.TIMED_OUT, False
+    CONNECTION = Code.INTERRUPTED, True
+    SHUTDOWN = Code.SHUTTING_DOWN, True
+
+    @property
+    def code(self) -> Code:
+        return self.value[0]
+
+    @property
+    def ends_connection(self) -> bool:
+        return self.value[1]
+
+
+class Session(Protocol):
+    """What runs the statements of one connection. Every method may raise SyncError."""
+
+    async def use(self, db: str) -> None: ...
+
+    def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
+        """The result of each statement in `sql`, and whether more follow; a statement runs when it is asked for."""
+        ...
+
+    async def fields(self, table: str) -> Sequence[Column]: ...
+
+    def placeholders(self, sql: str) -> tuple[int, ...]:
+        """Offsets of the '?' in a statement to be prepared."""
+        ...
+
+    def statement_timeout(self) -> float:
+        """Seconds a statement may run; 0: for ever."""
+        ...
+
+    def wait_timeout(self) -> float: ...
+
+    def processlist(self) -> Rows: ...
+
+    def kill(self, connection_id: int, *, query: bool) -> None: ...
+
+    def statistics(self) -> str: ...
+
+    def reset(self) -> None: ...
+
+
+class Connection:
+    """A client from its greeting to its end. The public fields are what PROCESSLIST and sessions read."""
+
+    def __init__(self, connection_id: int, stream: PacketStream, *, peer: tuple[str, int], gate: Gate) -> None:
+        self.id = connection_id
+        self.host, self.port = peer
+        self.user: str | None = None
+        self.db: str | None = None
+        self.command = "Connect"
+        self.info: str | None = None
+        self.since = time.monotonic()
+        self.charset: Charset = UTF8MB4
+        self.result_charset: Charset = UTF8MB4
+        self.autocommit = True
+        self.commands = 0
+        self.stream = stream
+        self._gate = gate
+        self._limits = gate.limits
+        self._capabilities = Capability(0)
+        self._login = Login(gate, stream, host=self.host)
+        self._prepared = PreparedStatements(gate.limits)
+        self._task: asyncio.Task[None] | None = None
+        self._interrupt: Interrupt | None = None
+        self._leaving = False
+
+    def speak(self, charset: Charset) -> None:
+        """What the client writes and reads from now on."""
+        self.charset = self.result_charset = charset
+
+    def interrupt(self, why: Interrupt) -> None:
+        """Cancel the command that runs. An idle connection is left alone, or ended if the reason says so."""
+        if self._task is not None:
+            self._interrupt = why
+            self._task.cancel()
+        elif why.ends_connection:
+            self._interrupt = why
+            self.stream.abort()
+
+    @property
+    def idle(self) -> bool:
+        return self._task is None
+
+    def leave(self) -> None:
+        """End after the command that runs."""
+        self._leaving = True
+
+    async def run(self, session_for: Callable[["Connection"], Session]) -> None:
+        """Log in, then answer commands until either side ends. Raises ConnectionLost, ProtocolError, TimeoutError."""
+        try:
+            async with asyncio.timeout(self._limits.connect_timeout):
+                hello = await self._login.run(self.id)
+            session = session_for(self)
+            await self._enter(hello, session)
+        except ProtocolError:
+            await self.refuse(SyncError(Code.HANDSHAKE))
+            raise
+        except SyncError as error:
+            await self.refuse(error)
+            return
+        await self._commands(session)
+
+    async def refuse(self, error: SyncError) -> None:
+        """The last packet of a connection."""
+        self.stream.put(err(error, self.result_charset))
+        await self.stream.flush()
+        await self.stream.linger()
+
+    async def _enter(self, hello: Hello, session: Session) -> None:
+        self.user = hello.user
+        self._capabilities = hello.capabilities & OFFERED
+        self.speak(by_collation(hello.collation))
+        if hello.db:
+            await session.use(hello.db)
+        self._ok()
+        await self.stream.flush()
+
+    async def _commands(self, session: Session) -> None:
+        while not self._leaving:
+            self.stream.restart_sequence()
+            self.command, self.info, self.since = "Sleep", None, time.monotonic()
+            try:
+                packet = await self.stream.read(limit=self._limits.max_packet, idle=session.wait_timeout())
+            except SyncError as error:
+                await self.refuse(error)
+                return
+            if packet[:1] == bytes((Command.QUIT,)):
+                return
+            self.commands += 1
+            self.since = time.monotonic()
+            await self._answer(packet, session)
+
+    async def _answer(self, packet: bytes, session: Session) -> None:
+        """Run a command in a task of its own, so that an interrupt cancels it and nothing else."""
+        self._interrupt = None
+        self._task = asyncio.create_task(self._run_command(packet, session))
+        try:
+            await self._watch(self._task)
+        except asyncio.CancelledError:
+            if self._interrupt is None:
+                raise
+            self._err(SyncError(self._interrupt.code))
+        except SyncError as error:
+            self._err(error)
+        except RecursionError:
+            self._err(SyncError(Code.NESTED_TOO_DEEPLY))
+        except (ConnectionLost, ProtocolError):
+            raise
+        except Exception as error:
+            log.exception("a statement failed unexpectedly", extra={"connection": self.id, "statement": self.info})
+            self._err(SyncError(Code.INTERNAL, message=f"Internal error: {type(error).__name__}: {error}"))
+        finally:
+            self._task = None
+        await self._finish()
+
+    async def _finish(self) -> None:
+        if self._interrupt is None or not self._interrupt.ends_connection:
+            await self.stream.flush()
+            return
+        self._leaving = True
+        try:
+            async with asyncio.timeout(LAST_WORDS):
+                await self.stream.flush()
+        except TimeoutError:
+            self.stream.abort()
+
+    async def _watch(self, task: asyncio.Task[None]) -> None:
+        """Wait for a command, and cancel it if its client goes away."""
+        gone = asyncio.create_task(self.stream.gone.wait())
+        try:
+            await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done() and self._interrupt is None:
+                task.cancel()
+                await asyncio.wait((task,))
+                raise ConnectionLost("the client went away during a command")
+            await task
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        finally:
+            gone.cancel()
+
+    async def _run_command(self, packet: bytes, session: Session) -> None:
+        command = self._COMMANDS.get(packet[0]) if packet else None
+        if command is None:
+            raise SyncError(Code.UNKNOWN_COMMAND)
+        await command(self, packet[1:], session)
+
+    # what the commands answer
+
+    async def _query(self, body: bytes, session: Session) -> None:
+        sql = self.charset.decode(body)
+        self._show("Query", sql)
+        await self._run_sql(sql, session, multi=bool(self._capabilities & Capability.MULTI_STATEMENTS), binary=False)
+
+    def _show(self, command: str, sql: str) -> None:
+        self.command, self.info = command, mask(sql[:INFO_SIZE])
+
+    async def _run_sql(self, sql: str, session: Session, *, multi: bool, binary: bool) -> None:
+        loop = asyncio.get_running_loop()
+        timeout = session.statement_timeout()
+        timer = loop.call_later(timeout, self.interrupt, Interrupt.TIMEOUT) if timeout else None
+        try:
+            async with aclosing(session.execute(sql, multi=multi)) as results:
+                async for result, more in results:
+                    await self._send(result, more=more, binary=binary)
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def _send(self, result: Result, *, more: bool, binary: bool) -> None:
+        match result:
+            case Done():
+                info = self.result_charset.encode(result.info)
+                status = self._status(more=more)
+                self.stream.put(ok(status, affected=result.affected, warnings=result.warnings, info=info))
+            case Rows():
+                await self._send_rows(result, more=more, binary=binary)
+
+    async def _send_rows(self, result: Rows, *, more: bool, binary: bool) -> None:
+        stream, charset = self.stream, self.result_charset
+        stream.put(lenenc(len(result.columns)))
+        for column in result.columns:
+            stream.put(column_definition(column, charset))
+        if not self._capabilities & Capability.DEPRECATE_EOF:
+            stream.put(end_of_rows(self._status(), self._capabilities))
+        encode = row_encoder(result.columns, charset, binary=binary)
+        async with aclosing(result.batches) as batches:
+            async for batch in batches:
+                for row in batch:
+                    stream.put(encode(row))
+                    if stream.pending > self._limits.high_water:
+                        await stream.flush()
+        stream.put(end_of_rows(self._status(more=more), self._capabilities, warnings=result.warnings))
+
+    def _status(self, *, more: bool = False) -> Status:
+        status = Status.AUTOCOMMIT if self.autocommit else Status.NONE
+        return status | Status.MORE_RESULTS if more else status
+
+    def _ok(self) -> None:
+        self.stream.put(ok(self._status()))
+
+    def _err(self, error: SyncError) -> None:
+        self.stream.put(err(error, self.result_charset))
+
+    async def _init_db(self, body: bytes, session: Session) -> None:
+        self.command = "Init DB"
+        await session.use(self.charset.decode(body))
+        self._ok()
+
+    async def _ping(self, _body: bytes, _session: Session) -> None:
+        self._ok()
+
+    async def _field_list(self, body: bytes, session: Session) -> None:
+        self.command = "Field List"
+        for column in await session.fields(self.charset.decode(Reader(body).until_nul())):
+            self.stream.put(column_definition(column, self.result_charset) + b"\xfb")
+        self.stream.put(end_of_rows(self._status(), self._capabilities))
+
+    async def _statistics(self, _body: bytes, session: Session) -> None:
+        self.stream.put(session.statistics().encode())
+
+    async def _process_info(self, _body: bytes, session: Session) -> None:
+        await self._send(session.processlist(), more=False, binary=False)
+
+    async def _process_kill(self, body: bytes, session: Session) -> None:
+        session.kill(Reader(body).uint(4), query=False)
+        self._ok()
+
+    async def _set_option(self, body: bytes, _session: Session) -> None:
+        if Reader(body).uint(2) == 0:
+            self._capabilities |= Capability.MULTI_STATEMENTS
+        else:
+            self._capabilities &= ~Capability.MULTI_STATEMENTS
+        self.stream.put(end_of_rows(self._status(), self._capabilities))
+
+    async def _reset_connection(self, _body: bytes, session: Session) -> None:
+        self._forget(session)
+        self._ok()
+
+    def _forget(self, session: Session) -> None:
+        self._prepared.clear()
+        session.reset()
+
+    async def _change_user(self, body: bytes, session: Session) -> None:
+        self.command = "Change user"
+        hello = parse_change_user(body, self._capabilities)
+        try:
+            async with asyncio.timeout(self._limits.connect_timeout):
+                await self._login.authenticate(hello)
+        except SyncError as error:
+            await self.refuse(error)
+            raise ConnectionLost("change of user denied") from error
+        self._forget(session)
+        self.user, self.db = hello.user, None
+        self.speak(by_collation(hello.collation))
+        if hello.db:
+            await session.use(hello.db)
+        self._ok()
+
+    # prepared statements
+
+    async def _prepare(self, body: bytes, session: Session) -> None:
+        sql = self.charset.decode(body)
+        self._show("Prepare", sql)
+        statement = self._prepared.add(sql, session.placeholders(sql))
+        self.stream.put(statement.answer())
+        for _ in statement.places:
+            self.stream.put(column_definition(Column(name="?"), self.result_charset))
+        if statement.places and not self._capabilities & Capability.DEPRECATE_EOF:
+            self.stream.put(end_of_rows(self._status(), self._capabilities))
+
+    async def _execute(self, body: bytes, session: Session) -> None:
+        reader = Reader(body)
+        statement = self._prepared.get(reader.uint(4))
+        self._show("Execute", statement.sql)
+        sql = statement.bind(reader, self.charset)
+        await self._run_sql(sql, session, multi=False, binary=True)
+
+    async def _long_data(self, body: bytes, _session: Session) -> None:
+        """Answers nothing, ever: so the protocol has it."""
+        reader = Reader(body)
+        self._prepared.append(reader.uint(4), reader.uint(2), reader.rest())
+
+    async def _close_statement(self, body: bytes, _session: Session) -> None:
+        """Answers nothing, ever."""
+        self._prepared.remove(Reader(body).uint(4))
+
+    async def _reset_statement(self, body: bytes, _session: Session) -> None:
+        self._prepared.get(Reader(body).uint(4)).forget_data()
+        self._ok()
+
+    _COMMANDS: Final[dict[int, Callable[["Connection", bytes, Session], Awaitable[None]]]] = {
+        Command.INIT_DB: _init_db,
+        Command.QUERY: _query,
+        Command.FIELD_LIST: _field_list,
+        Command.STATISTICS: _statistics,
+        Command.PROCESS_INFO: _process_info,
+        Command.PROCESS_KILL: _process_kill,
+        Command.PING: _ping,
+        Command.CHANGE_USER: _change_user,
+        Command.STMT_PREPARE: _prepare,
+        Command.STMT_EXECUTE: _execute,
+        Command.STMT_SEND_LONG_DATA: _long_data,
+        Command.STMT_CLOSE: _close_statement,
+        Command.STMT_RESET: _reset_statement,
+        Command.SET_OPTION: _set_option,
+        Command.RESET_CONNECTION: _reset_connection,
+    }

@@ -1,0 +1,138 @@
+"""The first minute of a connection: greeting, TLS, password.
+
+Owns: the steps of the login; an unknown user takes the same ones as a known one.
+Must not know: commands, SQL.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.console.auth import MATCHES, Throttle, is_empty, new_nonce, xor
+from syncmgr.console.limits import Limits
+from syncmgr.console.messages import (
+    FAST_AUTH_OK,
+    FULL_AUTH,
+    PUBLIC_KEY_REQUEST,
+    Hello,
+    auth_more,
+    auth_switch,
+    greeting,
+    parse_hello,
+)
+from syncmgr.console.packet import ProtocolError
+from syncmgr.console.protocol import OFFERED, SHA2, Capability
+from syncmgr.console.stream import PacketStream
+from syncmgr.console.tls import Identity
+from syncmgr.errors import Code, SyncError
+
+log = logging.getLogger(__name__)
+
+ROOT: Final = "root"
+LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
+    """What every login needs. `password` gives root's password in clear; empty: loopback only, without one."""
+
+    password: Callable[[], str]
+    identity: Identity
+    limits: Limits
+    throttle: Throttle
+
+
+def is_loopback(host: str) -> bool:
+    return host.startswith(LOOPBACK)
+
+
+class Login:
+    """One client on its way in; `host` is its address."""
+
+    def __init__(self, gate: Gate, stream: PacketStream, *, host: str) -> None:
+        self._gate = gate
+        self._stream = stream
+        self._host = host
+        self._nonce = new_nonce()
+
+    async def run(self, connection_id: int) -> Hello:
+        """The handshake response of a client whose password was right.
+
+        Raises SyncError for what the client is told, ProtocolError, ConnectionLost, TimeoutError.
+        """
+        stream = self._stream
+        stream.put(greeting(connection_id=connection_id, nonce=self._nonce, capabilities=OFFERED))
+        await stream.flush()
+        hello = parse_hello(await self._read())
+        if hello.user is None:
+            await stream.open(self._gate.identity.context)
+            hello = parse_hello(await self._read())
+            if hello.user is None:
+                raise ProtocolError("TLS was asked for twice")
+        else:
+            await stream.open(None)
+        if hello.capabilities & Capability.COMPRESS:
+            raise SyncError(Code.NOT_SUPPORTED, what="compressed protocol; turn compression off in the client")
+        await self.authenticate(hello)
+        return hello
+
+    async def authenticate(self, hello: Hello) -> None:
+        """Returns if the password is right. Raises ACCESS_DENIED after the throttle's delay."""
+        user, response, plugin = hello.user or "", hello.response, hello.plugin
+        password = self._gate.password() if user == ROOT else secrets.token_hex()
+        if plugin not in MATCHES:
+            plugin, response = SHA2, await self._switch(SHA2)
+        if password and not is_empty(response):
+            right = MATCHES[plugin](response, self._nonce, password)
+            if plugin == SHA2:
+                right = await self._confirm(right, password)
+        else:
+            right = not password and is_loopback(self._host)
+        if not right:
+            await self._deny(user, using_password=not is_empty(response))
+        self._gate.throttle.succeeded(self._host)
+
+    async def _switch(self, plugin: str) -> bytes:
+        self._nonce = new_nonce()
+        self._stream.put(auth_switch(plugin, self._nonce))
+        return await self._answer()
+
+    async def _confirm(self, right: bool, password: str) -> bool:  # noqa: FBT001 - the verdict so far
+        """caching_sha2_password: a scramble that does not match is followed by full authentication, as in MySQL."""
+        if right:
+            self._stream.put(FAST_AUTH_OK)
+            return True
+        self._stream.put(FULL_AUTH)
+        data = await self._answer()
+        if self._stream.cipher() is None:
+            data = await self._decrypt(data)
+        return secrets.compare_digest(data.rstrip(b"\0"), password.encode())
+
+    async def _decrypt(self, data: bytes) -> bytes:
+        """The password that came under RSA; empty if it was not encrypted with our key."""
+        if data == PUBLIC_KEY_REQUEST:
+            self._stream.put(auth_more(self._gate.identity.public_key))
+            data = await self._answer()
+        try:
+            return xor(await asyncio.to_thread(self._gate.identity.decrypt, data), self._nonce)
+        except ValueError:
+            return b""
+
+    async def _deny(self, user: str, *, using_password: bool) -> None:
+        delay = self._gate.throttle.failed(self._host, now=time.monotonic())
+        log.warning("login failed", extra={"user": user[:64], "host": self._host, "delay_second": delay})
+        await asyncio.sleep(delay)
+        using = "YES" if using_password else "NO"
+        raise SyncError(Code.ACCESS_DENIED, user=user[:64], host=self._host, using=using)
+
+    async def _answer(self) -> bytes:
+        await self._stream.flush()
+        return await self._read()
+
+    async def _read(self) -> bytes:
+        limits = self._gate.limits
+        return await self._stream.read(limit=limits.login_packet, idle=limits.connect_timeout)

@@ -1,0 +1,188 @@
+"""What a statement gives, and how its rows travel.
+
+Owns: columns and results as values; column definitions, text rows and binary rows as bytes.
+Must not know: which statement made a result, sockets.
+"""
+
+import datetime as dt
+import struct
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from syncmgr.console.charset import BINARY_COLLATION, Charset
+from syncmgr.console.packet import NULL, lenenc, lenenc_bytes
+from syncmgr.console.protocol import FieldFlag, FieldType
+
+Row = Sequence[object]
+NOT_FIXED: Final = 31  # decimals of a number whose scale is not fixed
+
+_WIDTHS: Final = {
+    FieldType.TINY: 4,
+    FieldType.SHORT: 6,
+    FieldType.LONG: 11,
+    FieldType.LONGLONG: 20,
+    FieldType.FLOAT: 12,
+    FieldType.DOUBLE: 22,
+    FieldType.NEWDECIMAL: 67,
+    FieldType.DATE: 10,
+    FieldType.TIME: 17,
+    FieldType.DATETIME: 26,
+    FieldType.TIMESTAMP: 26,
+}
+_DECIMALS: Final = {FieldType.FLOAT: NOT_FIXED, FieldType.DOUBLE: NOT_FIXED}
+_TEXT_WIDTH: Final = 65535
+_INTEGERS: Final = {FieldType.TINY: "b", FieldType.SHORT: "h", FieldType.LONG: "i", FieldType.LONGLONG: "q"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """One column of a result. `decimals` None: the usual ones of its type."""
+
+    name: str
+    type: FieldType = FieldType.VAR_STRING
+    nullable: bool = True
+    unsigned: bool = False
+    decimals: int | None = None
+    table: str = ""
+    db: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
+    """A statement without rows."""
+
+    affected: int = 0
+    warnings: int = 0
+    info: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rows:
+    """A statement with rows, in batches; the next batch is asked for when the client has taken the last."""
+
+    columns: tuple[Column, ...]
+    batches: AsyncGenerator[Iterable[Row], None]
+    warnings: int = 0
+
+
+Result = Done | Rows
+
+
+def column_definition(column: Column, charset: Charset) -> bytes:
+    is_number = column.type in _WIDTHS
+    is_bytes = column.type is FieldType.BLOB
+    flags = FieldFlag.NONE if column.nullable else FieldFlag.NOT_NULL
+    if is_number or is_bytes:
+        flags |= FieldFlag.BINARY
+    if is_bytes:
+        flags |= FieldFlag.BLOB
+    if column.unsigned:
+        flags |= FieldFlag.UNSIGNED
+    collation = BINARY_COLLATION if is_number or is_bytes else charset.collation
+    width = _WIDTHS.get(column.type, _TEXT_WIDTH * charset.width)
+    decimals = _DECIMALS.get(column.type, 0) if column.decimals is None else column.decimals
+    names = (column.db, column.table, column.table, column.name, column.name)
+    return (
+        lenenc_bytes(b"def")
+        + b"".join(lenenc_bytes(charset.encode(name)) for name in names)
+        + struct.pack("<BHIBHBH", 0x0C, collation, width, column.type, flags, decimals, 0)
+    )
+
+
+def text_of(value: object) -> str:
+    """A value as MySQL prints it. `bytes` are no text: see text_row."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "1" if value else "0"
+        case Decimal():
+            return format(value, "f")
+        case dt.datetime():
+            return value.replace(tzinfo=None).isoformat(" ")
+        case dt.timedelta():
+            return _duration(value)
+        case _:
+            return str(value)
+
+
+def _duration(value: dt.timedelta) -> str:
+    seconds, micros = divmod(abs(value) // dt.timedelta(microseconds=1), 1_000_000)
+    sign = "-" if value < dt.timedelta() else ""
+    fraction = f".{micros:06}" if micros else ""
+    return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
+
+
+def text_row(row: Row, charset: Charset) -> bytes:
+    out = bytearray()
+    for value in row:
+        if value is None:
+            out += NULL
+            continue
+        data = bytes(value) if isinstance(value, bytes | bytearray) else charset.encode(text_of(value))
+        out += lenenc(len(data))
+        out += data
+    return bytes(out)
+
+
+def binary_row(row: Row, columns: Sequence[Column], charset: Charset) -> bytes:
+    nulls = bytearray((len(row) + 9) // 8)
+    out = bytearray()
+    for index, (value, column) in enumerate(zip(row, columns, strict=True)):
+        if value is None:
+            nulls[(index + 2) // 8] |= 1 << (index + 2) % 8
+        else:
+            out += _binary(value, column, charset)
+    return b"\0" + bytes(nulls) + bytes(out)
+
+
+def _binary(value: object, column: Column, charset: Charset) -> bytes:
+    match column.type:
+        case FieldType.TINY | FieldType.SHORT | FieldType.LONG | FieldType.LONGLONG as kind:
+            code = _INTEGERS[kind]
+            return struct.pack("<" + (code.upper() if column.unsigned else code), int(str(text_of(value))))
+        case FieldType.FLOAT:
+            return struct.pack("<f", float(text_of(value)))
+        case FieldType.DOUBLE:
+            return struct.pack("<d", float(text_of(value)))
+        case FieldType.DATE | FieldType.DATETIME | FieldType.TIMESTAMP:
+            return _binary_date(value)
+        case FieldType.TIME if isinstance(value, dt.timedelta):
+            return _binary_duration(value)
+        case _:
+            data = bytes(value) if isinstance(value, bytes | bytearray) else charset.encode(text_of(value))
+            return lenenc_bytes(data)
+
+
+def _binary_date(value: object) -> bytes:
+    if isinstance(value, str):
+        value = dt.datetime.fromisoformat(value)
+    match value:
+        case dt.datetime():
+            data = struct.pack("<HBBBBB", value.year, value.month, value.day, value.hour, value.minute, value.second)
+            if value.microsecond:
+                data += struct.pack("<I", value.microsecond)
+        case dt.date():
+            data = struct.pack("<HBB", value.year, value.month, value.day)
+        case _:
+            raise TypeError(f"{type(value).__name__} is no date")
+    return bytes((len(data),)) + data
+
+
+def _binary_duration(value: dt.timedelta) -> bytes:
+    seconds, micros = divmod(abs(value) // dt.timedelta(microseconds=1), 1_000_000)
+    clock = seconds // 3600 % 24, seconds // 60 % 60, seconds % 60
+    return b"\x0c" + struct.pack("<BIBBBI", value < dt.timedelta(), seconds // 86400, *clock, micros)
+
+
+def row_encoder(columns: Sequence[Column], charset: Charset, *, binary: bool) -> Callable[[Row], bytes]:
+    if binary:
+        return lambda row: binary_row(row, columns, charset)
+    return lambda row: text_row(row, charset)
+
+
+async def at_once(rows: Iterable[Row]) -> AsyncGenerator[Iterable[Row], None]:
+    """Rows that are in memory already, as one batch."""
+    yield rows
