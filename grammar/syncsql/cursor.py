@@ -1,0 +1,305 @@
+"""A place among the tokens of one statement, and what can be read there.
+
+Owns: words, names, strings, numbers, lists, and the error when something else stands there.
+Must not know: any statement.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from syncsql.errors import SqlSyntaxError, error_at
+from syncsql.expression import Expression, parse_expression
+from syncsql.names import Name, Property
+from syncsql.tokens import Kind, Token, TokenisedStatement
+
+T = TypeVar("T")
+
+# MySQL's reserved words as far as the rules use them, and Doris' two.
+RESERVED: Final = frozenset(
+    [
+        "ADD",
+        "ALL",
+        "ALTER",
+        "AND",
+        "AS",
+        "ASC",
+        "BETWEEN",
+        "BINLOG",
+        "BY",
+        "CASE",
+        "CREATE",
+        "CROSS",
+        "DATABASE",
+        "DATABASES",
+        "DEFAULT",
+        "DELETE",
+        "DESC",
+        "DESCRIBE",
+        "DISTINCT",
+        "DROP",
+        "ELSE",
+        "EXISTS",
+        "EXPLAIN",
+        "FALSE",
+        "FROM",
+        "GROUP",
+        "HAVING",
+        "IF",
+        "IN",
+        "INDEX",
+        "INSERT",
+        "INTO",
+        "IS",
+        "JOIN",
+        "KEY",
+        "KEYS",
+        "KILL",
+        "LIKE",
+        "LIMIT",
+        "NOT",
+        "NULL",
+        "ON",
+        "OR",
+        "ORDER",
+        "PARTITION",
+        "PRIMARY",
+        "SCHEMA",
+        "SCHEMAS",
+        "SELECT",
+        "SET",
+        "SHOW",
+        "SYNC",
+        "TABLE",
+        "THEN",
+        "TO",
+        "TRUE",
+        "UNION",
+        "UNIQUE",
+        "UPDATE",
+        "USE",
+        "USING",
+        "VALUES",
+        "WHEN",
+        "WHERE",
+        "WITH",
+    ]
+)
+
+
+class Cursor:
+    """Reads forward only; every reader either takes what it names or raises SqlSyntaxError."""
+
+    def __init__(self, statement: TokenisedStatement) -> None:
+        self._statement = statement
+        self._tokens = statement.tokens
+        self._at = 0
+
+    def peek(self, ahead: int = 0) -> Token | None:
+        at = self._at + ahead
+        return self._tokens[at] if at < len(self._tokens) else None
+
+    def take_token(self) -> Token | None:
+        """Whatever stands here; None at the end."""
+        token = self.peek()
+        self._at += token is not None
+        return token
+
+    def word(self, ahead: int = 0) -> str | None:
+        """The bare word there in capitals; None for anything else."""
+        token = self.peek(ahead)
+        return token.text.upper() if token is not None and token.kind is Kind.WORD else None
+
+    def sees(self, *words: str) -> bool:
+        return all(self.word(ahead) == word for ahead, word in enumerate(words))
+
+    def take(self, *words: str) -> bool:
+        """Take these words if all of them stand here."""
+        if not self.sees(*words):
+            return False
+        self._at += len(words)
+        return True
+
+    def take_any(self, *words: str) -> str | None:
+        """Take the one of these words that stands here."""
+        return next((word for word in words if self.take(word)), None)
+
+    def expect(self, *words: str) -> None:
+        for word in words:
+            if not self.take(word):
+                raise self.error(f"expected {word}")
+
+    def sees_sign(self, sign: str, ahead: int = 0) -> bool:
+        token = self.peek(ahead)
+        return token is not None and token.kind is Kind.SIGN and token.text == sign
+
+    def take_sign(self, sign: str) -> bool:
+        if not self.sees_sign(sign):
+            return False
+        self._at += 1
+        return True
+
+    def expect_sign(self, sign: str, where: str) -> None:
+        if not self.take_sign(sign):
+            raise self.error(f"expected {sign} {where}")
+
+    def error(self, reason: str, token: Token | None = None) -> SqlSyntaxError:
+        """The error about token, or about what stands here."""
+        token = token or self.peek()
+        if token is not None:
+            return error_at(self._statement.source, token.start, token.end, reason)
+        end = self._statement.end  # a semicolon, or the end of the text
+        if end == len(self._statement.source):
+            last = self._tokens[-1].end
+            return error_at(self._statement.source, last, last, reason)
+        return error_at(self._statement.source, end, end + 1, reason)
+
+    def end(self, statement: T) -> T:
+        """The statement, if nothing follows it."""
+        if self.peek() is not None:
+            raise self.error("unexpected input after the end of the statement")
+        return statement
+
+    def last(self) -> Token:
+        """The token that was taken last."""
+        return self._tokens[self._at - 1]
+
+    def identifier(self, what: str) -> str:
+        token = self.peek()
+        if token is None or token.kind not in {Kind.NAME, Kind.WORD}:
+            raise self.error(f"expected {what}")
+        if token.kind is Kind.WORD and token.text.upper() in RESERVED:
+            raise self.error(f"expected {what}; {token.text.upper()} is a reserved word, quote it with backticks")
+        if not token.text:
+            raise self.error(f"{what} cannot be empty")
+        self._at += 1
+        return token.text
+
+    def name(self, what: str) -> Name:
+        """Name or db.name."""
+        first = self.identifier(what)
+        if not self.take_sign("."):
+            return Name(name=first)
+        second = self.identifier(what)
+        if self.sees_sign("."):
+            raise self.error(f"{what} has two parts at most")
+        return Name(db=first, name=second)
+
+    def dotted(self, what: str) -> str:
+        """name.name.name as one text."""
+        parts = [self.identifier(what)]
+        while self.take_sign("."):
+            parts.append(self.identifier(what))
+        return ".".join(parts)
+
+    def string(self, what: str) -> str:
+        token = self.peek()
+        if token is None or token.kind is not Kind.STRING:
+            raise self.error(f"expected {what}")
+        self._at += 1
+        return token.text
+
+    def number(self, what: str) -> int:
+        """A whole number without a sign."""
+        token = self.peek()
+        if token is None or token.kind is not Kind.NUMBER or not (token.text.isascii() and token.text.isdigit()):
+            raise self.error(f"expected {what}")
+        if len(token.text) > 19:  # more than any 64-bit number has
+            raise self.error(f"{what} is too large")
+        self._at += 1
+        return int(token.text)
+
+    def literal_number(self, what: str) -> str:
+        """A number as typed: 1, 1.5, 1e9."""
+        token = self.peek()
+        if token is None or token.kind is not Kind.NUMBER:
+            raise self.error(f"expected {what}")
+        self._at += 1
+        return token.text
+
+    def in_brackets(self, item: Callable[[], T], what: str) -> tuple[T, ...]:
+        """( item, item, ... ): at least one, and no comma at the end."""
+        self.expect_sign("(", f"before the {what} list")
+        items = [item()]
+        while self.take_sign(","):
+            items.append(item())
+        if not self.take_sign(")"):
+            raise self.error(f"expected , or ) in the {what} list")
+        return tuple(items)
+
+    def identifiers(self, what: str) -> tuple[str, ...]:
+        """( name, name, ... ), no name twice whatever its case."""
+        seen: set[str] = set()
+
+        def one() -> str:
+            return self.unseen(seen, self.identifier(f"a {what} name"), what)
+
+        return self.in_brackets(one, what)
+
+    def unseen(self, seen: set[str], name: str, what: str) -> str:
+        """The name just taken, noted in seen; an error if it is there in any case."""
+        if name.casefold() in seen:
+            raise self.error(f"{what} '{name}' is given twice", self.last())
+        seen.add(name.casefold())
+        return name
+
+    def properties(self) -> tuple[Property, ...]:
+        """( "key" = "value", ... ); a key may be dotted words, a value a bare word or number."""
+        seen: set[str] = set()
+
+        def one() -> Property:
+            start = self.peek()
+            key = self._property_key()
+            if key in seen:
+                raise self.error(f"property '{key}' is given twice", start)
+            seen.add(key)
+            self.expect_sign("=", "after the property key")
+            return Property(key=key, value=self._property_value())
+
+        return self.in_brackets(one, "property")
+
+    def _property_key(self) -> str:
+        token = self.peek()
+        if token is not None and token.kind is Kind.STRING:
+            if not token.text:
+                raise self.error("a property key cannot be empty")
+            return self.string("a property key")
+        return self.dotted("a property key")
+
+    def _property_value(self) -> str:
+        if self.take_sign("-"):
+            return "-" + self.literal_number("a number")
+        token = self.peek()
+        if token is None or token.kind not in {Kind.STRING, Kind.NUMBER, Kind.WORD}:
+            raise self.error("expected a property value")
+        self._at += 1
+        return token.text
+
+    def expression(self, what: str, *, until: frozenset[str] = frozenset(), comma_ends: bool = True) -> Expression:
+        """The tokens up to a comma, a closing bracket or one of the words, all outside brackets."""
+        taken = self.balanced(until=until, comma_ends=comma_ends)
+        if not taken:
+            raise self.error(f"expected {what}")
+        raw = self._statement.raw[taken[0].raw : taken[-1].raw + 1]
+        return parse_expression(self._statement.source, raw, what=what)
+
+    def balanced(self, *, until: frozenset[str] = frozenset(), comma_ends: bool = True) -> list[Token]:
+        """Take those tokens; an opening bracket that is never closed is an error."""
+        taken: list[Token] = []
+        opened: list[Token] = []
+        while (token := self.peek()) is not None:
+            sign = token.text if token.kind is Kind.SIGN else ""
+            if not opened and (sign == ")" or (sign == "," and comma_ends) or self.word() in until):
+                break
+            if sign == "(":
+                opened.append(token)
+            elif sign == ")":
+                opened.pop()
+            taken.append(token)
+            self._at += 1
+        if opened:
+            raise self.error("this bracket is never closed", opened[-1])
+        return taken
+
+    def text(self, tokens: list[Token]) -> str:
+        """The source from the first of these tokens to the last; "" without tokens."""
+        return self._statement.source[tokens[0].start : tokens[-1].end] if tokens else ""

@@ -1,0 +1,183 @@
+"""Expressions and conditions: read by sqlglot, kept as canonical text.
+
+Owns: which expressions are allowed: of one row, and always with the same result.
+Must not know: statements, the schema of any table, Spark.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.tokenizer_core import Token as RawToken
+
+from syncsql import spark
+from syncsql.errors import NestedTooDeeplyError, SqlSyntaxError, error_at, place
+from syncsql.tokens import raw_tokens
+
+DEEPEST: Final = 60  # brackets and CASEs in one another
+LONGEST: Final = 4_000  # words and signs; literals and commas do not count, an IN list may be long
+LONGEST_PREFIX: Final = 50  # NOT NOT NOT ...
+_OPENING: Final = frozenset({"(", "CASE"})
+_CLOSING: Final = frozenset({")", "END"})
+_PREFIXES: Final = frozenset({"NOT", "!", "-", "+", "~", "BINARY"})
+_LITERALS: Final = frozenset({"STRING", "NUMBER", "COMMA"})
+_ROUNDS: Final = 4
+
+_REFUSED: Final[Mapping[type[exp.Expr], str]] = {
+    exp.Query: "a subquery is not allowed here",
+    exp.Exists: "a subquery is not allowed here",
+    exp.Window: "a window function is not allowed here",
+    exp.AggFunc: "an aggregate function is not allowed here",
+    exp.Star: "* is not allowed here",
+    exp.Command: "this cannot be used in an expression",
+    exp.Parameter: "a variable is not allowed here",
+    exp.SessionParameter: "a variable is not allowed here",
+    exp.Placeholder: "a placeholder is not allowed here",
+    exp.PropertyEQ: "an assignment is not allowed here",
+    exp.Alias: "an alias is not allowed here",
+    exp.Rand: "a function whose result changes from call to call is not allowed here",
+    exp.Uuid: "a function whose result changes from call to call is not allowed here",
+    exp.CurrentTimestamp: "the current time is not allowed here",
+    exp.CurrentDate: "the current time is not allowed here",
+    exp.CurrentTime: "the current time is not allowed here",
+    exp.Localtime: "the current time is not allowed here",
+    exp.Localtimestamp: "the current time is not allowed here",
+    exp.UtcTimestamp: "the current time is not allowed here",
+    exp.UtcDate: "the current time is not allowed here",
+    exp.UtcTime: "the current time is not allowed here",
+    exp.CurrentUser: "a function of the connection is not allowed here",
+    exp.SessionUser: "a function of the connection is not allowed here",
+    exp.CurrentSchema: "a function of the connection is not allowed here",
+    exp.CurrentVersion: "a function of the connection is not allowed here",
+}
+_REFUSED_FUNCTIONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("NOW", "SYSDATE", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE", "CURTIME"), "the current time is not allowed here"
+    ),
+    **dict.fromkeys(
+        ("UUID_SHORT", "RANDOM_BYTES", "SLEEP", "BENCHMARK"),
+        "a function whose result changes from call to call is not allowed here",
+    ),
+    **dict.fromkeys(
+        (
+            *("CONNECTION_ID", "LAST_INSERT_ID", "ROW_COUNT", "FOUND_ROWS", "USER", "SYSTEM_USER", "LOAD_FILE"),
+            *("GET_LOCK", "RELEASE_LOCK", "RELEASE_ALL_LOCKS", "IS_FREE_LOCK", "IS_USED_LOCK", "VALUES", "VERSION"),
+        ),
+        "a function of the connection is not allowed here",
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Expression:
+    """An expression of columns in MySQL's words.
+
+    canonical is what it prints and what makes it equal; text is what was typed; line and column tell where.
+    """
+
+    canonical: str
+    text: str = field(compare=False)
+    line: int = field(compare=False, repr=False)
+    column: int = field(compare=False, repr=False)
+
+    def sql(self) -> str:
+        return self.canonical
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, each once, in the order of appearance."""
+        found = _parsed(self.canonical).find_all(exp.Column, bfs=False)
+        return tuple(dict.fromkeys(column.name for column in found))
+
+    def spark(self) -> str:
+        """The same in Spark SQL; raises SqlSyntaxError where Spark has nothing that means the same."""
+        try:
+            return spark.translate(_parsed(self.canonical))
+        except spark.NoEqualError as missing:
+            raise SqlSyntaxError(reason=str(missing), near=missing.near, line=self.line, column=self.column) from None
+
+    def sqlite(self) -> str:
+        """The same for SQLite, on which SHOW filters its rows."""
+        return _parsed(self.canonical).sql("sqlite", identify=True, comments=False)
+
+
+def parse_expression(source: str, raw: Sequence[RawToken], *, what: str) -> Expression:
+    """The expression that these tokens of source are; what names it in errors."""
+    start, end = raw[0].start, raw[-1].end + 1
+    _check_size(source, raw)
+    try:
+        tree = _tree(source, raw)
+        _check_allowed(source, tree, (start, end))
+        canonical = _fixed_point(tree.sql("mysql", identify=True, comments=False))
+    except ParseError as error:
+        token = _blamed(raw, error)
+        raise error_at(source, token.start, token.end + 1, f"invalid {what}") from None
+    except RecursionError:
+        raise error_at(source, start, end, f"too deeply nested {what}", NestedTooDeeplyError) from None
+    line, column = place(source, start)
+    return Expression(canonical=canonical, text=source[start:end], line=line, column=column)
+
+
+def _tree(source: str, raw: Sequence[RawToken]) -> exp.Expr:
+    parser = MySQL().parser(error_level=ErrorLevel.IMMEDIATE)
+    (tree,) = parser.parse_into(exp.Condition, list(raw), source)
+    assert tree is not None
+    return tree
+
+
+def _parsed(canonical: str) -> exp.Expr:
+    return _tree(canonical, raw_tokens(canonical))
+
+
+def _fixed_point(canonical: str) -> str:
+    """What prints as itself: sqlglot needs a second round for some."""
+    for _ in range(_ROUNDS):
+        again = _parsed(canonical).sql("mysql", identify=True, comments=False)
+        if again == canonical:
+            return canonical
+        canonical = again
+    raise ParseError("no stable form")
+
+
+def _check_size(source: str, raw: Sequence[RawToken]) -> None:
+    """Checked before sqlglot descends: its compiled build would overflow the stack of the process."""
+    depth = prefixes = long = 0
+    for token in raw:
+        word = token.text.upper()
+        depth += (word in _OPENING) - (word in _CLOSING)
+        prefixes = prefixes + 1 if word in _PREFIXES else 0
+        long += token.token_type.name not in _LITERALS
+        if depth > DEEPEST or prefixes > LONGEST_PREFIX or long > LONGEST:
+            reason = "the expression is too long or too deeply nested"
+            raise error_at(source, token.start, token.end + 1, reason, NestedTooDeeplyError)
+
+
+def _check_allowed(source: str, tree: exp.Expr, whole: tuple[int, int]) -> None:
+    for node in tree.walk(bfs=False):
+        reason = _refusal(node)
+        if reason is not None:
+            start = node.meta.get("start", whole[0])
+            end = node.meta["end"] + 1 if "end" in node.meta else whole[1]
+            raise error_at(source, start, end, reason)
+
+
+def _refusal(node: exp.Expr) -> str | None:
+    if isinstance(node, exp.Anonymous):
+        name = node.name.upper()
+        return "the current time is not allowed here" if _is_now(node) else _REFUSED_FUNCTIONS.get(name)
+    if isinstance(node, exp.Column) and node.table:
+        return "a column stands alone here, without its table"
+    return next((reason for kind, reason in _REFUSED.items() if isinstance(node, kind)), None)
+
+
+def _is_now(function: exp.Anonymous) -> bool:
+    return function.name.upper() == "UNIX_TIMESTAMP" and not function.expressions
+
+
+def _blamed(raw: Sequence[RawToken], error: ParseError) -> RawToken:
+    """The token that sqlglot names by its line and last column; the last one where it names none."""
+    facts = error.errors[0] if error.errors else {}
+    spot = facts.get("line"), facts.get("col")
+    return next((token for token in raw if (token.line, token.col) == spot), raw[-1])

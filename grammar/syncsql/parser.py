@@ -1,0 +1,170 @@
+"""From text to statements.
+
+Owns: which word begins which statement, and what to say about those that are not offered.
+Must not know: the inside of any statement.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from syncsql import read_session, read_show, read_sync, read_table
+from syncsql.cursor import Cursor
+from syncsql.session import (
+    AdminSetFrontendConfig,
+    ExplainSelect,
+    Help,
+    Kill,
+    Select,
+    Set,
+    ShowFrontendConfig,
+    ShowMeta,
+    ShowProcesslist,
+    Transaction,
+)
+from syncsql.sync import CreateSync, PauseSync, ResumeSync, ShowCreateSync, ShowSync, StopSync
+from syncsql.table import (
+    CreateDatabase,
+    CreateTable,
+    DescribeTable,
+    DropDatabase,
+    DropTable,
+    ShowColumns,
+    ShowCreateDatabase,
+    ShowCreateTable,
+    ShowDatabases,
+    ShowTables,
+    Use,
+)
+from syncsql.tokens import TokenisedStatement, statements
+
+Statement: TypeAlias = (
+    CreateSync
+    | PauseSync
+    | ResumeSync
+    | StopSync
+    | ShowSync
+    | ShowCreateSync
+    | CreateDatabase
+    | DropDatabase
+    | ShowDatabases
+    | ShowCreateDatabase
+    | Use
+    | CreateTable
+    | DropTable
+    | DescribeTable
+    | ShowTables
+    | ShowCreateTable
+    | ShowColumns
+    | Select
+    | ExplainSelect
+    | ShowProcesslist
+    | Kill
+    | ShowFrontendConfig
+    | AdminSetFrontendConfig
+    | Help
+    | Transaction
+    | Set
+    | ShowMeta
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parsed:
+    """A statement and the text it was read from, comments around it left out.  The text may hold passwords."""
+
+    statement: Statement
+    text: str
+
+
+_ROWS: Final = "rows come from sync jobs alone; change them at the source, or use CREATE SYNC"
+_NO_ALTER_SYNC: Final = "there is no ALTER SYNC JOB; use STOP SYNC JOB and CREATE SYNC"
+_NO_ALTER: Final = "there is no ALTER; drop and create it again"
+_NO_USERS: Final = "there is one user, root, in conf/fe.conf"
+_NO_VIEWS: Final = "there are no views; use a query with WITH"
+_NO_PREPARE: Final = "there is no PREPARE in SQL; use the driver's prepared statements"
+_NO_LOCKS: Final = "there are no table locks; every query reads one snapshot"
+
+# The first that fits decides.
+_NOT_OFFERED: Final[Mapping[tuple[str, ...], str]] = {
+    **{(verb,): _ROWS for verb in ("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "LOAD", "TRUNCATE")},
+    ("ALTER", "SYNC"): _NO_ALTER_SYNC,
+    ("ALTER",): _NO_ALTER,
+    ("RENAME",): _NO_ALTER,
+    ("DROP", "SYNC"): "there is no DROP SYNC JOB; use STOP SYNC JOB",
+    ("CANCEL", "SYNC"): "there is no CANCEL SYNC JOB; use STOP SYNC JOB",
+    ("START", "SYNC"): "there is no START SYNC JOB; use RESUME SYNC JOB",
+    ("DESC", "SYNC"): "there is no DESC SYNC JOB; use SHOW CREATE SYNC JOB",
+    ("DESCRIBE", "SYNC"): "there is no DESCRIBE SYNC JOB; use SHOW CREATE SYNC JOB",
+    ("CREATE", "JOB"): "there is no CREATE JOB; use CREATE SYNC",
+    ("PAUSE", "JOB"): "there is no PAUSE JOB; use PAUSE SYNC JOB",
+    ("RESUME", "JOB"): "there is no RESUME JOB; use RESUME SYNC JOB",
+    ("STOP", "JOB"): "there is no STOP JOB; use STOP SYNC JOB",
+    ("DROP", "JOB"): "there is no DROP JOB; use STOP SYNC JOB",
+    ("CREATE", "USER"): _NO_USERS,
+    ("DROP", "USER"): _NO_USERS,
+    ("GRANT",): _NO_USERS,
+    ("REVOKE",): _NO_USERS,
+    ("CREATE", "VIEW"): _NO_VIEWS,
+    ("CREATE", "OR"): _NO_VIEWS,
+    ("DROP", "VIEW"): _NO_VIEWS,
+    ("CREATE", "INDEX"): "there are no indexes",
+    ("CREATE", "UNIQUE"): "there are no indexes",
+    ("CREATE", "TEMPORARY"): "there are no temporary tables; use a query with WITH",
+    ("PREPARE",): _NO_PREPARE,
+    ("EXECUTE",): _NO_PREPARE,
+    ("LOCK",): _NO_LOCKS,
+    ("UNLOCK",): _NO_LOCKS,
+    ("ANALYZE",): "there is no ANALYZE; statistics are kept with every commit",
+    ("OPTIMIZE",): "there is no OPTIMIZE; tables are compacted in the background",
+    ("SAVEPOINT",): "there are no savepoints",
+    ("CALL",): "there are no procedures",
+}
+
+_BY_FIRST_WORD: Final[Mapping[str, Callable[[Cursor], Statement]]] = {
+    **read_sync.READERS,
+    "SHOW": read_show.show,
+    "DESC": read_session.describe,
+    "DESCRIBE": read_session.describe,
+    "EXPLAIN": read_session.describe,
+    "USE": read_session.use,
+    "KILL": read_session.kill,
+    "ADMIN": read_session.admin,
+    "HELP": read_session.help_topic,
+    "BEGIN": read_session.begin,
+    "START": read_session.start,
+    "COMMIT": read_session.commit,
+    "ROLLBACK": read_session.rollback,
+    "SET": read_session.set_,
+}
+_BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]] = {
+    "CREATE": {**read_table.CREATE, "SYNC": read_sync.create_sync},
+    "DROP": read_table.DROP,
+}
+
+
+def parse(sql: str) -> tuple[Parsed, ...]:
+    """The statements of a text, in order; raises SqlSyntaxError for the first that is not in the language."""
+    return tuple(Parsed(statement=_statement(each), text=each.text) for each in statements(sql))
+
+
+def _statement(tokens: TokenisedStatement) -> Statement:
+    at = Cursor(tokens)
+    if read_session.sees_question(at):
+        return read_session.select(at)
+    _refuse_not_offered(at)
+    first = at.word() or ""
+    if first in _BY_FIRST_WORD:
+        at.take(first)
+        return _BY_FIRST_WORD[first](at)
+    second = at.word(1) or ""
+    if second in _BY_SECOND_WORD.get(first, {}):
+        at.take(first, second)
+        return _BY_SECOND_WORD[first][second](at)
+    raise at.error("unknown statement")
+
+
+def _refuse_not_offered(at: Cursor) -> None:
+    for words, reason in _NOT_OFFERED.items():
+        if at.sees(*words):
+            raise at.error(reason)

@@ -1,0 +1,229 @@
+"""Reads the statements about the connection and the server, and those that go to Spark as they are.
+
+Owns: their syntax; of a SELECT only that its brackets balance.
+Must not know: what a variable means, Spark's grammar.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from syncsql.cursor import Cursor
+from syncsql.read_show import frontend_config
+from syncsql.session import (
+    AdminSetFrontendConfig,
+    ExplainSelect,
+    Help,
+    Kill,
+    Scope,
+    Select,
+    Set,
+    SetCharacterSet,
+    SetItem,
+    SetNames,
+    SetTransaction,
+    SetUserVariable,
+    SetValue,
+    SetVariable,
+    ShowFrontendConfig,
+    Transaction,
+    TransactionVerb,
+    ValueKind,
+)
+from syncsql.table import DescribeTable, Use
+from syncsql.tokens import Kind, Token
+
+_BRACKETS: Final[Mapping[str, str]] = {")": "(", "]": "[", "}": "{"}
+_QUESTIONS: Final = frozenset({"SELECT", "WITH", "VALUES"})
+_EXPLAIN_MODES: Final = ("EXTENDED", "FORMATTED", "COST", "CODEGEN")
+_SCOPES: Final[Mapping[str, Scope]] = {
+    **{scope.value: scope for scope in Scope},
+    "LOCAL": Scope.SESSION,
+}
+
+
+def sees_question(at: Cursor) -> bool:
+    """Whether a SELECT, WITH or VALUES stands here, in however many brackets."""
+    ahead = 0
+    while at.sees_sign("(", ahead):
+        ahead += 1
+    return at.word(ahead) in _QUESTIONS
+
+
+def select(at: Cursor) -> Select:
+    taken: list[Token] = []
+    opened: list[Token] = []
+    while (token := at.take_token()) is not None:
+        taken.append(token)
+        sign = token.text if token.kind is Kind.SIGN else ""
+        if sign in _BRACKETS.values():
+            opened.append(token)
+        elif sign in _BRACKETS and (not opened or opened.pop().text != _BRACKETS[sign]):
+            raise at.error("this bracket was never opened", token)
+    if opened:
+        raise at.error("this bracket is never closed", opened[-1])
+    return Select(text=at.text(taken))
+
+
+def describe(at: Cursor) -> DescribeTable | ExplainSelect:
+    """Behind DESC, DESCRIBE or EXPLAIN."""
+    ahead = 1 if at.word() in _EXPLAIN_MODES else 0
+    if at.word(ahead) in _QUESTIONS or at.sees_sign("(", ahead):
+        mode = at.take_any(*_EXPLAIN_MODES)
+        if not sees_question(at):
+            raise at.error("expected SELECT")
+        return ExplainSelect(mode=mode, select=select(at))
+    return at.end(DescribeTable(table=at.name("a table name")))
+
+
+def use(at: Cursor) -> Use:
+    """Behind USE."""
+    return at.end(Use(db=at.identifier("a database name")))
+
+
+def kill(at: Cursor) -> Kill:
+    """Behind KILL."""
+    word = at.take_any("QUERY", "CONNECTION")
+    return at.end(Kill(id=at.number("a connection id"), query=word == "QUERY"))
+
+
+def admin(at: Cursor) -> AdminSetFrontendConfig | ShowFrontendConfig:
+    """Behind ADMIN."""
+    if at.take("SHOW"):
+        at.expect("FRONTEND")
+        return at.end(frontend_config(at))
+    at.expect("SET", "FRONTEND", "CONFIG")
+    return at.end(AdminSetFrontendConfig(settings=at.properties()))
+
+
+def help_topic(at: Cursor) -> Help:
+    """Behind HELP: any words; a string counts as its words."""
+    words: list[str] = []
+    while (token := at.take_token()) is not None:
+        words += token.text.split()
+    return Help(topic=" ".join(words) or None)
+
+
+def begin(at: Cursor) -> Transaction:
+    """Behind BEGIN."""
+    at.take("WORK")
+    return at.end(Transaction(verb=TransactionVerb.BEGIN))
+
+
+def start(at: Cursor) -> Transaction:
+    """Behind START; what kind of transaction is of no consequence where nothing is written in one."""
+    at.expect("TRANSACTION")
+    while at.take("READ", "ONLY") or at.take("READ", "WRITE") or at.take("WITH", "CONSISTENT", "SNAPSHOT"):
+        if not at.take_sign(","):
+            break
+    return at.end(Transaction(verb=TransactionVerb.BEGIN))
+
+
+def commit(at: Cursor) -> Transaction:
+    """Behind COMMIT."""
+    at.take("WORK")
+    return at.end(Transaction(verb=TransactionVerb.COMMIT))
+
+
+def rollback(at: Cursor) -> Transaction:
+    """Behind ROLLBACK."""
+    at.take("WORK")
+    return at.end(Transaction(verb=TransactionVerb.ROLLBACK))
+
+
+def set_(at: Cursor) -> Set:
+    """Behind SET: items between commas."""
+    if at.sees("PASSWORD"):
+        raise at.error("the password of root stands in conf/fe.conf")
+    items = [_set_item(at)]
+    while at.take_sign(","):
+        items.append(_set_item(at))
+    return at.end(Set(items=tuple(items)))
+
+
+def _set_item(at: Cursor) -> SetItem:
+    if at.take("NAMES"):
+        return SetNames(charset=_charset(at), collation=_charset(at) if at.take("COLLATE") else None)
+    if at.take("CHARACTER", "SET") or at.take("CHARSET"):
+        return SetCharacterSet(charset=_charset(at))
+    if at.sees("TRANSACTION") and not (at.sees_sign("=", 1) or at.sees_sign(":=", 1)):
+        return _set_transaction(at, None)
+    if at.take_sign("@"):
+        name = at.dotted("a variable name")
+        return SetUserVariable(name=name, value=_set_value(at))
+    return _set_variable(at)
+
+
+def _set_variable(at: Cursor) -> SetItem:
+    if at.take_sign("@@"):
+        scope = _scope(at) if at.sees_sign(".", 1) else None
+        if scope is not None:
+            at.expect_sign(".", "behind the scope")
+        return SetVariable(scope=scope or Scope.SESSION, name=at.dotted("a variable name"), value=_set_value(at))
+    scope = None if at.sees_sign("=", 1) or at.sees_sign(":=", 1) else _scope(at)
+    if at.sees("TRANSACTION"):
+        return _set_transaction(at, scope)
+    return SetVariable(scope=scope or Scope.SESSION, name=at.dotted("a variable name"), value=_set_value(at))
+
+
+def _scope(at: Cursor) -> Scope | None:
+    word = at.take_any(*_SCOPES)
+    return None if word is None else _SCOPES[word]
+
+
+def _set_transaction(at: Cursor, scope: Scope | None) -> SetTransaction:
+    at.expect("TRANSACTION")
+    characteristics = [_characteristic(at)]
+    while at.take_sign(","):
+        characteristics.append(_characteristic(at))
+    return SetTransaction(scope=scope, characteristics=tuple(characteristics))
+
+
+_CHARACTERISTICS: Final = (
+    ("READ", "ONLY"),
+    ("READ", "WRITE"),
+    ("ISOLATION", "LEVEL", "READ", "COMMITTED"),
+    ("ISOLATION", "LEVEL", "READ", "UNCOMMITTED"),
+    ("ISOLATION", "LEVEL", "REPEATABLE", "READ"),
+    ("ISOLATION", "LEVEL", "SERIALIZABLE"),
+)
+
+
+def _characteristic(at: Cursor) -> str:
+    for words in _CHARACTERISTICS:
+        if at.take(*words):
+            return " ".join(words)
+    raise at.error("expected an isolation level, READ ONLY or READ WRITE")
+
+
+def _charset(at: Cursor) -> str | None:
+    token = at.peek()
+    if token is not None and token.kind is Kind.STRING:
+        return at.string("a character set")
+    return None if at.take("DEFAULT") else at.identifier("a character set")
+
+
+def _set_value(at: Cursor) -> SetValue:
+    if not at.take_sign(":="):
+        at.expect_sign("=", "behind the variable name")
+    taken = at.balanced()
+    if not taken:
+        raise at.error("expected a value")
+    text = at.text(taken)
+    if len(taken) == 1:
+        return _single_value(taken[0], text)
+    signed = taken[0].text in {"-", "+"} and len(taken) == 2 and taken[1].kind is Kind.NUMBER
+    if signed:
+        return SetValue(kind=ValueKind.NUMBER, text=taken[0].text.replace("+", "") + taken[1].text)
+    return SetValue(kind=ValueKind.EXPRESSION, text=text)
+
+
+def _single_value(token: Token, text: str) -> SetValue:
+    match token.kind:
+        case Kind.STRING:
+            return SetValue(kind=ValueKind.STRING, text=token.text)
+        case Kind.NUMBER:
+            return SetValue(kind=ValueKind.NUMBER, text=token.text)
+        case Kind.WORD:
+            return SetValue(kind=ValueKind.WORD, text=token.text)
+        case _:
+            return SetValue(kind=ValueKind.EXPRESSION, text=text)

@@ -1,0 +1,142 @@
+"""Reads the statements about sync jobs.
+
+Owns: their syntax, Doris' order of clauses.
+Must not know: what a property, a partition or a column means.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from syncsql.cursor import Cursor
+from syncsql.names import Name
+from syncsql.sync import (
+    Channel,
+    ColumnMapping,
+    CreateSync,
+    PartitionNames,
+    PauseSync,
+    ResumeSync,
+    StopSync,
+)
+from syncsql.tokens import Kind
+
+
+def create_sync(at: Cursor) -> CreateSync:
+    """Behind CREATE SYNC."""
+    if_not_exists = at.take("IF", "NOT", "EXISTS") or at.take("JOB", "IF", "NOT", "EXISTS")
+    if not if_not_exists and at.sees("IF"):
+        at.expect("IF", "NOT", "EXISTS")
+    job = job_name(at)
+    channels = at.in_brackets(lambda: _channel(at), "channel")
+    at.expect("FROM", "BINLOG")
+    binlog = at.properties()
+    properties = at.properties() if at.take("PROPERTIES") else ()
+    return at.end(
+        CreateSync(job=job, channels=channels, binlog=binlog, properties=properties, if_not_exists=if_not_exists)
+    )
+
+
+def pause_sync(at: Cursor) -> PauseSync:
+    """Behind PAUSE."""
+    at.expect("SYNC")
+    return at.end(PauseSync(job=job_name(at)))
+
+
+def resume_sync(at: Cursor) -> ResumeSync:
+    """Behind RESUME."""
+    at.expect("SYNC")
+    return at.end(ResumeSync(job=job_name(at)))
+
+
+def stop_sync(at: Cursor) -> StopSync:
+    """Behind STOP."""
+    at.expect("SYNC")
+    return at.end(StopSync(job=job_name(at)))
+
+
+def job_name(at: Cursor) -> Name:
+    """[JOB] [db.]name: JOB is the word unless it must be the name; the name may be a string."""
+    following = at.peek(1)
+    if at.sees("JOB") and following is not None and following.kind is not Kind.SIGN:
+        at.take("JOB")
+    if not _sees_string(at):
+        first = at.identifier("a job name")
+        if not at.take_sign("."):
+            return Name(name=first)
+        last = _string_name(at) if _sees_string(at) else at.identifier("a job name")
+    else:
+        first, last = None, _string_name(at)
+    if at.sees_sign("."):
+        raise at.error("a job name has two parts at most")
+    return Name(db=first, name=last)
+
+
+def _sees_string(at: Cursor) -> bool:
+    token = at.peek()
+    return token is not None and token.kind is Kind.STRING
+
+
+def _string_name(at: Cursor) -> str:
+    start = at.peek()
+    name = at.string("a job name")
+    if not name:
+        raise at.error("a job name cannot be empty", start)
+    return name
+
+
+def _channel(at: Cursor) -> Channel:
+    at.expect("FROM")
+    source_at = at.peek()
+    source = at.name("a source table")
+    if source.db is None:
+        raise at.error("expected the source table as database.table", source_at)
+    at.expect("INTO")
+    target = at.name("a target table")
+    partitions = _partitions(at)
+    columns = _columns(at) if at.sees_sign("(") else ()
+    where = at.expression("condition") if at.take("WHERE") else None
+    if not (at.sees_sign(",") or at.sees_sign(")")):
+        raise at.error(_channel_may_end(at))
+    return Channel(source=source, target=target, partitions=partitions, columns=columns, where=where)
+
+
+_MISPLACED: Final = {
+    "PARTITION": "PARTITION stands before the columns",
+    "PARTITIONS": "PARTITIONS stands before the columns",
+    "COLUMNS": "the columns stand in brackets without the word COLUMNS",
+}
+
+
+def _channel_may_end(at: Cursor) -> str:
+    return _MISPLACED.get(at.word() or "", "expected , or ) in the channel list")
+
+
+def _partitions(at: Cursor) -> PartitionNames | None:
+    temporary = at.take("TEMPORARY")
+    word = at.take_any("PARTITION", "PARTITIONS")
+    if word is None:
+        if temporary:
+            raise at.error("expected PARTITION")
+        return None
+    if word == "PARTITION" and not at.sees_sign("("):
+        return PartitionNames(names=(at.identifier("a partition name"),), temporary=temporary)
+    return PartitionNames(names=at.identifiers("partition"), temporary=temporary)
+
+
+def _columns(at: Cursor) -> tuple[ColumnMapping, ...]:
+    seen: set[str] = set()
+
+    def one() -> ColumnMapping:
+        target = at.unseen(seen, at.identifier("a column name"), "column")
+        if not at.take_sign("="):
+            return ColumnMapping(target=target)
+        return ColumnMapping(target=target, expression=at.expression("expression"))
+
+    return at.in_brackets(one, "column")
+
+
+READERS: Final[dict[str, Callable[[Cursor], PauseSync | ResumeSync | StopSync]]] = {
+    "PAUSE": pause_sync,
+    "RESUME": resume_sync,
+    "STOP": stop_sync,
+}

@@ -1,0 +1,133 @@
+"""The statements about sync jobs.
+
+Owns: their values and their canonical print.
+Must not know: how they are parsed, what a property means.
+"""
+
+from dataclasses import dataclass, replace
+
+from syncsql.expression import Expression
+from syncsql.filter import EVERY_ROW, Filter, Limit, OrderItem
+from syncsql.names import Name, Property, clause, print_properties, printed, quote_name, quote_names, words
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartitionNames:
+    """[TEMPORARY] PARTITION[S] (name, ...)"""
+
+    names: tuple[str, ...]
+    temporary: bool = False
+
+    def sql(self) -> str:
+        return f"{'TEMPORARY ' if self.temporary else ''}PARTITION {quote_names(self.names)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnMapping:
+    """A target column and what fills it: the source column of that name, or an expression."""
+
+    target: str
+    expression: Expression | None = None
+
+    def sql(self) -> str:
+        return quote_name(self.target) + clause("=", printed(self.expression))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Channel:
+    """One source table (db and name) into one target table; no columns means all of them."""
+
+    source: Name
+    target: Name
+    partitions: PartitionNames | None = None
+    columns: tuple[ColumnMapping, ...] = ()
+    where: Expression | None = None
+
+    def sql(self) -> str:
+        text = f"FROM {self.source.sql()} INTO {self.target.sql()}"
+        if self.partitions is not None:
+            text += f" {self.partitions.sql()}"
+        if self.columns:
+            text += f" ({', '.join(column.sql() for column in self.columns)})"
+        return text + clause("WHERE", printed(self.where))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreateSync:
+    """CREATE SYNC [JOB] [IF NOT EXISTS] [db.]job (channel, ...) FROM BINLOG (...) [PROPERTIES (...)]"""
+
+    job: Name
+    channels: tuple[Channel, ...]
+    binlog: tuple[Property, ...]
+    properties: tuple[Property, ...] = ()
+    if_not_exists: bool = False
+
+    def sql(self) -> str:
+        channels = ",\n  ".join(channel.sql() for channel in self.channels)
+        head = f"CREATE SYNC{words((self.if_not_exists, 'IF NOT EXISTS'))} {self.job.sql()}"
+        text = f"{head} (\n  {channels}\n)\nFROM BINLOG {print_properties(self.binlog)}"
+        return text + (f"\nPROPERTIES {print_properties(self.properties)}" if self.properties else "")
+
+    def masked(self) -> "CreateSync":
+        """The same without passwords, for all that is shown or logged."""
+        return replace(
+            self,
+            binlog=tuple(each.masked() for each in self.binlog),
+            properties=tuple(each.masked() for each in self.properties),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PauseSync:
+    """PAUSE SYNC [JOB] [db.]job"""
+
+    job: Name
+
+    def sql(self) -> str:
+        return f"PAUSE SYNC JOB {self.job.sql()}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResumeSync:
+    """RESUME SYNC [JOB] [db.]job"""
+
+    job: Name
+
+    def sql(self) -> str:
+        return f"RESUME SYNC JOB {self.job.sql()}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StopSync:
+    """STOP SYNC [JOB] [db.]job"""
+
+    job: Name
+
+    def sql(self) -> str:
+        return f"STOP SYNC JOB {self.job.sql()}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShowSync:
+    """SHOW SYNC JOB[S] [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column [DESC], ...] [LIMIT n]"""
+
+    db: str | None = None
+    filter: Filter = EVERY_ROW
+    order_by: tuple[OrderItem, ...] = ()
+    limit: Limit | None = None
+
+    def sql(self) -> str:
+        text = "SHOW SYNC JOB" + clause("FROM", self.db and quote_name(self.db)) + self.filter.sql()
+        if self.order_by:
+            text += f" ORDER BY {', '.join(item.sql() for item in self.order_by)}"
+        return text + ("" if self.limit is None else self.limit.sql())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShowCreateSync:
+    """SHOW CREATE SYNC [JOB] [db.]job"""
+
+    job: Name
+
+    def sql(self) -> str:
+        return f"SHOW CREATE SYNC JOB {self.job.sql()}"

@@ -1,0 +1,140 @@
+"""From text to tokens and statements.
+
+Owns: what is a word, a quoted name, a string, a number; conditional comments; where one statement ends.
+Must not know: any statement.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from sqlglot import TokenType
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token as RawToken
+
+from syncsql.errors import error_at
+
+CLAIMED_VERSION: Final = 80099  # conditional comments up to MySQL 8.0 are ours
+
+# One alternative per thing that may hold any character; the last three are those that never end.
+_OPAQUE: Final = re.compile(
+    r"""
+      '(?:[^'\\]|\\.|'')*+' | "(?:[^"\\]|\\.|"")*+" | `(?:[^`]|``)*+`
+    | (?P<conditional>/\*!(?P<version>\d{5,6})?(?P<body>.*?)\*/)
+    | /\*.*?\*/ | \#[^\n]* | --(?=\s|\Z)[^\n]*
+    | (?P<open>['"`]|/\*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_WORD: Final = re.compile(r"[\w$\u0080-\U0010ffff]+")
+_PIECE: Final = re.compile(r"\S+")
+
+
+class Kind(StrEnum):
+    """What a token is."""
+
+    WORD = "WORD"  # keyword or bare name: which of them, the parser decides
+    NAME = "NAME"  # in backticks
+    STRING = "STRING"
+    NUMBER = "NUMBER"
+    SIGN = "SIGN"  # everything else
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Token:
+    """text is the unquoted value; start and end are offsets into the source, end exclusive; raw indexes RawTokens."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    raw: int
+
+
+class _MySQLTokenizer(MySQL.Tokenizer):
+    """Without it, REPLACE or RENAME at the start of a text makes one string of all that follows."""
+
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+_KINDS: Final = {
+    TokenType.IDENTIFIER: Kind.NAME,
+    TokenType.STRING: Kind.STRING,
+    TokenType.NUMBER: Kind.NUMBER,
+    TokenType.HEX_STRING: Kind.SIGN,
+    TokenType.BIT_STRING: Kind.SIGN,
+    TokenType.NATIONAL_STRING: Kind.SIGN,
+    TokenType.HINT: Kind.SIGN,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenisedStatement:
+    """The tokens of one statement and what they were cut from.
+
+    raw holds sqlglot's tokens of the whole text, which Token.raw indexes; end is the offset where the statement ends.
+    """
+
+    source: str
+    tokens: Sequence[Token]
+    raw: Sequence[RawToken]
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source[self.tokens[0].start : self.tokens[-1].end]
+
+
+def statements(sql: str) -> Iterator[TokenisedStatement]:
+    """The statements between semicolons; empty ones are left out."""
+    source = expand_conditional_comments(sql)
+    raw = raw_tokens(source)
+    group: list[Token] = []
+    for token in _tokens(source, raw):
+        if token.kind is Kind.SIGN and token.text == ";":
+            if group:
+                yield TokenisedStatement(source=source, tokens=group, raw=raw, end=token.start)
+            group = []
+        else:
+            group.append(token)
+    if group:
+        yield TokenisedStatement(source=source, tokens=group, raw=raw, end=len(source))
+
+
+def expand_conditional_comments(sql: str) -> str:
+    """Blank out the marks of /*!40101 ... */ so that its body counts, as MySQL does.  Every offset stays."""
+    pieces: list[str] = []
+    done = 0
+    for match in _OPAQUE.finditer(sql):
+        if match["open"]:
+            what = {"'": "string", '"': "string", "`": "name"}.get(match["open"], "comment")
+            raise error_at(sql, match.start(), match.end(), f"unterminated {what}")
+        if match["conditional"] is None or int(match["version"] or 0) > CLAIMED_VERSION:
+            continue
+        start, end = match.span("body")
+        pieces += [sql[done : match.start()], " " * (start - match.start()), sql[start:end], " " * (match.end() - end)]
+        done = match.end()
+    return "".join([*pieces, sql[done:]])
+
+
+def raw_tokens(source: str) -> list[RawToken]:
+    """Sqlglot's tokens, as its expression parser wants them."""
+    try:
+        return _MySQLTokenizer(dialect=MySQL()).tokenize(source)
+    except TokenError:
+        raise error_at(source, 0, len(source), "this text cannot be cut into words") from None
+
+
+def _tokens(source: str, raw: Sequence[RawToken]) -> Iterator[Token]:
+    for index, token in enumerate(raw):
+        start, end = token.start, token.end + 1
+        kind = _KINDS.get(token.token_type)
+        if kind is not None:
+            yield Token(kind=kind, text=token.text, start=start, end=end, raw=index)
+            continue
+        for piece in _PIECE.finditer(source, start, end):  # sqlglot makes one token of ORDER BY
+            kind = Kind.WORD if _WORD.fullmatch(piece[0]) else Kind.SIGN
+            yield Token(kind=kind, text=piece[0], start=piece.start(), end=piece.end(), raw=index)
