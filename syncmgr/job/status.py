@@ -5,7 +5,6 @@ Must not know: where the figures were measured.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -56,27 +55,28 @@ def lag_second(reading: Reading, now: float) -> float:
     return max(0.0, now - reading.committed_time) if reading.committed_time else 0.0
 
 
-def status_json(
-    position: Position | None,
-    *,
-    rows: int,
-    size: int,
-    commits: int,
-    lag: float | None,
-    last_error: str | None,
-    upkeep: Mapping[str, str] | None = None,
-) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figures:
+    """What a job has committed since it was created. `position` None: nothing is known yet."""
+
+    position: Position | None
+    rows: int
+    bytes: int
+    commits: int
+
+
+def status_json(figures: Figures, *, lag: float | None, last_error: str | None) -> str:
     """The Status column."""
-    place = None if position is None else {"gtid": position.gtids, "file": position.file, "offset": position.offset}
+    at = figures.position
     facts = {
-        "position": place,
-        "consumed_rows": rows,
-        "consumed_bytes": size,
-        "commits": commits,
+        "position": None if at is None else {"gtid": at.gtids, "file": at.file, "offset": at.offset},
+        "consumed_rows": figures.rows,
+        "consumed_bytes": figures.bytes,
+        "commits": figures.commits,
         "lag_second": None if lag is None else round(lag, 3),
         "last_error": last_error,
     }
-    return json.dumps(facts | ({"upkeep": dict(upkeep)} if upkeep else {}), ensure_ascii=False)
+    return json.dumps(facts, ensure_ascii=False)
 
 
 def show_row(job: SyncJob, status: str) -> tuple[str | None, ...]:

@@ -4,7 +4,7 @@ Owns: reading and writing jobs, channels, intents and epochs, each change in one
 Must not know: when a job may change, what an epoch holds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
+from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta import codec
 from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, TOTALS
@@ -32,15 +33,6 @@ class ChannelProgress:
     key_may_exist: bool
     last_snapshot: int | None
     last_epoch: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Totals:
-    """What a job has committed since it was created."""
-
-    rows: int = 0
-    bytes: int = 0
-    commits: int = 0
 
 
 class Store:
@@ -63,15 +55,20 @@ class Store:
 
     # -- jobs
 
-    def add(self, job: SyncJob) -> SyncJob:
-        """Store a new job; its id is given here. Raises JOB_EXISTS, TARGET_IN_USE."""
+    def add(self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str]) -> SyncJob:
+        """Store a new job with its start as epoch 0; its id is given here. `fresh`: tokens of the channels whose
+        inserts cannot meet their key. Raises JOB_EXISTS, TARGET_IN_USE.
+        """
         with self._engine.begin() as connection:
             _refuse_taken(connection, job)
             result = connection.execute(insert(JOBS).values(**self._job_values(job)))
             assert result.inserted_primary_key is not None
             job_id = JobId(result.inserted_primary_key[0])
             for ordinal, channel in enumerate(job.channels):
-                connection.execute(insert(CHANNELS).values(**_channel_values(job_id, ordinal, channel)))
+                connection.execute(insert(CHANNELS).values(**_channel_values(job_id, ordinal, channel, fresh)))
+            begin = Epoch(number=0, end=start, last_seq=0, source_time=start_time)
+            committed = {"committed_at": job.created_at, "snapshots": {}}
+            connection.execute(insert(EPOCHS).values(job_id=job_id, **_epoch_values(begin), **committed))
             connection.execute(insert(TOTALS).values(job_id=job_id, rows=0, bytes=0, commits=0))
             return self._job(connection, select(JOBS).where(JOBS.c.id == job_id))[0]
 
@@ -192,17 +189,18 @@ class Store:
             row = connection.execute(query).first()
         return None if row is None else _epoch(row)
 
-    def committed_position(self, job_id: JobId) -> tuple[Position, float] | None:
-        """End and source time of the newest committed epoch."""
-        query = (
-            select(EPOCHS.c.end, EPOCHS.c.source_time)
+    def figures(self, job_id: JobId) -> Figures:
+        newest = (
+            select(EPOCHS.c.end)
             .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
             .order_by(EPOCHS.c.number.desc())
             .limit(1)
         )
         with self._engine.connect() as connection:
-            row = connection.execute(query).first()
-        return None if row is None else (codec.position_of(row.end), row.source_time)
+            end = connection.execute(newest).scalar()
+            totals = connection.execute(select(TOTALS).where(TOTALS.c.job_id == job_id)).one()
+        position = None if end is None else codec.position_of(end)
+        return Figures(position=position, rows=totals.rows, bytes=totals.bytes, commits=totals.commits)
 
     def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:
         """By channel token."""
@@ -218,16 +216,6 @@ class Store:
             )
             for row in rows
         }
-
-    def set_key_may_exist(self, token: str) -> None:
-        """For good: from now on inserts of this channel delete their key first."""
-        with self._engine.begin() as connection:
-            connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(key_may_exist=True))
-
-    def totals(self, job_id: JobId) -> Totals:
-        with self._engine.connect() as connection:
-            row = connection.execute(select(TOTALS).where(TOTALS.c.job_id == job_id)).first()
-        return Totals() if row is None else Totals(rows=row.rows, bytes=row.bytes, commits=row.commits)
 
     def oldest_snapshot(self, token: str, job_id: JobId) -> int | None:
         """The snapshot of a channel's table at the oldest kept consistent point."""
@@ -297,13 +285,18 @@ def _owner(connection: Connection, db: str, table: str) -> str | None:
     return next(names, None)
 
 
-def _channel_values(job_id: JobId, ordinal: int, channel: ChannelDescription) -> dict[str, Any]:
+def _channel_values(
+    job_id: JobId,
+    ordinal: int,
+    channel: ChannelDescription,
+    fresh: frozenset[str],
+) -> dict[str, Any]:
     return {
         "token": channel.token,
         "job_id": job_id,
         "ordinal": ordinal,
         "description": codec.channel_json(channel),
-        "key_may_exist": True,
+        "key_may_exist": channel.token not in fresh,
         "last_snapshot": None,
         "last_epoch": 0,
     }
@@ -344,8 +337,3 @@ def _epoch(row: Row[Any]) -> Epoch:
 
 def sqlite_url(folder: Path) -> str:
     return f"sqlite:///{folder / 'meta.db'}"
-
-
-def files_in_use(intents: Iterable[Epoch]) -> set[str]:
-    """Paths of the staged files that intents still need."""
-    return {file.path for epoch in intents for segment in epoch.files.values() for file in segment}

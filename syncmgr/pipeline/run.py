@@ -23,6 +23,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import AppendOnChange, ChannelDescription
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType, Remedy, remedy, retry_after
+from syncmgr.job.status import Reading
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.messages import (
@@ -45,6 +46,7 @@ FINISH_SECOND: Final = (
     20.0  # a worker that has not ended by then is killed; what it staged and did not send is read again
 )
 POLL_SECOND: Final = 0.2
+SILENCE_SECOND: Final = 5.0  # heartbeats come every second or two
 
 log = logging.getLogger(__name__)
 
@@ -190,14 +192,19 @@ class JobRun:
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
-    @property
-    def progress(self) -> Progress | None:
-        return self._progress
-
-    @property
-    def committing(self) -> Epoch | None:
-        """The epoch that is staged and not yet in the lake."""
-        return self._committing
+    def reading(self) -> Reading | None:
+        """How far behind the source it is, None where nothing is known yet."""
+        progress, committing, last = self._progress, self._committing, self._ledger.last_epoch()
+        if progress is None or last is None:
+            return None
+        waiting = progress.open_since if committing is None else committing.source_time
+        return Reading(
+            heard_at=progress.heard_at,
+            waiting_since=waiting,
+            drained=progress.drained,
+            committed_time=last.source_time,
+            silence_second=SILENCE_SECOND,
+        )
 
     # -- the thread
 

@@ -1,0 +1,94 @@
+"""Writes the reference parts of the documentation from the tables of the code.
+
+Owns: the blocks between `<!-- generated: NAME -->` and `<!-- end -->` in docs/*.md, and conf/fe.conf.
+Run `python docs/generate.py` after changing a table; the tests fail where a block is stale.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from syncmgr import settings
+from syncmgr.errors import Code
+from syncmgr.job.description import JOB_PROPERTIES, MYSQL_PROPERTIES, Property
+from syncmgr.job.failure import remedy
+from syncmgr.job.state import TRANSITIONS
+
+ROOT: Final = Path(__file__).parent.parent
+BLOCK: Final = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    return "".join(f"| {line} |\n" for line in lines)
+
+
+def _settings() -> str:
+    rows = (
+        (
+            f"`{s.name}`",
+            f"`{settings.show(s.default)}`" if s.default != "" else "",
+            s.unit,
+            "yes" if s.mutable else "no",
+            "yes" if s.job else "no",
+            s.doc,
+        )
+        for s in settings.SETTINGS
+    )
+    return _table(["Key", "Default", "Unit", "Changes live", "Per job", "Meaning"], rows)
+
+
+def _errors() -> str:
+    rows = ((str(c.number), c.sqlstate, c.template) for c in sorted(Code, key=lambda c: c.number))
+    return _table(["Number", "SQLSTATE", "Message"], rows)
+
+
+def _remedies() -> str:
+    rows = ((str(c.number), c.name, remedy(c).value) for c in sorted(Code, key=lambda c: c.number) if _of_a_job(c))
+    return _table(["Number", "Error", "Who mends it"], rows)
+
+
+def _of_a_job(code: Code) -> bool:
+    return 5100 <= code.number < 5300 or code is Code.WORKER_DIED
+
+
+def _properties(table: Iterable[Property]) -> str:
+    rows = ((f"`{p.name}`", "" if p.default is None else f"`{p.default}`", p.doc) for p in table)
+    return _table(["Property", "Default", "Meaning"], rows)
+
+
+def _states() -> str:
+    rows = (
+        (f"{state.value}", event.value, target.value)
+        for state, row in TRANSITIONS.items()
+        for event, target in row.items()
+    )
+    return _table(["State", "Event", "Next state"], rows)
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "settings": _settings,
+    "errors": _errors,
+    "remedies": _remedies,
+    "mysql-properties": lambda: _properties(MYSQL_PROPERTIES),
+    "job-properties": lambda: _properties(JOB_PROPERTIES),
+    "states": _states,
+    "grammar": lambda: "```lark\n" + (ROOT / "grammar" / "sync_job.lark").read_text() + "```\n",
+}
+
+
+def generated() -> dict[Path, str]:
+    """Every file with generated parts, as it should read."""
+    pages = {page: BLOCK.sub(_fill, page.read_text()) for page in sorted((ROOT / "docs").glob("*.md"))}
+    return pages | {ROOT / "conf" / "fe.conf": settings.conf_text()}
+
+
+def _fill(block: re.Match[str]) -> str:
+    return block[1] + BLOCKS[block[2]]() + block[3]
+
+
+if __name__ == "__main__":
+    for path, text in generated().items():
+        path.write_text(text)

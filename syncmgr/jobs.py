@@ -1,0 +1,367 @@
+"""Sync jobs: create, pause, resume, stop, show. What the doors call.
+
+Owns: the live runs, and which step follows which when a statement or a run changes a job.
+Must not know: protocols, processes, SQL of the metadata, Spark. The rules are in job/.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import uuid4
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import (
+    ChannelDescription,
+    ColumnItem,
+    Condition,
+    SourceDescription,
+    overrides_of,
+    plan_channel,
+    source_of,
+)
+from syncmgr.job.failure import FailType
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.state import JobEvent, JobState
+from syncmgr.job.status import SHOW_COLUMNS, Figures, Reading, lag_second, show_row, status_json
+from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
+from syncsql import Channel, ColumnMapping, CreateSync, Name
+
+ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
+
+log = logging.getLogger(__name__)
+
+__all__ = ["SHOW_COLUMNS", "Inspected", "Jobs"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Inspected:
+    """What the source server said at CREATE SYNC. Tables in the order they were asked for.
+
+    `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether
+    a foreign key changes its rows beside the statements on it.
+    """
+
+    start: Position
+    server_time: float
+    tables: tuple[SourceTable, ...]
+    unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
+    cascades: tuple[bool, ...]
+
+
+class Catalog(Protocol):
+    """The databases and tables of the lake."""
+
+    def databases(self) -> list[str]: ...
+    def table(self, db: str, name: str) -> TargetTable: ...
+
+
+class Lake(Protocol):
+    """What CREATE SYNC asks of the lake."""
+
+    def check_channel(self, channel: ChannelDescription) -> None:
+        """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
+
+    def is_empty(self, db: str, table: str) -> bool:
+        """Whether the table never had a snapshot."""
+
+
+class Run(Protocol):
+    """A running job."""
+
+    def start(self) -> None: ...
+    def finish(self) -> None: ...
+    def abandon(self) -> None: ...
+    def retune(self) -> None: ...
+    def join(self, timeout: float) -> bool: ...
+    def reading(self) -> Reading | None: ...
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def add(self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str]) -> SyncJob: ...
+    def save(self, job: SyncJob) -> SyncJob: ...
+    def jobs(self, db: str | None = None) -> list[SyncJob]: ...
+    def by_id(self, job_id: JobId) -> SyncJob | None: ...
+    def by_name(self, db: str, name: str) -> SyncJob: ...
+    def forget(self, job_id: JobId) -> None: ...
+    def target_of(self, db: str, table: str) -> str | None: ...
+    def figures(self, job_id: JobId) -> Figures: ...
+
+
+Inspect = Callable[[SourceDescription, Sequence[tuple[str, str]]], Inspected]
+StartRun = Callable[[SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None]], Run]
+
+
+class Jobs:
+    """All sync jobs of this frontend. Safe to call from any thread; nothing here waits for a source or for Spark
+    but CREATE SYNC.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        catalog: Catalog,
+        lake: Lake,
+        inspect: Inspect,
+        new_run: StartRun,
+        keep_cancelled_second: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._lake = lake
+        self._inspect = inspect
+        self._new_run = new_run
+        self._keep_cancelled_second = keep_cancelled_second
+        self._runs: dict[JobId, Run] = {}
+        self._changing = threading.RLock()  # load, ask the rule, store: one at a time
+        self._closing = False
+        self.wake: Callable[[], None] = lambda: None  # set by the scheduler: something is due now
+
+    # -- statements
+
+    def create(self, node: CreateSync, db: str | None) -> tuple[str, ...]:
+        """CREATE SYNC. Returns warnings. Checks everything before anything is stored."""
+        db = self._database(node.job, db)
+        if self._live(db, node.job.name) is not None:
+            if node.if_not_exists:
+                return (str(SyncError(Code.JOB_EXISTS, job=node.job.name, db=db)),)
+            raise SyncError(Code.JOB_EXISTS, job=node.job.name, db=db)
+        source = source_of({each.key: each.value for each in node.binlog})
+        overrides = overrides_of({each.key: each.value for each in node.properties})
+        channels, inspected = self._plan(node.channels, db, source)
+        job = SyncJob(
+            id=JobId(0),
+            db=db,
+            name=node.job.name,
+            source=source,
+            channels=channels,
+            statement=node.masked().sql(),
+            created_at=time.time(),
+            properties=overrides,
+        )
+        fresh = frozenset(
+            channel.token
+            for channel, cascades in zip(channels, inspected.cascades, strict=True)
+            if not cascades and self._lake.is_empty(channel.target_db, channel.target)
+        )
+        self._wait_for_ending(job)
+        self._store.add(job, inspected.start, inspected.server_time, fresh)
+        self.wake()
+        return ()
+
+    def pause(self, name: Name, db: str | None) -> None:
+        self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.finish())
+
+    def stop(self, name: Name, db: str | None) -> None:
+        self._on_statement(name, db, JobEvent.STOPPED, lambda run: run.abandon())
+
+    def resume(self, name: Name, db: str | None) -> None:
+        self._on_statement(name, db, JobEvent.RESUMED, lambda _: None)
+        self.wake()
+
+    def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
+        with self._changing:
+            job = self._store.by_name(self._database(name, db), name.name)
+            self._store.save(job.on(event, at=time.time()))
+            run = self._runs.get(job.id)
+        log.info("job %s.%s: %s", job.db, job.name, event)
+        if run is not None:
+            tell(run)
+
+    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
+        """The rows of SHOW SYNC JOB for a database, or for all, by id."""
+        return [self._row(job) for job in self._store.jobs(db)]
+
+    def create_text(self, name: Name, db: str | None) -> str:
+        """SHOW CREATE SYNC JOB; passwords are masked."""
+        return self._store.by_name(self._database(name, db), name.name).statement
+
+    def owner_of(self, db: str, table: str) -> str | None:
+        """The job, not cancelled, that a table is the target of."""
+        return self._store.target_of(db, table)
+
+    def retune(self) -> None:
+        """A setting was changed that running jobs follow."""
+        with self._changing:
+            runs = list(self._runs.values())
+        for run in runs:
+            run.retune()
+
+    # -- what the scheduler calls
+
+    def recover(self) -> None:
+        """Once at start: what ran when the frontend ended runs again."""
+        with self._changing:
+            for job in self._store.jobs():
+                if job.state is JobState.RUNNING:
+                    self._store.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
+
+    def tick(self) -> None:
+        """Start what is pending, resume what is due, forget what was cancelled long ago."""
+        now = time.time()
+        with self._changing:
+            if self._closing:
+                return
+            for job in self._store.jobs():
+                self._tend(job, now)
+
+    def _tend(self, job: SyncJob, now: float) -> None:
+        if job.state is JobState.PAUSED_BY_ERROR and job.resume_at is not None and job.resume_at <= now:
+            job = self._store.save(job.on(JobEvent.RESUMED, at=now))
+        if job.state is JobState.PENDING and job.id not in self._runs:
+            self._start(job, now)
+        ended = job.finished_at
+        if ended is not None and job.id not in self._runs and now - ended >= self._keep_cancelled_second():
+            self._store.forget(job.id)
+
+    def _start(self, job: SyncJob, now: float) -> None:
+        job = self._store.save(job.on(JobEvent.STARTED, at=now))
+        run = self._new_run(
+            job,
+            lambda error: self._on_trouble(job.id, error),
+            lambda error, kind: self._on_end(job.id, error, kind),
+        )
+        self._runs[job.id] = run
+        run.start()
+        log.info("job %s.%s: started", job.db, job.name)
+
+    def close(self, timeout: float) -> None:
+        """Let every run commit what it staged; jobs stay RUNNING and are taken up by the next start."""
+        with self._changing:
+            self._closing = True
+            runs = list(self._runs.values())
+        for run in runs:
+            run.finish()
+        deadline = time.monotonic() + timeout
+        for run in runs:
+            if not run.join(max(0.0, deadline - time.monotonic())):
+                run.abandon()
+
+    # -- what runs call
+
+    def _on_trouble(self, job_id: JobId, error: SyncError | None) -> None:
+        with self._changing:
+            job = self._store.by_id(job_id)
+            if job is None or job.state is not JobState.RUNNING:
+                return
+            fail = None if error is None else fail_msg(error, FailType.RUN_FAIL, at=time.time())
+            if fail is not None or job.fail is not None or job.failures:
+                self._store.save(job.troubled(fail))
+
+    def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
+        now = time.time()
+        with self._changing:
+            self._runs.pop(job_id, None)
+            job = self._store.by_id(job_id)
+            if job is not None and error is not None and job.state is JobState.RUNNING:
+                gone = error.code is Code.NO_SUCH_TABLE
+                after = job.on(JobEvent.TARGET_DROPPED, at=now) if gone else job.failed(error, kind, at=now)
+                self._store.save(after)
+                log.warning("job %s.%s: %s: %s", job.db, job.name, after.state, error)
+        self.wake()
+
+    # -- parts of CREATE SYNC
+
+    def _plan(
+        self,
+        nodes: Sequence[Channel],
+        db: str,
+        source: SourceDescription,
+    ) -> tuple[tuple[ChannelDescription, ...], Inspected]:
+        _refuse_twice(f"{node.source.db}.{node.source.name}" for node in nodes)
+        targets = [self._target(node, db) for node in nodes]
+        _refuse_twice(target.label for target in targets)
+        inspected = self._inspect(source, [(str(node.source.db), node.source.name) for node in nodes])
+        channels = []
+        for node, target, table, unique_keys in zip(
+            nodes,
+            targets,
+            inspected.tables,
+            inspected.unique_keys,
+            strict=True,
+        ):
+            channel = plan_channel(
+                token=str(uuid4()),
+                source=table,
+                unique_keys=unique_keys,
+                target=target,
+                items=[_item(column) for column in node.columns],
+                where=_condition(node),
+            )
+            self._lake.check_channel(channel)
+            channels.append(channel)
+        return tuple(channels), inspected
+
+    def _target(self, node: Channel, db: str) -> TargetTable:
+        target = self._catalog.table(node.target.db or db, node.target.name)
+        if node.partitions is not None:
+            names = ", ".join(node.partitions.names)
+            raise SyncError(Code.PARTITION_REFUSED, partitions=names, table=target.label)
+        owner = self._store.target_of(target.db, target.name)
+        if owner is not None:
+            raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
+        return target
+
+    def _database(self, name: Name, db: str | None) -> str:
+        found = name.db or db
+        if found is None:
+            raise SyncError(Code.NO_DATABASE)
+        if found not in self._catalog.databases():
+            raise SyncError(Code.UNKNOWN_DATABASE, db=found)
+        return found
+
+    def _live(self, db: str, name: str) -> SyncJob | None:
+        jobs = (job for job in self._store.jobs(db) if job.name == name)
+        return next((job for job in jobs if job.state is not JobState.CANCELLED), None)
+
+    def _wait_for_ending(self, job: SyncJob) -> None:
+        """The last commit of a stopped job may still be on its way into one of the targets."""
+        wanted = {(channel.target_db, channel.target) for channel in job.channels}
+        for job_id, run in list(self._runs.items()):
+            ending = self._store.by_id(job_id)
+            if ending is None or ending.state is not JobState.CANCELLED:
+                continue
+            targets = {(channel.target_db, channel.target) for channel in ending.channels}
+            if targets & wanted and not run.join(ENDING_SECOND):
+                raise SyncError(Code.TARGET_IN_USE, table=ending.channels[0].target, job=ending.name)
+
+    def _row(self, job: SyncJob) -> tuple[str | None, ...]:
+        figures = self._store.figures(job.id)
+        run = self._runs.get(job.id)
+        reading = run.reading() if run is not None else None
+        status = status_json(
+            figures,
+            lag=None if reading is None else lag_second(reading, time.time()),
+            last_error=None if job.fail is None else job.fail.message,
+        )
+        return show_row(job, status)
+
+
+def _refuse_twice(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise SyncError(Code.DUPLICATE_MAPPING, table=name)
+        seen.add(name)
+
+
+def _item(column: ColumnMapping) -> ColumnItem:
+    if column.expression is None:
+        return ColumnItem(target=column.target)
+    return ColumnItem(
+        target=column.target,
+        expression=column.expression.spark(),
+        reads=column.expression.columns(),
+    )
+
+
+def _condition(node: Channel) -> Condition | None:
+    if node.where is None:
+        return None
+    return Condition(expression=node.where.spark(), reads=node.where.columns())

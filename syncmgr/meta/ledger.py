@@ -1,0 +1,37 @@
+"""The intents and epochs of one job.
+
+Owns: the job's share of the store, with its clock and its keeping time.
+Must not know: what is committed, or why.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+
+from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta.store import ChannelProgress, Store
+
+
+class JobLedger:
+    """Intents and epochs of one job. `keep_second`: how long consistent points are kept."""
+
+    def __init__(self, store: Store, job_id: JobId, keep_second: Callable[[], float]) -> None:
+        self._store = store
+        self._job_id = job_id
+        self._keep_second = keep_second
+
+    def add_intent(self, epoch: Epoch) -> None:
+        self._store.add_intent(self._job_id, epoch)
+
+    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None:
+        now = time.time()
+        self._store.commit_epoch(self._job_id, epoch, committed, at=now, keep_since=now - self._keep_second())
+
+    def progress(self) -> Mapping[str, ChannelProgress]:
+        return self._store.progress(self._job_id)
+
+    def intents(self) -> list[Epoch]:
+        return self._store.intents(self._job_id)
+
+    def last_epoch(self) -> Epoch | None:
+        return self._store.last_epoch(self._job_id)

@@ -1,0 +1,59 @@
+"""The clock of the frontend.
+
+Owns: the APScheduler ticks: jobs, upkeep.
+Must not know: what a tick does.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+
+JOBS: Final = "jobs"
+UPKEEP: Final = "upkeep"
+
+logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that is still running when the next is due is no news
+
+
+class Scheduler:
+    """Calls `tick` every `period_second` and at once on `wake`; `upkeep` in its own rhythm. Neither overlaps itself."""
+
+    def __init__(
+        self,
+        tick: Callable[[], None],
+        period_second: float,
+        upkeep: Callable[[], None],
+        upkeep_second: float,
+    ) -> None:
+        # A thread for each kind of tick: an upkeep that takes long must not hold up the start of a job.
+        self._scheduler = BackgroundScheduler(
+            executors={name: ThreadPoolExecutor(1) for name in ("default", JOBS, UPKEEP)},
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+            timezone=UTC,
+        )
+        self._scheduler.add_job(
+            tick,
+            "interval",
+            seconds=period_second,
+            id=JOBS,
+            executor=JOBS,
+            next_run_time=datetime.now(UTC),
+        )
+        self._scheduler.add_job(upkeep, "interval", seconds=upkeep_second, id=UPKEEP, executor=UPKEEP)
+        self._tick = tick
+
+    def start(self) -> None:
+        self._scheduler.start()
+
+    def wake(self) -> None:
+        """A state has changed: tick now, on the scheduler's thread. Never waits; after stop it does nothing."""
+        if self._scheduler.running:
+            self._scheduler.add_job(self._tick, executor=JOBS, max_instances=1000)
+
+    def stop(self) -> None:
+        """No further tick; one that is under way ends by itself."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)

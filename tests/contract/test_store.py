@@ -1,0 +1,132 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.failure import FailType
+from syncmgr.job.position import Position
+from syncmgr.job.state import JobEvent, JobState
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.ledger import JobLedger
+from syncmgr.meta.store import Store, sqlite_url
+from tests.unit.job.factories import make_channel, make_job
+
+START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    yield store
+    store.close()
+
+
+def test_a_job_comes_back_as_it_was(store: Store) -> None:
+    """What is stored is read back equal: source, channels, properties, password included."""
+    job = store.add(make_job(properties={"max_retry": "3"}), START, 99.0, frozenset())
+    assert store.by_id(job.id) == job
+    assert store.by_name("demo", "job1") == job
+    assert store.jobs("demo") == [job]
+    assert job.source.password == "s3cret"
+
+
+def test_no_password_lies_in_the_clear(store: Store, tmp_path: Path) -> None:
+    """The metadata file holds no password; its key is readable by the owner alone."""
+    store.add(make_job(), START, 0.0, frozenset())
+    store.close()
+    assert not any(b"s3cret" in path.read_bytes() for path in tmp_path.iterdir())
+    assert (tmp_path / "secret.key").stat().st_mode & 0o077 == 0
+
+
+def test_a_change_is_compared_and_set(store: Store) -> None:
+    """Whoever holds an old version of a job cannot save it over a newer one."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    store.save(job.on(JobEvent.STARTED, at=1.0))
+    with pytest.raises(SyncError) as raised:
+        store.save(job.on(JobEvent.STOPPED, at=2.0))
+    assert raised.value.code is Code.STALE_JOB
+    stored = store.by_id(job.id)
+    assert stored is not None
+    assert stored.state is JobState.RUNNING
+
+
+def test_a_name_and_a_target_are_free_again_when_cancelled(store: Store) -> None:
+    """A live job's name and targets are taken; a cancelled job's are free, and the live job is found first."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    with pytest.raises(SyncError, match="already exists"):
+        store.add(make_job(channels=()), START, 0.0, frozenset())
+    with pytest.raises(SyncError, match=r"already the target of sync job 'demo\.job1'"):
+        store.add(make_job(name="job2", channels=(make_channel(token="other"),)), START, 0.0, frozenset())
+    store.save(job.on(JobEvent.STOPPED, at=1.0))
+    again = store.add(make_job(channels=(make_channel(token="third"),)), START, 0.0, frozenset())
+    assert store.by_name("demo", "job1").id == again.id
+    assert store.target_of("demo", "orders") == "demo.job1"
+
+
+def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
+    """The start is epoch 0; an intent is where reading goes on, a committed epoch is what SHOW tells."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    ledger = JobLedger(store, job.id, lambda: 900.0)
+    begin = ledger.last_epoch()
+    assert begin is not None
+    assert (begin.number, begin.end, begin.last_seq) == (0, START, 0)
+    file = StagedFile(path="/staged/1.parquet", rows=3, bytes=70)
+    end = Position(gtids="u:1-6", file="binlog.000001", offset=400, server="u")
+    epoch = Epoch(number=1, end=end, last_seq=3, files={"token-1": (file,)}, rows=3, bytes=70, source_time=5.0)
+    ledger.add_intent(epoch)
+    assert ledger.intents() == [epoch]
+    assert ledger.last_epoch() == epoch
+    assert store.figures(job.id).position == START
+    ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=77)})
+    assert ledger.intents() == []
+    figures = store.figures(job.id)
+    assert (figures.position, figures.rows, figures.bytes, figures.commits) == (end, 3, 70, 1)
+    assert ledger.progress()["token-1"].last_snapshot == 77
+
+
+def test_a_foreign_commit_ends_plain_appends_for_good(store: Store) -> None:
+    """Once someone else wrote to a table, its inserts delete their key first."""
+    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    ledger = JobLedger(store, job.id, lambda: 0.0)
+    assert not ledger.progress()["token-1"].key_may_exist
+    for number, foreign in ((1, True), (2, False)):
+        epoch = Epoch(number=number, end=START, last_seq=0, files={"token-1": ()})
+        ledger.add_intent(epoch)
+        ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=number, foreign=foreign)})
+        assert ledger.progress()["token-1"].key_may_exist
+
+
+def test_old_points_are_forgotten_and_a_job_with_them(store: Store) -> None:
+    """Consistent points live as long as they are kept; forgetting a job leaves nothing of it."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    ledger = JobLedger(store, job.id, lambda: 900.0)
+    for number in (1, 2):
+        epoch = Epoch(number=number, end=START, last_seq=0, files={"token-1": ()})
+        ledger.add_intent(epoch)
+        ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=10 + number)})
+    assert store.oldest_snapshot("token-1", job.id) == 11
+    JobLedger(store, job.id, lambda: -10.0).add_intent(Epoch(number=3, end=START, last_seq=0))
+    JobLedger(store, job.id, lambda: -10.0).commit_epoch(Epoch(number=3, end=START, last_seq=0), {})
+    assert store.oldest_snapshot("token-1", job.id) == 12
+    store.forget(job.id)
+    with pytest.raises(SyncError, match="Unknown sync job 'job1' in database 'demo'"):
+        store.by_name("demo", "job1")
+    assert ledger.last_epoch() is None
+
+
+def test_a_failure_is_remembered(store: Store) -> None:
+    """Msg, failures and the time of the resume outlive a restart of the frontend."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    running = store.save(job.on(JobEvent.STARTED, at=1.0))
+    error = SyncError(Code.WORKER_DIED, status=-9)
+    failed = store.save(running.failed(error, FailType.SUBMIT_FAIL, at=2.0))
+    assert store.by_id(job.id) == failed
+
+
+def test_another_key_is_told_apart(tmp_path: Path) -> None:
+    """Metadata copied without its key is refused in words, not with a traceback."""
+    sealed = Vault(tmp_path / "a.key").seal("text")
+    with pytest.raises(SyncError, match=r"b\.key is not the key that encrypted"):
+        Vault(tmp_path / "b.key").open(sealed)

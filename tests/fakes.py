@@ -1,0 +1,155 @@
+"""In-memory doubles of the pipeline's ports. Each keeps the promises of the real one."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from syncmgr.errors import SyncError
+from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.position import Position
+from syncmgr.pipeline.messages import WorkerPlan
+
+
+@dataclass(frozen=True)
+class ScriptedSource:
+    """Opens a source whose n-th transaction is known, so that every position tells what must be in the lake.
+
+    Transaction n (from 1) inserts row n and, from the second on, updates row n - 1. It is picklable.
+    """
+
+    transactions: int
+    fails_at: int | None = None
+    error: SyncError | None = None
+    ddl_after: int | None = None
+    table: tuple[str, str] = ("shop", "orders")
+
+    def __call__(self, plan: WorkerPlan, trouble: Callable[[SyncError | None], None]) -> "OpenedSource":
+        return OpenedSource(self, plan.start.offset)
+
+
+@dataclass
+class OpenedSource:
+    script: ScriptedSource
+    at: int
+    closed: threading.Event = field(default_factory=threading.Event)
+    acked: list[Position] = field(default_factory=list)
+
+    def get(self, timeout: float) -> Batch | None:
+        if self.at >= self.script.transactions:
+            self.closed.wait(timeout)
+            return None
+        number = self.at + 1
+        if number == self.script.fails_at:
+            assert self.script.error is not None
+            raise self.script.error
+        self.at = number
+        ddl = Ddl(table=self.script.table, statement="TRUNCATE orders", rows_survive=False)
+        return Batch(
+            changes=(ScriptedChanges(self.script.table, number),),
+            end=Position(offset=number),
+            open=False,
+            events=2,
+            bytes=100,
+            source_time=time.time(),
+            ddl=ddl if number == self.script.ddl_after else None,
+        )
+
+    def ack(self, end: Position) -> None:
+        self.acked.append(end)
+
+    def heard_at(self) -> float:
+        return time.time()
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+@dataclass
+class ScriptedChanges:
+    table: tuple[str, str]
+    number: int
+
+    def decode(self) -> pa.Table:
+        ids = [self.number, self.number - 1] if self.number > 1 else [self.number]
+        kinds = [ChangeKind.INSERT, ChangeKind.UPDATE][: len(ids)]
+        return pa.table(
+            {
+                "id": pa.array(ids, pa.int64()),
+                "version": pa.array([self.number] * len(ids), pa.int64()),
+                OP: pa.array(kinds, pa.int8()),
+            },
+        )
+
+
+def scripted_rows(transactions: int) -> dict[int, int]:
+    """Id -> version after so many transactions."""
+    return {n: min(n + 1, transactions) for n in range(1, transactions + 1)}
+
+
+class MemoryLake:
+    """Upserts by `id`; bears a token like a table, so a second commit of an epoch is passed over."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, int] = {}
+        self.epochs: list[int] = []
+        self.sequence: list[int] = []
+        self.before_commit: Callable[[ChannelCommit], None] = lambda _: None
+        self.after_commit: Callable[[ChannelCommit], None] = lambda _: None
+
+    def commit(self, commit: ChannelCommit) -> ChannelCommitted:
+        self.before_commit(commit)
+        if self.epochs and self.epochs[-1] >= commit.epoch:
+            return ChannelCommitted(snapshot=None, passed_over=True)
+        for file in commit.files:
+            rows = pq.read_table(file.path)
+            self._apply(rows)
+        self.epochs.append(commit.epoch)
+        self.after_commit(commit)
+        return ChannelCommitted(snapshot=commit.epoch)
+
+    def _apply(self, rows: pa.Table) -> None:
+        for row in rows.sort_by(SEQ).to_pylist():
+            self.sequence.append(row[SEQ])
+            if row[OP] == ChangeKind.DELETE:
+                self.rows.pop(row["id"], None)
+            else:
+                self.rows[row["id"]] = row["version"]
+
+
+@dataclass
+class MemoryProgress:
+    key_may_exist: bool = True
+    last_snapshot: int | None = None
+
+
+class MemoryLedger:
+    """Intents and epochs of one job in memory; survives the run like the real one survives the frontend."""
+
+    def __init__(self, tokens: tuple[str, ...]) -> None:
+        self.stored: list[tuple[Epoch, bool]] = [(Epoch(number=0, end=Position(), last_seq=0), True)]
+        self._progress = {token: MemoryProgress() for token in tokens}
+
+    def add_intent(self, epoch: Epoch) -> None:
+        assert epoch.number == self.stored[-1][0].number + 1, "epochs follow each other without a gap"
+        self.stored.append((epoch, False))
+
+    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None:
+        self.stored = [
+            (replace(stored, files={}), True) if stored.number == epoch.number else (stored, done)
+            for stored, done in self.stored
+        ]
+
+    def progress(self) -> Mapping[str, Any]:
+        return self._progress
+
+    def intents(self) -> list[Epoch]:
+        return [epoch for epoch, done in self.stored if not done]
+
+    def last_epoch(self) -> Epoch:
+        return self.stored[-1][0]

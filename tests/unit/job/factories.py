@@ -1,0 +1,66 @@
+"""Values for tests, each with every field overridable."""
+
+from typing import Any
+
+from syncmgr.job.description import ChannelDescription, SourceDescription
+from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.job.sync_job import JobId, SyncJob
+
+
+def make_source(**overrides: Any) -> SourceDescription:
+    values = {
+        "host": "db1",
+        "port": 3306,
+        "user": "repl",
+        "password": "s3cret",
+        "server_id": 0,
+        "ssl": "preferred",
+        "start": "latest",
+    }
+    return SourceDescription(**(values | overrides))
+
+
+def make_source_table(**overrides: Any) -> SourceTable:
+    columns = (
+        SourceColumn(name="id", type="bigint", nullable=False, key=1),
+        SourceColumn(name="status", type="varchar", length=16, charset="utf8mb4"),
+        SourceColumn(name="amount", type="decimal", precision=12, scale=2),
+    )
+    return SourceTable(**({"db": "shop", "name": "orders", "columns": columns} | overrides))
+
+
+def make_target(**overrides: Any) -> TargetTable:
+    columns = (
+        TargetColumn(name="id", type=TargetType(name="BIGINT"), nullable=False),
+        TargetColumn(name="status", type=TargetType(name="VARCHAR", args=(16,))),
+        TargetColumn(name="amount", type=TargetType(name="DECIMAL", args=(12, 2))),
+    )
+    return TargetTable(**({"db": "demo", "name": "orders", "columns": columns, "keys": ("id",)} | overrides))
+
+
+def make_channel(**overrides: Any) -> ChannelDescription:
+    values = {
+        "token": "token-1",
+        "source": make_source_table(),
+        "target_db": "demo",
+        "target": "orders",
+        "columns": (MappedColumn(target="id", expression="`id`"),),
+        "keys": ("id",),
+        "source_keys": ("id",),
+        "reads": ("id",),
+    }
+    return ChannelDescription(**(values | overrides))
+
+
+def make_job(**overrides: Any) -> SyncJob:
+    values = {
+        "id": JobId(1),
+        "db": "demo",
+        "name": "job1",
+        "source": make_source(),
+        "channels": (make_channel(),),
+        "statement": "CREATE SYNC `demo`.`job1` ...",
+        "created_at": 1000.0,
+    }
+    return SyncJob(**(values | overrides))

@@ -1,0 +1,45 @@
+import dataclasses
+
+import pytest
+
+from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, Thresholds, should_cut
+from syncmgr.job.position import Position
+
+AT = Thresholds(interval_second=10, min_events=100, min_bytes=1_000, max_bytes=64_000)
+STAGED = OpenEpoch(events=1, bytes=10, first_row_at=0.0)
+
+
+@pytest.mark.parametrize(
+    ("why", "changes", "now", "queue_empty", "in_transaction", "expected"),
+    [
+        ("nothing staged", {"first_row_at": None}, 99, True, False, False),
+        ("young and small", {}, 1, True, False, False),
+        ("just before the interval is over", {}, 9.999, True, False, False),
+        ("the interval is over", {}, 10, False, False, True),
+        ("never inside a transaction", {"bytes": 999_999}, 99, True, True, False),
+        ("enough events, and nothing waits", {"events": 100}, 1, True, False, True),
+        ("one event too few", {"events": 99}, 1, True, False, False),
+        ("enough events, but more waits", {"events": 100}, 1, False, False, False),
+        ("enough bytes, and nothing waits", {"bytes": 1_000}, 1, True, False, True),
+        ("full", {"bytes": 64_000}, 1, False, False, True),
+        ("one byte short of full, and more waits", {"bytes": 63_999}, 1, False, False, False),
+    ],
+)
+def test_an_epoch_is_cut(
+    why: str,
+    changes: dict[str, float],
+    now: float,
+    queue_empty: bool,  # noqa: FBT001 - a column of the table
+    in_transaction: bool,  # noqa: FBT001 - the same
+    expected: bool,  # noqa: FBT001 - the same
+) -> None:
+    """The cut follows fe.conf to the letter, at transaction boundaries only."""
+    epoch = dataclasses.replace(STAGED, **changes)  # type: ignore[arg-type]
+    assert expected is should_cut(epoch, AT, now=now, queue_empty=queue_empty, in_transaction=in_transaction), why
+
+
+def test_an_epoch_without_files_is_empty() -> None:
+    """An epoch that only moves the position counts as no commit."""
+    file = StagedFile(path="/x", rows=1, bytes=1)
+    assert Epoch(number=1, end=Position(), last_seq=0).empty
+    assert not Epoch(number=1, end=Position(), last_seq=1, files={"t": (file,)}).empty

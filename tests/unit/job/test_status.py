@@ -1,0 +1,57 @@
+import json
+
+import pytest
+
+from syncmgr.job.position import Position
+from syncmgr.job.state import JobEvent
+from syncmgr.job.status import SHOW_COLUMNS, Figures, Reading, lag_second, show_row, status_json
+from tests.unit.job.factories import make_job
+
+CAUGHT_UP = {"heard_at": 99.0, "waiting_since": None, "drained": True, "committed_time": 10.0, "silence_second": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("why", "changes", "expected"),
+    [
+        ("caught up and in touch", {}, 0.0),
+        ("caught up long ago, and heartbeats stopped", {"heard_at": 80.0}, 20.0),
+        ("a row waits for its commit", {"waiting_since": 97.5}, 2.5),
+        ("there is more to read", {"drained": False}, 90.0),
+        ("a source whose clock is ahead", {"waiting_since": 101.0}, 0.0),
+    ],
+)
+def test_lag_is_honest(why: str, changes: dict[str, float], expected: float) -> None:
+    """Lag is 0 only when caught up and in touch; silence of the source counts only when its heartbeats stop."""
+    assert lag_second(Reading(**(CAUGHT_UP | changes)), 100.0) == expected, why
+
+
+def test_a_row_has_the_twelve_columns_of_doris() -> None:
+    """Names, order, formats and NULLs are those of Doris' SHOW SYNC JOB."""
+    row = dict(zip(SHOW_COLUMNS, show_row(make_job().on(JobEvent.STARTED, at=1_600_000_000.0), "{}"), strict=True))
+    assert row == {
+        "JobId": "1",
+        "JobName": "job1",
+        "Type": "MYSQL",
+        "State": "RUNNING",
+        "Channel": "shop.orders->orders",
+        "Status": "{}",
+        "JobConfig": "address:db1:3306,user:repl,server_id:0,start:latest",
+        "CreateTime": "1970-01-01 00:16:40",
+        "LastStartTime": "2020-09-13 12:26:40",
+        "LastStopTime": None,
+        "FinishTime": None,
+        "Msg": None,
+    }
+
+
+def test_status_is_json() -> None:
+    """Status tells position, figures, lag and the last error in names that a script can read."""
+    figures = Figures(position=Position(gtids="u:1-5", file="b.000001", offset=4), rows=7, bytes=90, commits=2)
+    assert json.loads(status_json(figures, lag=1.23456, last_error=None)) == {
+        "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
+        "consumed_rows": 7,
+        "consumed_bytes": 90,
+        "commits": 2,
+        "lag_second": 1.235,
+        "last_error": None,
+    }

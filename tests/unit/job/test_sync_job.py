@@ -1,0 +1,71 @@
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import FailType
+from syncmgr.job.state import JobEvent, JobState
+from syncmgr.job.sync_job import SyncJob
+from tests.unit.job.factories import make_job
+
+UNREACHABLE = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
+BAD_VALUE = SyncError(Code.SOURCE_VALUE, column="at", table="shop.orders", value="a zero date", reason="no such day")
+
+
+def running() -> SyncJob:
+    return make_job().on(JobEvent.STARTED, at=1.0)
+
+
+def test_every_change_is_a_new_version() -> None:
+    """A job never changes in place; each event makes the next version, which the store compares."""
+    job = make_job()
+    started = job.on(JobEvent.STARTED, at=5.0)
+    assert (job.state, job.version) == (JobState.PENDING, 1)
+    assert (started.state, started.version, started.last_start_at) == (JobState.RUNNING, 2, 5.0)
+
+
+def test_a_pause_by_an_error_resumes_by_itself_later_each_time() -> None:
+    """What time mends resumes after 10 s, then 20 s: failures in a row are remembered over the resume."""
+    first = running().failed(UNREACHABLE, FailType.SUBMIT_FAIL, at=100.0)
+    assert (first.state, first.resume_at) == (JobState.PAUSED_BY_ERROR, 110.0)
+    second = first.on(JobEvent.RESUMED, at=110.0).on(JobEvent.STARTED, at=111.0)
+    assert second.failed(UNREACHABLE, FailType.SUBMIT_FAIL, at=200.0).resume_at == 220.0
+
+
+def test_what_a_person_must_mend_does_not_resume() -> None:
+    """Bad data pauses the job until RESUME SYNC JOB; Msg says why at once."""
+    job = running().failed(BAD_VALUE, FailType.SUBMIT_FAIL, at=100.0)
+    assert job.resume_at is None
+    assert job.fail is not None
+    assert (job.fail.code, job.fail.at) == (5113, 100.0)
+    assert "a zero date" in job.fail.text
+
+
+def test_a_user_pause_clears_the_error_and_its_resume() -> None:
+    """PAUSE of a job that an error paused ends auto-resume."""
+    job = running().failed(UNREACHABLE, FailType.RUN_FAIL, at=1.0).on(JobEvent.PAUSED_BY_USER, at=2.0)
+    assert (job.state, job.fail, job.resume_at, job.failures) == (JobState.PAUSED, None, None, 0)
+
+
+def test_success_clears_msg() -> None:
+    """A trouble shows in Msg while it is retried and is gone when it has passed."""
+    job = running().failed(UNREACHABLE, FailType.RUN_FAIL, at=1.0).troubled(None)
+    assert (job.fail, job.failures) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (JobEvent.STOPPED, "SyncFailMsg [type=USER_CANCEL, msg=user cancel]"),
+        (JobEvent.TARGET_DROPPED, "type=SCHEDULE_FAIL, msg=The table has been deleted. Change job state to cancelled"),
+    ],
+)
+def test_a_cancelled_job_says_why(event: JobEvent, text: str) -> None:
+    """FinishTime and Doris' words for why it ended."""
+    job = running().on(event, at=9.0)
+    assert (job.state, job.finished_at, job.last_stop_at) == (JobState.CANCELLED, 9.0, 9.0)
+    assert job.fail is not None
+    assert text in job.fail.text
+
+
+def test_the_password_is_in_no_repr() -> None:
+    """Logs print values; none of them may print a password."""
+    assert "s3cret" not in repr(make_job())

@@ -1,0 +1,84 @@
+from pathlib import Path
+
+import pytest
+
+from syncmgr import settings
+from syncmgr.errors import Code, SyncError
+
+ROOT = Path(__file__).parents[2]
+CONF = Path("/srv/syncmgr/conf/fe.conf")
+
+
+def read(text: str) -> settings.Settings:
+    return settings.read_text(text, CONF)
+
+
+def test_an_empty_file_means_the_defaults() -> None:
+    """Every key has a default; Doris' keys have Doris' defaults."""
+    values = read("")
+    expected = {
+        "query_port": 9030,
+        "sync_commit_interval_second": 10,
+        "sync_checker_interval_second": 5,
+        "max_sync_task_threads_num": 10,
+        "min_sync_commit_size": 10000,
+        "min_bytes_sync_commit": 15 * 1024 * 1024,
+        "max_bytes_sync_commit": 64 * 1024 * 1024,
+        "label_keep_max_second": 259200,
+    }
+    assert expected == {name: values[name] for name in expected}
+
+
+def test_every_mistake_is_told_with_its_line() -> None:
+    """A wrong file is refused whole, with all its mistakes at once."""
+    text = "qury_port = 9030\n\n# fine\nquery_port = 99999\nlog_level\nmax_retry = many\nmax_retry=3\nmax_retry=4\n"
+    with pytest.raises(SyncError) as raised:
+        read(text)
+    assert raised.value.code is Code.BAD_CONFIG
+    assert str(raised.value).splitlines() == [
+        f"{CONF}: line 1: unknown key 'qury_port'; did you mean 'query_port'?",
+        f"{CONF}: line 4: Config 'query_port' cannot be '99999': a port is between 1 and 65535",
+        f"{CONF}: line 5: expected 'key = value', found 'log_level'",
+        f"{CONF}: line 6: Config 'max_retry' cannot be 'many': it must be a whole number",
+        f"{CONF}: line 8: key 'max_retry' is set twice, first in line 7",
+    ]
+
+
+def test_a_relative_folder_stands_beside_the_folder_of_fe_conf() -> None:
+    """The frontend may be started from anywhere."""
+    assert read("lake_dir = data").folder("lake_dir") == Path("/srv/syncmgr/data")
+    assert read("lake_dir = /lake").folder("lake_dir") == Path("/lake")
+
+
+def test_spark_keys_are_passed_on() -> None:
+    """Any key of Spark or of an Iceberg catalog goes through as it is."""
+    assert read("spark.driver.memory = 2g").spark == {"spark.driver.memory": "2g"}
+
+
+def test_a_mutable_setting_changes_live_and_others_do_not() -> None:
+    """ADMIN SET FRONTEND CONFIG changes what may change, and says what to do about the rest."""
+    values = read("")
+    values.set("sync_commit_interval_second", "0.5")
+    assert values.seconds("sync_commit_interval_second") == 0.5
+    with pytest.raises(SyncError, match=r"set it in conf/fe\.conf and restart"):
+        values.set("query_port", "9031")
+    with pytest.raises(SyncError, match="did you mean 'max_retry'"):
+        values.set("max_retries", "1")
+    with pytest.raises(SyncError, match="it must be a number"):
+        values.set("sync_commit_interval_second", "nan")
+
+
+def test_show_hides_secrets() -> None:
+    """SHOW FRONTEND CONFIG prints no password."""
+    rows = {row[0]: row[1] for row in read("root_password = s3cret").rows()}
+    assert rows["root_password"] == "********"
+
+
+def test_the_shipped_file_is_generated() -> None:
+    """conf/fe.conf lists every key with its default, and reads back as the defaults."""
+    text = (ROOT / "conf" / "fe.conf").read_text()
+    assert text == settings.conf_text()
+    assert "#query_port = 9030" in text
+    assert read(text).rows() == read("").rows()
+    uncommented = "\n".join(line.removeprefix("#") for line in text.splitlines() if not line.startswith("# "))
+    assert read(uncommented).rows() == read("").rows()
