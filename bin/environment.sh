@@ -1,0 +1,159 @@
+# What the scripts of this folder need on the machine: found, or made.
+# Owns: Python's environment, Java, a MySQL or MariaDB server and a client, and the words when one cannot be had.
+# Must not know: what the scripts do with them.
+# Sourced. Sets PROJECT and PYTHON; says what takes time, on stderr, and nothing else.
+
+PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PYTHON=$PROJECT/.venv/bin/python
+PRIVATE=${XDG_CACHE_HOME:-$HOME/.cache}/syncmgr
+export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # servers live there, and plain users do not look there
+
+say() { printf 'syncmgr: %s\n' "$*" >&2; }
+
+fail() {
+  say "$*"
+  exit 1
+}
+
+has() { command -v "$1" >/dev/null; }
+
+# step "what is done, and why it takes time" command...   Quiet unless the command fails.
+step() {
+  local what=$1 log started=$SECONDS
+  shift
+  log=$(mktemp)
+  say "$what ..."
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    fail "this did not work: $*"
+  fi
+  rm -f "$log"
+  say "... done in $((SECONDS - started)) s"
+}
+
+port_is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# --- Debian's packages ---
+
+# apt_install "what for" package-list...   Of each list ("a|b") the first package that this machine's archive has.
+apt_install() {
+  local what=$1 list packages=()
+  shift
+  may_install "$what" "$@"
+  if [ -z "${apt_is_fresh:-}" ]; then
+    step "asking the package archive what it has" as_root apt-get -q update
+    apt_is_fresh=yes
+  fi
+  for list in "$@"; do packages+=("$(first_available "$list")"); done
+  # --no-remove: nothing that somebody installed gives way to us
+  step "installing $what with apt (${packages[*]})" as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -q install -y --no-install-recommends --no-remove "${packages[@]}"
+  hash -r
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_install() {
+  local what=$1 packages
+  shift
+  packages=${*//|/ or }
+  has apt-get || fail "$what is missing. Please install it (on Debian and Ubuntu: $packages) and start again."
+  if [ "$(id -u)" != 0 ] && ! { has sudo && sudo -n true 2>/dev/null; }; then
+    fail "$what is missing. Please install it as root (apt-get install $packages) and start again."
+  fi
+}
+
+first_available() {
+  local package candidates
+  IFS='|' read -ra candidates <<<"$1"
+  for package in "${candidates[@]}"; do
+    if apt-cache policy "$package" | grep -q 'Candidate: [^(]'; then
+      echo "$package"
+      return
+    fi
+  done
+  echo "${candidates[0]}" # apt will say that it knows no such package
+}
+
+# --- Python ---
+
+# need_python [-dev]   .venv with the locked packages, and this project on its path.
+need_python() {
+  local lock=requirements${1:-}.lock
+  python_is_ready "$lock" && return
+  mkdir -p "$PRIVATE"
+  # two scripts started at the same time make one environment, one after the other
+  (flock 9 && { python_is_ready "$lock" || make_python "$lock"; }) 9>"$PRIVATE/python.lock"
+}
+
+python_is_ready() {
+  cmp -s "$PROJECT/$1" "$PROJECT/.venv/$1" && "$PYTHON" -c 'import syncmgr, syncsql' 2>/dev/null
+}
+
+make_python() {
+  "$PYTHON" -m pip --version >/dev/null 2>&1 || make_venv
+  # a .pth needs no build and no network, unlike pip install --editable
+  printf '%s\n' "$PROJECT" "$PROJECT/grammar" >"$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth"
+  step "installing the Python packages of $1 (the first time 600 MB, most of it Spark: some minutes)" \
+    "$PYTHON" -m pip install --disable-pip-version-check --require-hashes --requirement "$PROJECT/$1"
+  cp "$PROJECT/$1" "$PROJECT/.venv/$1"
+}
+
+make_venv() {
+  local python
+  if ! python=$(fitting_python); then
+    apt_install "Python 3.11 or newer with venv" python3-venv
+    python=$(fitting_python) || fail "Python 3.11 or newer is missing; this system's own is $(python3 --version)."
+  fi
+  step "making .venv with $("$python" --version)" "$python" -m venv --clear "$PROJECT/.venv"
+}
+
+fitting_python() {
+  local python
+  for python in python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+    if "$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$python"
+      return
+    fi
+  done
+  return 1
+}
+
+# --- Java: which one fits is the frontend's own rule ---
+
+need_java() {
+  java_fits || apt_install "Java 17 or 21" "openjdk-17-jre-headless|openjdk-21-jre-headless"
+  java_fits || fail "No Java 17 or 21 was found through JAVA_HOME, PATH or /usr/lib/jvm."
+}
+
+java_fits() { "$PYTHON" -c 'from syncmgr.spark.java import java_home; java_home()' 2>/dev/null; }
+
+# --- MySQL and MariaDB: Debian's -core packages hold the programs alone and start no service ---
+
+need_mysql_server() {
+  has mysqld || has mariadbd || apt_install "a MySQL or MariaDB server" \
+    "mysql-server-core-8.0|mariadb-server-core" "mysql-client-core-8.0|mariadb-client-core"
+}
+
+need_mysql_client() {
+  has mysql || has mariadb || apt_install "the mysql command line" "mysql-client-core-8.0|mariadb-client-core"
+}
+
+# Both kinds of server, for the tests. Debian's archive has MySQL in its newest suite only, and never beside MariaDB.
+need_both_servers() {
+  export PATH=$PRIVATE/mysql/bin:$PATH
+  if is_debian; then
+    has mariadbd || apt_install "a MariaDB server" mariadb-server-core mariadb-client-core
+    is_mysql mysqld || step "unpacking a MySQL server into $PRIVATE/mysql (50 MB)" \
+      "$PROJECT/tests/bin/install-mysql" "$PRIVATE/mysql"
+  else
+    need_mysql_server
+  fi
+}
+
+is_debian() { grep -qx 'ID=debian' /etc/os-release; }
+
+is_mysql() { has "$1" && [[ $("$1" --version) != *MariaDB* ]]; }

@@ -1,0 +1,33 @@
+# Where a frontend lives and whether it runs.
+# Owns: SYNCMGR_HOME with conf/, run/ and log/, the pid file, the port.
+# Must not know: how a frontend is started or stopped.
+# Sourced after environment.sh.
+
+SYNCMGR_HOME=${SYNCMGR_HOME:-$PROJECT}
+CONF=$SYNCMGR_HOME/conf/fe.conf
+PID_FILE=$SYNCMGR_HOME/run/fe.pid
+OUT_FILE=$SYNCMGR_HOME/log/fe.out
+
+# The pid of the running frontend; status 1 where none runs. A pid file outlives a crash, and its number may be another's now.
+frontend_pid() {
+  local pid
+  pid=$(cat "$PID_FILE" 2>/dev/null) || return 1
+  tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -q -- '-m syncmgr ' || return 1
+  echo "$pid"
+}
+
+# Ends with the frontend's own list of mistakes where fe.conf is wrong.
+query_port() {
+  "$PYTHON" - "$CONF" <<'PYTHON'
+import sys
+from pathlib import Path
+from syncmgr import settings
+from syncmgr.errors import SyncError
+
+try:
+    print(settings.read(Path(sys.argv[1])).number("query_port"))
+except SyncError as error:
+    sys.stderr.write(f"{error}\n")
+    sys.exit(2)
+PYTHON
+}
