@@ -83,7 +83,7 @@ class Consumer:
     def _step(self) -> None:
         self._tell()
         if self._full():
-            time.sleep(TICK_SECOND)  # reading waits for commits, which have no condition of ours
+            self._wait_for_room()
             return
         batch = self._receiver.take(self._patience())
         if batch is not None:
@@ -100,6 +100,13 @@ class Consumer:
                     "DROP TABLE, CREATE TABLE and CREATE SYNC",
                     statement=batch.ddl.statement,
                 )
+
+    def _wait_for_room(self) -> None:
+        """Read nothing more until commits have caught up; what is staged goes as soon as the commit before it ended."""
+        if self._waits_for_commit():
+            time.sleep(DUE_SECOND)
+        else:
+            self._cut()
 
     def _stage(self, batch: Batch) -> None:
         """All tables are decoded before one row is staged, so that a bad value leaves the epoch whole."""
@@ -217,7 +224,3 @@ class Consumer:
                 open_since=self._open_since,
             ),
         )
-
-    @property
-    def position(self) -> Position:
-        return self._end

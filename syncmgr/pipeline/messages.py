@@ -4,7 +4,6 @@ Owns: the message types. All frozen and picklable.
 Must not know: processes, pipes, threads.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from syncmgr.errors import SyncError
@@ -118,5 +117,3 @@ class Finish:
 
 
 ToWorker = Committed | Retune | Finish
-
-ByTable = Mapping[tuple[str, str], WorkerChannel]

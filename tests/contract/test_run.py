@@ -72,8 +72,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def workers() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [child for child in children if "multiprocessing.spawn" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process().children() if _is_worker(child)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "multiprocessing.spawn" in " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
 
 
 def test_every_transaction_reaches_the_lake_once(bench: Bench) -> None:
