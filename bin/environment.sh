@@ -70,7 +70,7 @@ first_available() {
   local package candidates
   IFS='|' read -ra candidates <<<"$1"
   for package in "${candidates[@]}"; do
-    if apt-cache policy "$package" | grep -q 'Candidate: [^(]'; then
+    if [[ $(apt-cache policy "$package") =~ Candidate:\ [^\(] ]]; then
       echo "$package"
       return
     fi
@@ -90,7 +90,7 @@ need_python() {
 }
 
 python_is_ready() {
-  cmp -s "$PROJECT/$1" "$PROJECT/.venv/$1" && "$PYTHON" -c 'import syncmgr, syncsql' 2>/dev/null
+  cmp -s "$PROJECT/$1" "$PROJECT/.venv/$1" && "$PYTHON" -c 'import syncmgr' 2>/dev/null
 }
 
 make_python() {
@@ -125,11 +125,25 @@ fitting_python() {
 # --- Java: which one fits is the frontend's own rule ---
 
 need_java() {
-  java_fits || apt_install "Java 17 or 21" "openjdk-17-jre-headless|openjdk-21-jre-headless"
-  java_fits || fail "No Java 17 or 21 was found through JAVA_HOME, PATH or /usr/lib/jvm."
+  local reason
+  reason=$(why_no_java)
+  [ -n "$reason" ] || return 0
+  apt_install "Java 17 or 21" "openjdk-17-jre-headless|openjdk-21-jre-headless"
+  reason=$(why_no_java)
+  [ -z "$reason" ] || fail "$reason"
 }
 
-java_fits() { "$PYTHON" -c 'from syncmgr.spark.java import java_home; java_home()' 2>/dev/null; }
+why_no_java() {
+  "$PYTHON" - <<'PYTHON'
+from syncmgr.errors import SyncError
+from syncmgr.spark.java import java_home
+
+try:
+    java_home()
+except SyncError as error:
+    print(error)
+PYTHON
+}
 
 # --- MySQL and MariaDB: Debian's -core packages hold the programs alone and start no service ---
 
