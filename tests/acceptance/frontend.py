@@ -1,0 +1,107 @@
+"""A real frontend process on folders and a port of its own."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pymysql
+from pymysql.cursors import DictCursor
+
+from tests.until import until
+
+ROOT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class FrontendProcess:
+    """Start, kill and ask it, as an operator does."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, object] | None = None) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.conf = folder / "conf" / "fe.conf"
+        self.conf.parent.mkdir(parents=True, exist_ok=True)
+        values = {"query_port": self.port, "sync_commit_interval_second": 0.3, "position_commit_interval_second": 1}
+        lines = (f"{name} = {value}\n" for name, value in (values | dict(settings or {})).items())
+        self.conf.write_text("".join(lines))
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> "FrontendProcess":
+        output = (self.folder / "fe.out").open("ab")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "syncmgr", "--conf", str(self.conf)],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+        )
+        until(self._answers, deadline=60, why="the console's port")
+        return self
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, (self.folder / "fe.out").read_text()
+        with contextlib.suppress(pymysql.err.OperationalError):
+            self.connect().close()
+            return True
+        return False
+
+    def connect(self, db: str | None = None, **options: Any) -> "pymysql.connections.Connection[DictCursor]":
+        return pymysql.connect(
+            host="127.0.0.1",
+            port=self.port,
+            user="root",
+            password="",
+            database=db,
+            cursorclass=DictCursor,
+            read_timeout=120,
+            **options,
+        )
+
+    def sql(self, statement: str, db: str | None = None) -> list[dict[str, Any]]:
+        with contextlib.closing(self.connect(db)) as connection, connection.cursor() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    def job(self, db: str = "demo") -> dict[str, Any]:
+        """The last row of SHOW SYNC JOB, Status as a value."""
+        row = self.sql(f"SHOW SYNC JOB FROM {db}")[-1]
+        return row | {"Status": json.loads(row["Status"])}
+
+    def kill(self) -> None:
+        """Kill -9, as a power cut does it; its JVM and workers end by the loss of their pipes."""
+        assert self.process is not None
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        psutil.wait_procs(children, timeout=20)
+
+    def workers(self) -> list[psutil.Process]:
+        assert self.process is not None
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if _is_worker(child)]
+
+    def stop(self) -> int:
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(60)
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "multiprocessing.spawn" in " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
