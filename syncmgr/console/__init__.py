@@ -1,1 +1,10 @@
-"""The doors: the MySQL protocol server and its sessions."""
+"""The door for MySQL clients: protocol server and sessions.
+
+Owns: asyncio, of which the rest of the house has none.
+"""
+
+from syncmgr.console.console import Console
+from syncmgr.console.frontend import Catalog, Config, Frontend, Jobs, Lake, Query
+from syncmgr.console.limits import Limits
+
+__all__ = ["Catalog", "Config", "Console", "Frontend", "Jobs", "Lake", "Limits", "Query"]

@@ -9,7 +9,6 @@ import itertools
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,7 @@ from syncmgr.console.connection import Connection, Interrupt, Session
 from syncmgr.console.limits import Limits
 from syncmgr.console.login import Gate
 from syncmgr.console.packet import ProtocolError
+from syncmgr.console.registry import Registry
 from syncmgr.console.stream import ConnectionLost, PacketStream
 from syncmgr.console.tls import load_identity
 from syncmgr.errors import Code, SyncError
@@ -28,34 +28,6 @@ log = logging.getLogger(__name__)
 BACKLOG: Final = 512
 ACCEPT_PAUSE: Final = 0.5  # seconds after an accept that failed, e.g. for want of file descriptors
 MAX_ID: Final = 0x7FFFFFFF
-
-
-class Registry:
-    """The connections there are, and counts over all that were. Used on the event loop alone."""
-
-    def __init__(self) -> None:
-        self.connections: dict[int, Connection] = {}
-        self.started_at = time.monotonic()
-        self._past_commands = 0
-
-    def remove(self, connection: Connection) -> None:
-        self.connections.pop(connection.id, None)
-        self._past_commands += connection.commands
-
-    @property
-    def questions(self) -> int:
-        return self._past_commands + sum(c.commands for c in self.connections.values())
-
-    @property
-    def uptime(self) -> int:
-        return int(time.monotonic() - self.started_at)
-
-    def kill(self, connection_id: int, *, query: bool) -> None:
-        """Raises NO_SUCH_THREAD."""
-        connection = self.connections.get(connection_id)
-        if connection is None:
-            raise SyncError(Code.NO_SUCH_THREAD, id=connection_id)
-        connection.interrupt(Interrupt.QUERY if query else Interrupt.CONNECTION)
 
 
 class Server:
@@ -81,7 +53,7 @@ class Server:
         self.port = port
         identity = load_identity(tls_folder)
         self._gate = Gate(password=password, identity=identity, limits=limits, throttle=Throttle())
-        self._registry = Registry()
+        self._registry = Registry(port=port)
         self._sockets: list[socket.socket] = []
         self._clients: set[asyncio.Task[None]] = set()
         self._ids = itertools.cycle(range(1, MAX_ID))
@@ -110,7 +82,7 @@ class Server:
             self._close_listeners()
             raise SyncError(Code.PORT_IN_USE, port=self.port, host=host, reason=error.strerror) from error
         listener.setblocking(False)
-        self.port = listener.getsockname()[1]
+        self.port = self._registry.port = listener.getsockname()[1]
         self._sockets.append(listener)
 
     def _close_listeners(self) -> None:

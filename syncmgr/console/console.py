@@ -1,0 +1,56 @@
+"""The console, put together.
+
+Owns: which parts make a console.
+Must not know: what any of them does.
+"""
+
+from pathlib import Path
+
+from syncmgr.console.connection import Connection
+from syncmgr.console.frontend import Frontend
+from syncmgr.console.limits import Limits
+from syncmgr.console.registry import Registry
+from syncmgr.console.server import Server
+from syncmgr.console.session import StatementSession
+from syncmgr.console.workers import Workers
+
+
+class Console:
+    """MySQL's protocol in front of a frontend. start() and stop() once each, from any thread.
+
+    `host` empty: loopback while root has no password, else every address; `port` 0: any free one.
+    `tls_folder` keeps console.key and console.crt; they are made if they are not there.
+    """
+
+    def __init__(self, frontend: Frontend, *, limits: Limits, host: str, port: int, tls_folder: Path) -> None:
+        """Raises WRONG_CONFIG for another host than loopback without a password, NOT_WRITABLE, BAD_CONFIG."""
+        self._frontend = frontend
+        self._limits = limits
+        self._workers = Workers(limits.threads)
+        self._server = Server(
+            self._session_for,
+            password=frontend.root_password,
+            limits=limits,
+            host=host,
+            port=port,
+            tls_folder=tls_folder,
+        )
+
+    @property
+    def port(self) -> int:
+        """The port it listens on, once started."""
+        return self._server.port
+
+    def start(self) -> None:
+        """Bind, and answer clients from a thread. Raises PORT_IN_USE."""
+        self._server.start()
+
+    def stop(self) -> None:
+        """Refuse new clients, let running statements end within `drain_timeout`, then end them."""
+        self._server.stop()
+        self._workers.close()
+
+    def _session_for(self, connection: Connection, registry: Registry) -> StatementSession:
+        return StatementSession(
+            connection, registry, frontend=self._frontend, workers=self._workers, limits=self._limits
+        )

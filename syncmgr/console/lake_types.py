@@ -1,0 +1,92 @@
+"""Spark's types in MySQL's words.
+
+Owns: the MySQL column of every Spark type, and the values that need another form to travel.
+Must not know: queries, packets.
+"""
+
+import datetime as dt
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+
+from syncmgr.console.protocol import FieldType
+from syncmgr.console.results import Column, Row, text_of
+from syncmgr.errors import Code, SyncError
+
+Convert = Callable[[object], object]
+
+_PLAIN: Final = {
+    "void": FieldType.NULL,
+    "boolean": FieldType.TINY,
+    "tinyint": FieldType.TINY,
+    "smallint": FieldType.SHORT,
+    "int": FieldType.LONG,
+    "bigint": FieldType.LONGLONG,
+    "float": FieldType.FLOAT,
+    "double": FieldType.DOUBLE,
+    "string": FieldType.VAR_STRING,
+    "binary": FieldType.BLOB,
+    "date": FieldType.DATE,
+    "timestamp": FieldType.TIMESTAMP,
+    "timestamp_ntz": FieldType.DATETIME,
+}
+_MICROSECONDS: Final = {"timestamp": 6, "timestamp_ntz": 6}
+_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
+_TEXT: Final = re.compile(r"(?:string|char|varchar)\b.*")
+_NESTED: Final = re.compile(r"(?:array|map|struct)<.*>|variant")
+_INTERVAL: Final = re.compile(r"interval\b.*")
+
+
+def column(name: str, spark_type: str, *, nullable: bool) -> Column:
+    """Raises NOT_SUPPORTED for a type that has no MySQL form."""
+    if spark_type in _PLAIN:
+        decimals = _MICROSECONDS.get(spark_type)
+        return Column(name=name, type=_PLAIN[spark_type], nullable=nullable, decimals=decimals)
+    if match := _DECIMAL.fullmatch(spark_type):
+        return Column(name=name, type=FieldType.NEWDECIMAL, nullable=nullable, decimals=int(match[2]))
+    if _NESTED.fullmatch(spark_type):
+        return Column(name=name, type=FieldType.JSON, nullable=nullable)
+    if _TEXT.fullmatch(spark_type) or _INTERVAL.fullmatch(spark_type):
+        return Column(name=name, nullable=nullable)
+    raise SyncError(Code.NOT_SUPPORTED, what=f"column '{name}' of type {spark_type}")
+
+
+def conversion(spark_type: str) -> Convert | None:
+    """What must be done to the values of a type before they travel; None: nothing."""
+    if spark_type == "float":
+        return lambda value: str(np.float32(value))  # type: ignore[arg-type]  # a float, says its type
+    if _NESTED.fullmatch(spark_type):
+        return _json
+    return None
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_json_leaf)
+
+
+def _json_leaf(value: object) -> str:
+    match value:
+        case bytes() | bytearray():
+            return value.hex()
+        case Decimal() | dt.date() | dt.timedelta():
+            return text_of(value)
+        case _:
+            raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def converted(batch: Sequence[Row], spark_types: Sequence[str]) -> Iterator[Row]:
+    """The rows of a batch as they travel."""
+    todo = [(index, convert) for index, name in enumerate(spark_types) if (convert := conversion(name))]
+    if not todo:
+        yield from batch
+        return
+    for row in batch:
+        values = list(row)
+        for index, convert in todo:
+            if values[index] is not None:
+                values[index] = convert(values[index])
+        yield values

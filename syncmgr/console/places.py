@@ -1,0 +1,22 @@
+"""Where the parameters of a prepared statement stand.
+
+Owns: finding '?' outside of strings, names and comments.
+Must not know: what the statement means.
+"""
+
+import re
+from typing import Final
+
+_OPAQUE: Final = re.compile(
+    r"""
+      '(?:[^'\\]|\\.|'')*+' | "(?:[^"\\]|\\.|"")*+" | `(?:[^`]|``)*+`
+    | /\*.*?\*/ | \#[^\n]* | --(?=\s|\Z)[^\n]*
+    | (?P<place>\?)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def placeholders(sql: str) -> tuple[int, ...]:
+    """Offsets of the parameters, in order."""
+    return tuple(match.start() for match in _OPAQUE.finditer(sql) if match["place"])

@@ -1,0 +1,66 @@
+"""The connections there are.
+
+Owns: the table of connections, counts over all that were, KILL. Used on the event loop alone.
+Must not know: how connections are accepted, statements.
+"""
+
+import time
+
+from syncmgr.console.connection import Connection, Interrupt
+from syncmgr.console.results import Row
+from syncmgr.errors import Code, SyncError
+
+
+class Registry:
+    """The connections by id, and counts over all that were."""
+
+    def __init__(self, *, port: int) -> None:
+        self.port = port
+        self.connections: dict[int, Connection] = {}
+        self.started_at = time.monotonic()
+        self._past_commands = 0
+
+    def remove(self, connection: Connection) -> None:
+        self.connections.pop(connection.id, None)
+        self._past_commands += connection.commands
+
+    @property
+    def questions(self) -> int:
+        return self._past_commands + sum(c.commands for c in self.connections.values())
+
+    @property
+    def uptime(self) -> int:
+        return int(time.monotonic() - self.started_at)
+
+    def kill(self, connection_id: int, *, query: bool) -> None:
+        """Raises NO_SUCH_THREAD."""
+        connection = self.connections.get(connection_id)
+        if connection is None:
+            raise SyncError(Code.NO_SUCH_THREAD, id=connection_id)
+        connection.interrupt(Interrupt.QUERY if query else Interrupt.CONNECTION)
+
+    def processlist(self) -> list[Row]:
+        """Id, User, Host, db, Command, Time, State, Info of every connection."""
+        now = time.monotonic()
+        return [
+            (
+                connection.id,
+                connection.user or "unauthenticated user",
+                f"{connection.host}:{connection.port}",
+                connection.db,
+                connection.command,
+                int(now - connection.since),
+                "",
+                connection.info,
+            )
+            for connection in self.connections.values()
+        ]
+
+    def statistics(self) -> str:
+        """What COM_STATISTICS answers, in MySQL's words."""
+        uptime = self.uptime
+        rate = self.questions / max(uptime, 1)
+        return (
+            f"Uptime: {uptime}  Threads: {len(self.connections)}  Questions: {self.questions}  Slow queries: 0  "
+            f"Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {rate:.3f}"
+        )

@@ -1,0 +1,445 @@
+"""What a client's statements do.
+
+Owns: the state of a session, and which part of the house each statement is for.
+Must not know: packets; how jobs, the catalog or the lake do their work.
+"""
+
+import datetime as dt
+import itertools
+from collections.abc import AsyncGenerator, Sequence
+from typing import Final, assert_never
+
+from syncmgr.console import help as help_topics
+from syncmgr.console import information_schema, metadata, show
+from syncmgr.console.charset import by_name
+from syncmgr.console.connection import Connection
+from syncmgr.console.frontend import Frontend
+from syncmgr.console.information_schema import Present
+from syncmgr.console.limits import KiB, Limits
+from syncmgr.console.lite import Lite, rows_of
+from syncmgr.console.places import placeholders
+from syncmgr.console.question import Asker, Question, question
+from syncmgr.console.registry import Registry
+from syncmgr.console.results import Column, Done, Result, Row, Rows
+from syncmgr.console.show import CONSTANT, Listing, filtered, listing
+from syncmgr.console.variables import Variables
+from syncmgr.console.workers import Workers
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.status import SHOW_COLUMNS
+from syncsql import (
+    AdminSetFrontendConfig,
+    CreateDatabase,
+    CreateSync,
+    CreateTable,
+    DescribeTable,
+    DropDatabase,
+    DropTable,
+    ExplainSelect,
+    Filter,
+    Help,
+    Kill,
+    MetaKind,
+    Name,
+    NestedTooDeeplyError,
+    Parsed,
+    PauseSync,
+    ResumeSync,
+    Scope,
+    Select,
+    Set,
+    SetCharacterSet,
+    SetItem,
+    SetNames,
+    SetTransaction,
+    SetUserVariable,
+    SetValue,
+    SetVariable,
+    ShowColumns,
+    ShowCreateDatabase,
+    ShowCreateSync,
+    ShowCreateTable,
+    ShowDatabases,
+    ShowFrontendConfig,
+    ShowMeta,
+    ShowProcesslist,
+    ShowSync,
+    ShowTables,
+    SqlSyntaxError,
+    Statement,
+    StopSync,
+    Transaction,
+    Use,
+    ValueKind,
+    parse,
+)
+
+LONG_TEXT: Final = 32 * KiB  # characters; longer texts are parsed in a thread
+MAX_USER_VARIABLES: Final = 1000
+CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
+
+JobStatement = CreateSync | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
+LakeStatement = CreateDatabase | DropDatabase | CreateTable | DropTable | Use | Select | ExplainSelect
+CatalogQuestion = ShowDatabases | ShowCreateDatabase | ShowTables | ShowCreateTable | ShowColumns | DescribeTable
+ServerStatement = ShowProcesslist | Kill | ShowFrontendConfig | AdminSetFrontendConfig | Help
+
+
+class StatementSession:
+    """One connection's statements. Lives on the event loop; everything that blocks goes to the workers."""
+
+    def __init__(
+        self, connection: Connection, registry: Registry, *, frontend: Frontend, workers: Workers, limits: Limits
+    ) -> None:
+        self._connection = connection
+        self._registry = registry
+        self._frontend = frontend
+        self._workers = workers
+        self._variables = Variables(limits, port=registry.port)
+        self._user_variables: dict[str, int | str | None] = {}
+        self._warnings: tuple[str, ...] = ()
+        self._queries = itertools.count(1)
+
+    # what the connection asks
+
+    async def use(self, db: str) -> None:
+        """Raises UNKNOWN_DATABASE."""
+        await self._workers.slow(metadata.check_database, self._frontend.catalog, db)
+        self._connection.db = db
+
+    async def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
+        """Each statement's result, and whether more follow. All are parsed before the first runs."""
+        parsed = await self._parse(sql, multi=multi)
+        for left, each in reversed(list(enumerate(reversed(parsed)))):
+            statement = each.statement
+            if not isinstance(statement, ShowMeta):
+                self._warnings = ()
+            yield await self._run(statement), left > 0
+
+    async def fields(self, table: str) -> Sequence[Column]:
+        found = await self._workers.slow(metadata.table, self._frontend.catalog, Name(name=table), self._connection.db)
+        return [Column(name=column.name, table=found.name, db=found.db) for column in found.columns]
+
+    def placeholders(self, sql: str) -> tuple[int, ...]:
+        return placeholders(sql)
+
+    def statement_timeout(self) -> float:
+        return self._variables.statement_timeout
+
+    def wait_timeout(self) -> float:
+        return self._variables.wait_timeout
+
+    def processlist(self) -> Rows:
+        return show.processlist(self._registry.processlist(), full=False).result()
+
+    def kill(self, connection_id: int, *, query: bool) -> None:
+        self._registry.kill(connection_id, query=query)
+
+    def statistics(self) -> str:
+        return self._registry.statistics()
+
+    def reset(self) -> None:
+        self._variables.reset()
+        self._user_variables.clear()
+        self._warnings = ()
+        self._connection.autocommit = True
+
+    # statements
+
+    async def _parse(self, sql: str, *, multi: bool) -> tuple[Parsed, ...]:
+        try:
+            parsed = await self._workers.quick(parse, sql) if len(sql) > LONG_TEXT else parse(sql)
+        except NestedTooDeeplyError as error:
+            raise SyncError(Code.NESTED_TOO_DEEPLY) from error
+        except SqlSyntaxError as error:
+            raise _syntax(error.reason, near=error.near, line=error.line, column=error.column) from error
+        if not parsed:
+            raise SyncError(Code.EMPTY_QUERY)
+        if len(parsed) > 1 and not multi:
+            raise _one_at_a_time(sql, parsed)
+        return parsed
+
+    async def _run(self, statement: Statement) -> Result:
+        match statement:
+            case CreateSync() | PauseSync() | ResumeSync() | StopSync() | ShowSync() | ShowCreateSync():
+                return await self._on_jobs(statement)
+            case CreateDatabase() | DropDatabase() | CreateTable() | DropTable() | Use() | Select() | ExplainSelect():
+                return await self._on_lake(statement)
+            case (
+                ShowDatabases()
+                | ShowCreateDatabase()
+                | ShowTables()
+                | ShowCreateTable()
+                | ShowColumns()
+                | DescribeTable()
+            ):
+                return (await self._on_catalog(statement)).result()
+            case ShowProcesslist() | Kill() | ShowFrontendConfig() | AdminSetFrontendConfig() | Help():
+                return await self._on_server(statement)
+            case ShowMeta():
+                return await self._show(await self._meta(statement), statement.filter, statement)
+            case Set():
+                for item in statement.items:
+                    self._set(item)
+                return Done()
+            case Transaction():
+                return Done()
+            case _:
+                assert_never(statement)
+
+    async def _on_jobs(self, statement: JobStatement) -> Result:
+        jobs, db, quick = self._frontend.jobs, self._connection.db, self._workers.quick
+        match statement:
+            case CreateSync():
+                # it asks the source, which may be slow to answer
+                self._warnings = await self._workers.slow(jobs.create, statement, db)
+                return Done(warnings=len(self._warnings))
+            case PauseSync():
+                await quick(jobs.pause, statement.job, db)
+            case ResumeSync():
+                await quick(jobs.resume, statement.job, db)
+            case StopSync():
+                await quick(jobs.stop, statement.job, db)
+            case ShowSync():
+                return await self._show_sync(statement)
+            case ShowCreateSync():
+                text = await quick(jobs.create_text, statement.job, db)
+                return listing(("Job", "Create Sync Job"), [(statement.job.name, text)]).result()
+            case _:
+                assert_never(statement)
+        return Done()
+
+    async def _show_sync(self, statement: ShowSync) -> Rows:
+        rows = await self._workers.quick(self._frontend.jobs.show, statement.db or self._connection.db)
+        if statement.db is not None and not rows:
+            # only now is the lake asked, which may still be starting
+            await self._workers.slow(metadata.check_database, self._frontend.catalog, statement.db)
+        return await self._show(listing(SHOW_COLUMNS, rows, like="JobName"), statement.filter, statement)
+
+    async def _on_lake(self, statement: LakeStatement) -> Result:
+        catalog, slow = self._frontend.catalog, self._workers.slow
+        match statement:
+            case CreateDatabase():
+                await slow(catalog.create_database, statement.name, statement.if_not_exists)
+                return Done(affected=1)
+            case DropDatabase():
+                await slow(catalog.drop_database, statement.name, statement.if_exists, statement.force)
+                if self._connection.db == statement.name:
+                    self._connection.db = None
+            case CreateTable():
+                await slow(catalog.create_table, statement, self._connection.db)
+            case DropTable():
+                await slow(catalog.drop_table, statement, self._connection.db)
+            case Use():
+                await self.use(statement.db)
+            case Select():
+                return await self._select(statement.text)
+            case ExplainSelect():
+                return await self._ask_lake(statement.sql())
+            case _:
+                assert_never(statement)
+        return Done()
+
+    async def _on_catalog(self, statement: CatalogQuestion) -> Listing:
+        catalog, db, slow = self._frontend.catalog, self._connection.db, self._workers.slow
+        match statement:
+            case ShowDatabases():
+                found = show.databases(await slow(catalog.databases))
+                return await self._filtered(found, statement.filter)
+            case ShowCreateDatabase():
+                return await slow(metadata.create_database, catalog, statement.name)
+            case ShowTables():
+                found = await slow(metadata.tables, catalog, metadata.named(statement.db, db), full=statement.full)
+                return await self._filtered(found, statement.filter)
+            case ShowCreateTable():
+                return await slow(metadata.create_table, catalog, statement.table, db)
+            case ShowColumns():
+                table = await slow(metadata.table, catalog, statement.table, db)
+                return await self._filtered(show.columns(table, full=statement.full), statement.filter)
+            case DescribeTable():
+                return show.columns(await slow(metadata.table, catalog, statement.table, db), full=False)
+            case _:
+                assert_never(statement)
+
+    async def _on_server(self, statement: ServerStatement) -> Result:
+        config, quick = self._frontend.config, self._workers.quick
+        match statement:
+            case ShowProcesslist():
+                return show.processlist(self._registry.processlist(), full=statement.full).result()
+            case Kill():
+                self.kill(statement.id, query=statement.query)
+            case ShowFrontendConfig():
+                shown = listing(CONFIG_COLUMNS, await quick(config.show))
+                return (await self._filtered(shown, statement.filter)).result()
+            case AdminSetFrontendConfig():
+                for each in statement.settings:
+                    await quick(config.set, each.key, each.value)
+            case Help():
+                return listing(*help_topics.answer(statement.topic)).result()
+            case _:
+                assert_never(statement)
+        return Done()
+
+    async def _show(self, shown: Listing, choice: Filter, statement: ShowSync | ShowMeta) -> Rows:
+        order = statement.order_by if isinstance(statement, ShowSync) else ()
+        if choice == show.EVERYTHING and not order and statement.limit is None:
+            return shown.result()
+        return (await self._workers.quick(filtered, shown, choice, order=order, limit=statement.limit)).result()
+
+    async def _filtered(self, shown: Listing, choice: Filter) -> Listing:
+        return shown if choice == show.EVERYTHING else await self._workers.quick(filtered, shown, choice)
+
+    async def _meta(self, statement: ShowMeta) -> Listing:  # noqa: PLR0911 - one row per kind of question
+        catalog, db, slow = self._frontend.catalog, self._connection.db, self._workers.slow
+        match statement.kind:
+            case MetaKind.VARIABLES:
+                return listing(("Variable_name", "Value"), self._variables.rows())
+            case MetaKind.STATUS:
+                return listing(("Variable_name", "Value"), self._status())
+            case MetaKind.WARNINGS:
+                return show.warnings(self._warnings)
+            case MetaKind.COUNT_WARNINGS:
+                count = [(len(self._warnings),)]
+                return listing(("@@session.warning_count",), count, numbers=("@@session.warning_count",))
+            case MetaKind.COUNT_ERRORS:
+                return listing(("@@session.error_count",), [(0,)], numbers=("@@session.error_count",))
+            case MetaKind.GRANTS:
+                user = self._connection.user
+                return listing((f"Grants for {user}@%",), [(f"GRANT ALL PRIVILEGES ON *.* TO `{user}`@`%`",)])
+            case MetaKind.INDEX:
+                name = Name(name=str(statement.table), db=statement.db)
+                return show.index(await slow(metadata.table, catalog, name, db))
+            case MetaKind.TABLE_STATUS:
+                return await slow(metadata.table_status, catalog, metadata.named(statement.db, db))
+            case kind:
+                return CONSTANT[kind]()
+
+    def _status(self) -> list[tuple[str, str]]:
+        cipher, version = self._connection.stream.cipher() or ("", "")
+        return [
+            ("Queries", str(self._registry.questions)),
+            ("Questions", str(self._connection.commands)),
+            ("Ssl_cipher", cipher),
+            ("Ssl_version", version),
+            ("Threads_connected", str(len(self._registry.connections))),
+            ("Uptime", str(self._registry.uptime)),
+        ]
+
+    # SELECT
+
+    async def _select(self, text: str) -> Rows:
+        asked = question(text, self._asker())
+        if asked is None:
+            return await self._ask_lake(text)
+        if asked.tables:
+            answered = await self._workers.slow(
+                information_schema.answer, asked, self._frontend.catalog, self._present()
+            )
+            return rows_of(*answered)
+        return rows_of(*_at_once(asked))
+
+    async def _ask_lake(self, sql: str) -> Rows:
+        tag = f"console-{self._connection.id}-{next(self._queries)}"
+        return await self._workers.query(self._frontend.lake, sql=sql, db=self._connection.db, tag=tag)
+
+    def _asker(self) -> Asker:
+        return Asker(
+            connection_id=self._connection.id,
+            user=str(self._connection.user),
+            host=self._connection.host,
+            db=self._connection.db,
+            now=dt.datetime.now(dt.UTC),
+            variable=self._variables.__getitem__,
+            user_variable=self._user_variables.get,
+        )
+
+    def _present(self) -> Present:
+        return Present(
+            processlist=self._registry.processlist(),
+            variables=self._variables.rows(),
+            user=str(self._connection.user),
+        )
+
+    # SET
+
+    def _set(self, item: SetItem) -> None:
+        match item:
+            case SetVariable():
+                self._set_variable(item)
+            case SetUserVariable():
+                if len(self._user_variables) >= MAX_USER_VARIABLES:
+                    raise SyncError(Code.NOT_SUPPORTED, what=f"more than {MAX_USER_VARIABLES} user variables")
+                self._user_variables[item.name.lower()] = self._value(item.value)
+            case SetNames() | SetCharacterSet():
+                self._set_names(item)
+            case SetTransaction():
+                pass  # every query reads one snapshot, whatever is asked for
+            case _:
+                assert_never(item)
+
+    def _set_variable(self, item: SetVariable) -> None:
+        if item.scope is not Scope.SESSION:
+            raise SyncError(Code.NOT_SUPPORTED, what=f"SET {item.scope}; use ADMIN SET FRONTEND CONFIG")
+        name = item.name.lower()
+        is_default = item.value.kind is ValueKind.WORD and item.value.text.upper() == "DEFAULT"
+        value = None if is_default else self._value(item.value)
+        if name == "character_set_results" and value is None:
+            value = "utf8mb4"
+        if name.startswith("character_set_") and value is not None:
+            by_name(str(value))
+        self._take_effect(name, self._variables.set(name, None if value is None else str(value)))
+
+    def _take_effect(self, name: str, value: int | str) -> None:
+        match name:
+            case "autocommit":
+                self._connection.autocommit = value == "ON"
+            case "character_set_client":
+                self._connection.charset = by_name(str(value))
+            case "character_set_results":
+                self._connection.result_charset = by_name(str(value))
+            case _:
+                pass  # it is remembered, and shown
+
+    def _set_names(self, item: SetNames | SetCharacterSet) -> None:
+        charset = by_name(item.charset or "utf8mb4")
+        self._connection.speak(charset)
+        for name in ("character_set_client", "character_set_connection", "character_set_results"):
+            self._variables.set(name, charset.name)
+        if isinstance(item, SetNames) and item.collation is not None:
+            self._variables.set("collation_connection", item.collation)
+
+    def _value(self, value: SetValue) -> int | str | None:
+        match value.kind:
+            case ValueKind.STRING:
+                return value.text
+            case ValueKind.NUMBER:
+                return int(value.text) if value.text.lstrip("+-").isdecimal() else value.text
+            case ValueKind.WORD:
+                return {"NULL": None, "TRUE": 1, "FALSE": 0}.get(value.text.upper(), value.text)
+            case ValueKind.EXPRESSION:
+                return self._expression(value.text)
+            case _:
+                assert_never(value.kind)
+
+    def _expression(self, text: str) -> int | str | None:
+        asked = question(f"SELECT {text}", self._asker())
+        if asked is None or asked.tables:
+            raise SyncError(Code.NOT_SUPPORTED, what=f"SET to the expression {text[:60]}")
+        _, [[value]] = _at_once(asked)
+        return value if isinstance(value, int | None) else str(value)
+
+
+def _at_once(asked: Question) -> tuple[Sequence[str], list[Row]]:
+    with Lite() as lite:
+        names, rows = lite.ask(asked.sql)
+    return asked.names or names, rows
+
+
+def _syntax(reason: str, *, near: str, line: int, column: int) -> SyncError:
+    return SyncError(Code.SYNTAX, reason=reason, near=near, line=line, column=column)
+
+
+def _one_at_a_time(sql: str, parsed: Sequence[Parsed]) -> SyncError:
+    first, second = parsed[0].text, parsed[1].text
+    start = max(sql.find(second, sql.find(first) + len(first)), 0)
+    reason = "several statements at a time need the client's multi-statements option"
+    line = sql.count("\n", 0, start) + 1
+    return _syntax(reason, near=second[:80], line=line, column=start - sql.rfind("\n", 0, start))

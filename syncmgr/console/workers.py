@@ -1,0 +1,79 @@
+"""The threads in which the blocking house is called.
+
+Owns: two bounded pools, so that long SELECTs never stand before PAUSE or SHOW; a lake query as a stream of batches.
+Must not know: statements, packets.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from syncmgr.console.frontend import Lake, Query
+from syncmgr.console.lake_types import column, converted
+from syncmgr.console.results import Row, Rows
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Workers:
+    """`threads` for what asks the lake or a source, as many for all else."""
+
+    def __init__(self, threads: int) -> None:
+        self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
+        self._quick = ThreadPoolExecutor(threads, thread_name_prefix="console-statement")
+
+    async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._slow, partial(call, *args, **kwargs))
+
+    async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._quick, partial(call, *args, **kwargs))
+
+    def cancel(self, query: Query) -> None:
+        """Without waiting: a KILL is answered at once."""
+        self._quick.submit(query.cancel).add_done_callback(_log_failure)
+
+    async def query(self, lake: Lake, *, sql: str, db: str | None, tag: str) -> Rows:
+        """Start a SELECT. If it is interrupted before it has started, it is cancelled as soon as it has."""
+        started = self._slow.submit(lake.query, sql, db, tag)
+        try:
+            query = await asyncio.wrap_future(started)
+        except asyncio.CancelledError:
+            started.add_done_callback(self._cancel_late)
+            raise
+        try:
+            columns = tuple(column(name, kind, nullable=nullable) for name, kind, nullable in query.columns)
+        except BaseException:
+            self.cancel(query)
+            raise
+        return Rows(columns=columns, batches=self._batches(query))
+
+    def _cancel_late(self, started: Future[Query]) -> None:
+        if not started.cancelled() and started.exception() is None:
+            self.cancel(started.result())
+
+    async def _batches(self, query: Query) -> AsyncGenerator[Iterable[Row], None]:
+        kinds = [kind for _, kind, _ in query.columns]
+        batches = query.batches()
+        finished = False
+        try:
+            while (batch := await self.slow(next, batches, None)) is not None:
+                yield converted(batch, kinds)
+            finished = True
+        finally:
+            if not finished:
+                self.cancel(query)
+
+    def close(self) -> None:
+        for pool in (self._slow, self._quick):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _log_failure(done: Future[None]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        log.warning("a query could not be cancelled", extra={"reason": str(error)})
