@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from syncsql.errors import SqlSyntaxError, error_at
 from syncsql.expression import Expression, parse_expression
-from syncsql.names import Name, Property
+from syncsql.names import MASK, Name, Property
 from syncsql.tokens import Kind, Token, TokenisedStatement
 
 T = TypeVar("T")
@@ -128,6 +128,20 @@ class Cursor:
             if not self.take(word):
                 raise self.error(f"expected {word}")
 
+    def take_if_exists(self) -> bool:
+        """IF EXISTS or nothing; IF alone is an error."""
+        if not self.sees("IF"):
+            return False
+        self.expect("IF", "EXISTS")
+        return True
+
+    def take_if_not_exists(self) -> bool:
+        """IF NOT EXISTS or nothing; IF alone is an error."""
+        if not self.sees("IF"):
+            return False
+        self.expect("IF", "NOT", "EXISTS")
+        return True
+
     def sees_sign(self, sign: str, ahead: int = 0) -> bool:
         token = self.peek(ahead)
         return token is not None and token.kind is Kind.SIGN and token.text == sign
@@ -146,12 +160,19 @@ class Cursor:
         """The error about token, or about what stands here."""
         token = token or self.peek()
         if token is not None:
-            return error_at(self._statement.source, token.start, token.end, reason)
+            shown = MASK if self._is_secret(token) else None
+            return error_at(self._statement.source, token.start, token.end, reason, shown=shown)
         end = self._statement.end  # a semicolon, or the end of the text
         if end == len(self._statement.source):
             last = self._tokens[-1].end
             return error_at(self._statement.source, last, last, reason)
         return error_at(self._statement.source, end, end + 1, reason)
+
+    def _is_secret(self, token: Token) -> bool:
+        """Whether a string may be the password of a property, even where its = or its comma is missing."""
+        at = self._tokens.index(token)
+        before = self._tokens[max(0, at - 3) : at]
+        return token.kind is Kind.STRING and any(each.text.lower().endswith("password") for each in before)
 
     def end(self, statement: T) -> T:
         """The statement, if nothing follows it."""
@@ -278,7 +299,7 @@ class Cursor:
         """The tokens up to a comma, a closing bracket or one of the words, all outside brackets."""
         taken = self.balanced(until=until, comma_ends=comma_ends)
         if not taken:
-            raise self.error(f"expected {what}")
+            raise self.error(f"expected {'an' if what[0] in 'aeiou' else 'a'} {what}")
         raw = self._statement.raw[taken[0].raw : taken[-1].raw + 1]
         return parse_expression(self._statement.source, raw, what=what)
 

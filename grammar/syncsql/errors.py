@@ -43,9 +43,15 @@ def place(source: str, offset: int) -> tuple[int, int]:
 
 
 def error_at(
-    source: str, start: int, end: int, reason: str, kind: type[SqlSyntaxError] = SqlSyntaxError
+    source: str,
+    start: int,
+    end: int,
+    reason: str,
+    *,
+    kind: type[SqlSyntaxError] = SqlSyntaxError,
+    shown: str | None = None,
 ) -> SqlSyntaxError:
-    """The error about source[start:end]; an empty stretch means the end of the text."""
+    """The error about source[start:end], or what is shown in its place; an empty stretch means the end of the text."""
     line, column = place(source, start)
-    near = source[start:end][:SHOWN_CHARACTERS] or END_OF_TEXT
+    near = shown or source[start:end][:SHOWN_CHARACTERS] or END_OF_TEXT
     return kind(reason=reason, near=near, line=line, column=column)

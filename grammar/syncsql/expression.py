@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token as RawToken
@@ -25,6 +25,8 @@ _CLOSING: Final = frozenset({")", "END"})
 _PREFIXES: Final = frozenset({"NOT", "!", "-", "+", "~", "BINARY"})
 _LITERALS: Final = frozenset({"STRING", "NUMBER", "COMMA"})
 _ROUNDS: Final = 4
+_PLAIN_NAMES: Final = frozenset({"CHARSET", "ANY", "RETURNING", "ROLLBACK"})
+_QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
 
 _REFUSED: Final[Mapping[type[exp.Expr], str]] = {
     exp.Query: "a subquery is not allowed here",
@@ -115,14 +117,24 @@ def parse_expression(source: str, raw: Sequence[RawToken], *, what: str) -> Expr
         token = _blamed(raw, error)
         raise error_at(source, token.start, token.end + 1, f"invalid {what}") from None
     except RecursionError:
-        raise error_at(source, start, end, f"too deeply nested {what}", NestedTooDeeplyError) from None
+        raise error_at(source, start, end, f"too deeply nested {what}", kind=NestedTooDeeplyError) from None
     line, column = place(source, start)
     return Expression(canonical=canonical, text=source[start:end], line=line, column=column)
 
 
+def _with_plain_names(raw: Sequence[RawToken]) -> list[RawToken]:
+    """Sqlglot reads a meaning into some words that MySQL lets name a column."""
+    return [
+        RawToken(TokenType.VAR, token.text, token.line, token.col, token.start, token.end, token.comments)
+        if token.token_type not in _QUOTED and token.text.upper() in _PLAIN_NAMES
+        else token
+        for token in raw
+    ]
+
+
 def _tree(source: str, raw: Sequence[RawToken]) -> exp.Expr:
     parser = MySQL().parser(error_level=ErrorLevel.IMMEDIATE)
-    (tree,) = parser.parse_into(exp.Condition, list(raw), source)
+    (tree,) = parser.parse_into(exp.Condition, _with_plain_names(raw), source)
     assert tree is not None
     return tree
 
@@ -151,7 +163,7 @@ def _check_size(source: str, raw: Sequence[RawToken]) -> None:
         long += token.token_type.name not in _LITERALS
         if depth > DEEPEST or prefixes > LONGEST_PREFIX or long > LONGEST:
             reason = "the expression is too long or too deeply nested"
-            raise error_at(source, token.start, token.end + 1, reason, NestedTooDeeplyError)
+            raise error_at(source, token.start, token.end + 1, reason, kind=NestedTooDeeplyError)
 
 
 def _check_allowed(source: str, tree: exp.Expr, whole: tuple[int, int]) -> None:

@@ -109,6 +109,7 @@ _NOT_OFFERED: Final[Mapping[tuple[str, ...], str]] = {
     ("CREATE", "OR"): _NO_VIEWS,
     ("DROP", "VIEW"): _NO_VIEWS,
     ("CREATE", "INDEX"): "there are no indexes",
+    ("DROP", "INDEX"): "there are no indexes",
     ("CREATE", "UNIQUE"): "there are no indexes",
     ("CREATE", "TEMPORARY"): "there are no temporary tables; use a query with WITH",
     ("PREPARE",): _NO_PREPARE,

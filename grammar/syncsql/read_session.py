@@ -145,8 +145,6 @@ def _set_item(at: Cursor) -> SetItem:
         return SetNames(charset=_charset(at), collation=_charset(at) if at.take("COLLATE") else None)
     if at.take("CHARACTER", "SET") or at.take("CHARSET"):
         return SetCharacterSet(charset=_charset(at))
-    if at.sees("TRANSACTION") and not (at.sees_sign("=", 1) or at.sees_sign(":=", 1)):
-        return _set_transaction(at, None)
     if at.take_sign("@"):
         name = at.dotted("a variable name")
         return SetUserVariable(name=name, value=_set_value(at))

@@ -12,7 +12,6 @@ from syncsql.cursor import Cursor
 from syncsql.filter import EVERY_ROW, Filter, Limit, OrderItem
 from syncsql.names import Name
 from syncsql.read_sync import job_name
-from syncsql.read_table import take_if_not_exists
 from syncsql.session import MetaKind, Scope, ShowFrontendConfig, ShowMeta, ShowProcesslist
 from syncsql.sync import ShowCreateSync, ShowSync
 from syncsql.table import ShowColumns, ShowCreateDatabase, ShowCreateTable, ShowDatabases, ShowTables
@@ -140,7 +139,7 @@ def _create(at: Cursor) -> ShowCreateSync | ShowCreateDatabase | ShowCreateTable
         case None:
             raise at.error("expected TABLE, DATABASE or SYNC JOB")
         case _:
-            if_not_exists = take_if_not_exists(at)
+            if_not_exists = at.take_if_not_exists()
             return ShowCreateDatabase(name=at.identifier("a database name"), if_not_exists=if_not_exists)
 
 

@@ -23,10 +23,9 @@ from syncsql.tokens import Kind
 
 def create_sync(at: Cursor) -> CreateSync:
     """Behind CREATE SYNC."""
-    if_not_exists = at.take("IF", "NOT", "EXISTS") or at.take("JOB", "IF", "NOT", "EXISTS")
-    if not if_not_exists and at.sees("IF"):
-        at.expect("IF", "NOT", "EXISTS")
-    job = job_name(at)
+    _take_job_word(at)
+    if_not_exists = at.take_if_not_exists()
+    job = _job(at)
     channels = at.in_brackets(lambda: _channel(at), "channel")
     at.expect("FROM", "BINLOG")
     binlog = at.properties()
@@ -56,9 +55,17 @@ def stop_sync(at: Cursor) -> StopSync:
 
 def job_name(at: Cursor) -> Name:
     """[JOB] [db.]name: JOB is the word unless it must be the name; the name may be a string."""
+    _take_job_word(at)
+    return _job(at)
+
+
+def _take_job_word(at: Cursor) -> None:
     following = at.peek(1)
     if at.sees("JOB") and following is not None and following.kind is not Kind.SIGN:
         at.take("JOB")
+
+
+def _job(at: Cursor) -> Name:
     if not _sees_string(at):
         first = at.identifier("a job name")
         if not at.take_sign("."):

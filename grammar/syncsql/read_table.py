@@ -111,43 +111,29 @@ _MOST: Final = 2**31 - 1  # of buckets or a truncation: Iceberg holds it in 32 b
 
 def create_database(at: Cursor) -> CreateDatabase:
     """Behind CREATE DATABASE."""
-    if_not_exists = take_if_not_exists(at)
+    if_not_exists = at.take_if_not_exists()
     return at.end(CreateDatabase(name=at.identifier("a database name"), if_not_exists=if_not_exists))
 
 
 def drop_database(at: Cursor) -> DropDatabase:
     """Behind DROP DATABASE."""
-    if_exists = _take_if_exists(at)
+    if_exists = at.take_if_exists()
     name = at.identifier("a database name")
     return at.end(DropDatabase(name=name, if_exists=if_exists, force=at.take("FORCE")))
 
 
 def drop_table(at: Cursor) -> DropTable:
     """Behind DROP TABLE."""
-    if_exists = _take_if_exists(at)
+    if_exists = at.take_if_exists()
     table = at.name("a table name")
     if at.sees_sign(","):
         raise at.error("one table at a time")
     return at.end(DropTable(table=table, if_exists=if_exists, force=at.take("FORCE")))
 
 
-def take_if_not_exists(at: Cursor) -> bool:
-    if not at.sees("IF"):
-        return False
-    at.expect("IF", "NOT", "EXISTS")
-    return True
-
-
-def _take_if_exists(at: Cursor) -> bool:
-    if not at.sees("IF"):
-        return False
-    at.expect("IF", "EXISTS")
-    return True
-
-
 def create_table(at: Cursor) -> CreateTable:
     """Behind CREATE TABLE."""
-    if_not_exists = take_if_not_exists(at)
+    if_not_exists = at.take_if_not_exists()
     table = at.name("a table name")
     _refuse_copies(at)
     columns = _columns(at)

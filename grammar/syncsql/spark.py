@@ -63,8 +63,7 @@ def translate(tree: exp.Expr) -> str:
     for node in tree.walk():
         _check(node)
     try:
-        said = tree.copy().transform(_in_spark)
-        return said.sql("spark", identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
+        return _in_spark(tree).sql("spark", identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError:
         raise NoEqualError("this expression has no equal in Spark", tree) from None
 
@@ -77,9 +76,19 @@ def _check(node: exp.Expr) -> None:
         raise NoEqualError(f"{node.sql_name()} has no known equal in Spark", node)
 
 
-def _in_spark(node: exp.Expr) -> exp.Expr:
-    change = _CHANGES.get(type(node))
-    return node if change is None else change(node)
+def _in_spark(tree: exp.Expr) -> exp.Expr:
+    """The parts first: a changed part may stand in one that changes too."""
+    root = tree.copy()
+    for node in reversed(list(root.walk())):
+        change = _CHANGES.get(type(node))
+        if change is None:
+            continue
+        changed = change(node)
+        if node is root:
+            root = changed
+        elif changed is not node:
+            node.replace(changed)
+    return root
 
 
 def _safe_division(node: exp.Expr) -> exp.Expr:
