@@ -1,179 +1,56 @@
-"""The console: a MySQL server in a thread of its own.
+"""The console, put together.
 
-Owns: the event loop, the listening sockets, the table of connections, start and stop.
-Must not know: what statements mean; sessions are made by the one who builds it.
+Owns: which parts make a console.
+Must not know: what any of them does.
 """
 
-import asyncio
-import itertools
-import logging
-import socket
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
-from syncmgr.console.auth import Throttle
-from syncmgr.console.connection import Connection, Interrupt, Session
+from syncmgr.console.connection import Connection
+from syncmgr.console.frontend import Frontend
 from syncmgr.console.limits import Limits
-from syncmgr.console.login import Gate
-from syncmgr.console.packet import ProtocolError
+from syncmgr.console.listener import Listener
 from syncmgr.console.registry import Registry
-from syncmgr.console.stream import ConnectionLost, PacketStream
-from syncmgr.console.tls import load_identity
-from syncmgr.errors import Code, SyncError
-
-log = logging.getLogger(__name__)
-
-BACKLOG: Final = 512
-ACCEPT_PAUSE: Final = 0.5  # seconds after an accept that failed, e.g. for want of file descriptors
-MAX_ID: Final = 0x7FFFFFFF
+from syncmgr.console.session import StatementSession
+from syncmgr.console.workers import Workers
 
 
-class Server:
-    """Listens, and runs every client. start() and stop() are called from other threads, once each."""
+class Console:
+    """MySQL's protocol in front of a frontend. start() and stop() once each, from any thread.
 
-    def __init__(
-        self,
-        session_for: Callable[[Connection, Registry], Session],
-        *,
-        password: Callable[[], str],
-        limits: Limits,
-        host: str,
-        port: int,
-        tls_folder: Path,
-    ) -> None:
-        """`host` empty: loopback while root has no password, else every address. `port` 0: any free one.
+    `host` empty: loopback while root has no password, else every address; `port` 0: any free one.
+    `tls_folder` keeps console.key and console.crt; they are made if they are not there.
+    """
 
-        Raises WRONG_CONFIG for another host than loopback without a password, NOT_WRITABLE, BAD_CONFIG.
-        """
-        self._session_for = session_for
+    def __init__(self, frontend: Frontend, *, limits: Limits, host: str, port: int, tls_folder: Path) -> None:
+        """Raises WRONG_CONFIG for another host than loopback without a password, NOT_WRITABLE, BAD_CONFIG."""
+        self._frontend = frontend
         self._limits = limits
-        self._hosts = listening_hosts(host, has_password=bool(password()))
-        self.port = port
-        identity = load_identity(tls_folder)
-        self._gate = Gate(password=password, identity=identity, limits=limits, throttle=Throttle())
-        self._registry = Registry(port=port)
-        self._sockets: list[socket.socket] = []
-        self._clients: set[asyncio.Task[None]] = set()
-        self._ids = itertools.cycle(range(1, MAX_ID))
-        self._stopping: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._workers = Workers(limits.threads)
+        self._listener = Listener(
+            self._session_for,
+            password=frontend.root_password,
+            limits=limits,
+            host=host,
+            port=port,
+            tls_folder=tls_folder,
+        )
+
+    @property
+    def port(self) -> int:
+        """The port it listens on, once started."""
+        return self._listener.port
 
     def start(self) -> None:
-        """Bind and go to work. Raises PORT_IN_USE."""
-        for host in self._hosts:
-            self._bind(host)
-        running = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(running)), name="console", daemon=True)
-        self._thread.start()
-        running.wait()
-        log.info("the console is open", extra={"hosts": self._hosts, "port": self.port})
-
-    def _bind(self, host: str) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            listener = socket.create_server((host, self.port), family=family, backlog=BACKLOG)
-        except OSError as error:
-            if family == socket.AF_INET6 and self._sockets:
-                log.info("no IPv6 for the console", extra={"host": host, "reason": str(error)})
-                return
-            self._close_listeners()
-            raise SyncError(Code.PORT_IN_USE, port=self.port, host=host, reason=error.strerror) from error
-        listener.setblocking(False)
-        self.port = self._registry.port = listener.getsockname()[1]
-        self._sockets.append(listener)
-
-    def _close_listeners(self) -> None:
-        for listener in self._sockets:
-            listener.close()
+        """Bind, and answer clients from a thread. Raises PORT_IN_USE."""
+        self._listener.start()
 
     def stop(self) -> None:
-        """Refuse new clients, let running commands end for `drain_timeout`, then end them. Waits for it."""
-        if self._thread is None or self._loop is None or self._stopping is None:
-            return
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        self._thread = None
+        """Refuse new clients, let running statements end within `drain_timeout`, then end them."""
+        self._listener.stop()
+        self._workers.close()
 
-    async def _serve(self, running: threading.Event) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
-        acceptors = [asyncio.create_task(self._accept(listener)) for listener in self._sockets]
-        running.set()
-        await self._stopping.wait()
-        for acceptor in acceptors:
-            acceptor.cancel()
-        await asyncio.wait(acceptors)
-        self._close_listeners()
-        await self._drain()
-
-    async def _drain(self) -> None:
-        for connection in list(self._registry.connections.values()):
-            if connection.idle:
-                connection.interrupt(Interrupt.SHUTDOWN)
-            else:
-                connection.leave()
-        await self._wait_for_clients(self._limits.drain_timeout)
-        for connection in list(self._registry.connections.values()):
-            connection.interrupt(Interrupt.SHUTDOWN)
-        await self._wait_for_clients(self._limits.drain_timeout)
-        for client in list(self._clients):
-            client.cancel()
-        await self._wait_for_clients(self._limits.drain_timeout)
-
-    async def _wait_for_clients(self, timeout: float) -> None:  # noqa: ASYNC109 - a limit, not an error
-        if self._clients:
-            await asyncio.wait(self._clients, timeout=timeout)
-
-    async def _accept(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                sock, address = await loop.sock_accept(listener)
-            except OSError as error:
-                log.warning("a client could not be accepted", extra={"reason": str(error)})
-                await asyncio.sleep(ACCEPT_PAUSE)
-                continue
-            client = loop.create_task(self._client(sock, (address[0], address[1])))
-            self._clients.add(client)
-            client.add_done_callback(self._clients.discard)
-
-    async def _client(self, sock: socket.socket, peer: tuple[str, int]) -> None:
-        stream = PacketStream(sock, self._limits)
-        connection = Connection(self._new_id(), stream, peer=peer, gate=self._gate)
-        connections = self._registry.connections
-        is_full = len(connections) >= self._limits.max_connections
-        connections[connection.id] = connection
-        try:
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            if is_full:
-                await connection.refuse(SyncError(Code.TOO_MANY_CONNECTIONS))
-            else:
-                await connection.run(lambda it: self._session_for(it, self._registry))
-        except (ConnectionLost, ProtocolError, TimeoutError, OSError) as error:
-            log.info("a client is gone", extra={"host": peer[0], "reason": str(error) or type(error).__name__})
-        except Exception:
-            log.exception("a connection failed unexpectedly", extra={"host": peer[0]})
-        finally:
-            self._registry.remove(connection)
-            stream.close()
-
-    def _new_id(self) -> int:
-        return next(number for number in self._ids if number not in self._registry.connections)
-
-
-def listening_hosts(host: str, *, has_password: bool) -> tuple[str, ...]:
-    """The addresses to bind. Raises WRONG_CONFIG where a console without password would be open to others."""
-    loopback = ("127.0.0.1", "::1")
-    if not host:
-        return ("0.0.0.0", "::") if has_password else loopback  # noqa: S104 - asked for by a password
-    if host == "localhost":
-        return loopback
-    if not has_password and not host.startswith("127.") and host != "::1":
-        reason = "root has no password, so the console may listen on loopback only; set root_password first"
-        raise SyncError(Code.WRONG_CONFIG, name="query_host", value=host, reason=reason)
-    return (host,)
+    def _session_for(self, connection: Connection, registry: Registry) -> StatementSession:
+        return StatementSession(
+            connection, registry, frontend=self._frontend, workers=self._workers, limits=self._limits
+        )

@@ -218,10 +218,10 @@ class StatementSession:
         catalog, slow = self._frontend.catalog, self._workers.slow
         match statement:
             case CreateDatabase():
-                await slow(catalog.create_database, statement.name, statement.if_not_exists)
+                await slow(catalog.create_database, statement.name, if_not_exists=statement.if_not_exists)
                 return Done(affected=1)
             case DropDatabase():
-                await slow(catalog.drop_database, statement.name, statement.if_exists, statement.force)
+                await slow(catalog.drop_database, statement.name, if_exists=statement.if_exists, force=statement.force)
                 if self._connection.db == statement.name:
                     self._connection.db = None
             case CreateTable():

@@ -1,0 +1,250 @@
+"""A frontend in memory, that keeps the promises of the console's ports."""
+
+import datetime as dt
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from syncmgr.console.frontend import Frontend
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
+from syncsql import CreateSync, CreateTable, DropTable, KeyKind, Name
+
+ORDERS = TargetTable(
+    db="demo",
+    name="orders",
+    columns=(
+        TargetColumn(name="id", type=TargetType(name="BIGINT"), nullable=False),
+        TargetColumn(name="status", type=TargetType(name="VARCHAR", args=(16,)), comment="new, paid or sent"),
+        TargetColumn(name="amount", type=TargetType(name="DECIMAL", args=(12, 2))),
+    ),
+    keys=("id",),
+)
+
+
+@dataclass
+class FakeJobs:
+    """Jobs that change their state and do nothing else."""
+
+    rows: dict[tuple[str, str], list[str | None]] = field(default_factory=dict)
+    nodes: dict[tuple[str, str], CreateSync] = field(default_factory=dict)
+    ids: Iterator[int] = field(default_factory=lambda: itertools.count(10001))
+
+    def create(self, node: CreateSync, db: str | None) -> tuple[str, ...]:
+        key = self._key(node.job, db)
+        if key in self.nodes:
+            raise SyncError(Code.JOB_EXISTS, job=key[1], db=key[0])
+        self.nodes[key] = node
+        made = [str(next(self.ids)), key[1], "MYSQL", "PENDING", "channel", "{}", "config", "2026-11-21 10:00:00"]
+        self.rows[key] = [*made, None, None, None, "X" * 5000]
+        return ("the source has no GTIDs",) if node.if_not_exists else ()
+
+    def pause(self, name: Name, db: str | None) -> None:
+        self._become(name, db, "PAUSED")
+
+    def resume(self, name: Name, db: str | None) -> None:
+        self._become(name, db, "PENDING")
+
+    def stop(self, name: Name, db: str | None) -> None:
+        self._become(name, db, "CANCELLED")
+
+    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
+        return [tuple(row) for key, row in self.rows.items() if db is None or key[0] == db]
+
+    def create_text(self, name: Name, db: str | None) -> str:
+        return self.nodes[self._known(name, db)].masked().sql()
+
+    def _become(self, name: Name, db: str | None, state: str) -> None:
+        row = self.rows[self._known(name, db)]
+        if row[3] == state:
+            raise SyncError(Code.ILLEGAL_TRANSITION, state=state, event=state)
+        row[3] = state
+
+    def _known(self, name: Name, db: str | None) -> tuple[str, str]:
+        key = self._key(name, db)
+        if key not in self.nodes:
+            raise SyncError(Code.UNKNOWN_JOB, job=key[1], db=key[0])
+        return key
+
+    def _key(self, name: Name, db: str | None) -> tuple[str, str]:
+        found = name.db or db
+        if found is None:
+            raise SyncError(Code.NO_DATABASE)
+        return found, name.name
+
+
+@dataclass
+class FakeCatalog:
+    """Databases and tables in a dict."""
+
+    dbs: dict[str, dict[str, TargetTable]] = field(default_factory=lambda: {"demo": {"orders": ORDERS}, "empty": {}})
+
+    def databases(self) -> list[str]:
+        return sorted(self.dbs)
+
+    def create_database(self, name: str, *, if_not_exists: bool) -> None:
+        if name in self.dbs and not if_not_exists:
+            raise SyncError(Code.DATABASE_EXISTS, db=name)
+        self.dbs.setdefault(name, {})
+
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> None:
+        if name not in self.dbs and not if_exists:
+            raise SyncError(Code.DROP_NO_DATABASE, db=name)
+        self.dbs.pop(name, None)
+
+    def tables(self, db: str) -> list[str]:
+        return sorted(self._db(db))
+
+    def table(self, db: str, name: str) -> TargetTable:
+        if name not in self._db(db):
+            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=name)
+        return self.dbs[db][name]
+
+    def create_table(self, node: CreateTable, db: str | None) -> None:
+        db = node.table.db or db or ""
+        columns = tuple(
+            TargetColumn(
+                name=each.name,
+                type=TargetType(name=each.type.name, args=each.type.args),
+                nullable=each.nullable is not False,
+                comment=each.comment or "",
+            )
+            for each in node.columns
+        )
+        keys = node.key.columns if node.key and node.key.kind is KeyKind.UNIQUE else ()
+        self._db(db)[node.table.name] = TargetTable(db=db, name=node.table.name, columns=columns, keys=keys)
+
+    def drop_table(self, node: DropTable, db: str | None) -> None:
+        del self._db(node.table.db or db or "")[node.table.name]
+
+    def create_table_text(self, db: str, name: str) -> str:
+        table = self.table(db, name)
+        columns = ",\n".join(
+            f"  `{each.name}` {each.type.text.lower()}{'' if each.nullable else ' NOT NULL'}" for each in table.columns
+        )
+        key = f"\nUNIQUE KEY (`{'`, `'.join(table.keys)}`)" if table.keys else ""
+        return f"CREATE TABLE `{name}` (\n{columns}\n){key}"
+
+    def _db(self, db: str) -> dict[str, TargetTable]:
+        if db not in self.dbs:
+            raise SyncError(Code.UNKNOWN_DATABASE, db=db)
+        return self.dbs[db]
+
+
+TYPED = (
+    (("a bool", "boolean", True), True),
+    (("a tinyint", "tinyint", False), -1),
+    (("a smallint", "smallint", True), 300),
+    (("an int", "int", True), -70000),
+    (("a bigint", "bigint", True), 1 << 40),
+    (("a float", "float", True), 0.10000000149011612),
+    (("a double", "double", True), 1.5),
+    (("a decimal", "decimal(12,2)", True), Decimal("-123.40")),
+    (("a string", "string", True), "Größe"),
+    (("a varchar", "varchar(16)", True), ""),
+    (("some bytes", "binary", True), b"\x00\xff"),
+    (("a date", "date", True), dt.date(2026, 11, 21)),
+    (("a timestamp", "timestamp", True), dt.datetime(2026, 11, 21, 10, 0, 0, 5, tzinfo=dt.UTC)),
+    (("a datetime", "timestamp_ntz", True), dt.datetime(2026, 11, 21, 10, 0)),  # noqa: DTZ001 - it has no zone
+    (("an array", "array<int>", True), [1, None]),
+    (("nothing", "int", True), None),
+)
+
+
+@dataclass
+class FakeQuery:
+    """`row` is given `count` times, `batch` at a time; a query that waits ends by cancel() alone."""
+
+    columns: Sequence[tuple[str, str, bool]]
+    row: tuple[object, ...]
+    count: int = 1
+    batch: int = 1000
+    waits: bool = False
+    given: int = 0
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
+        if self.waits and self.cancelled.wait(30):
+            raise SyncError(Code.QUERY_FAILED, reason="cancelled")
+        while self.given < self.count and not self.cancelled.is_set():
+            size = min(self.batch, self.count - self.given)
+            self.given += size
+            yield [self.row] * size
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
+BIG = "x" * (17 * 1024 * 1024)
+QUERIES = {
+    "typed": FakeQuery(columns=[column for column, _ in TYPED], row=tuple(value for _, value in TYPED)),
+    "wait": FakeQuery(columns=[("n", "int", True)], row=(1,), waits=True),
+    "many": FakeQuery(columns=[("n", "bigint", True), ("pad", "string", True)], row=(1, "x" * 100), count=2_000_000),
+    "thousand": FakeQuery(columns=[("n", "bigint", True)], row=(7,), count=1000, batch=10),
+    "big": FakeQuery(columns=[("big", "string", True)], row=(BIG,)),
+    "orders": FakeQuery(
+        columns=[("id", "bigint", False), ("status", "string", True), ("amount", "decimal(12,2)", True)],
+        row=(1, "new", Decimal("9.50")),
+        count=3,
+    ),
+    "odd": FakeQuery(columns=[("x", "made_up", True)], row=(1,)),
+}
+
+
+@dataclass
+class FakeLake:
+    """Answers by the last word of the query; what it does not know is echoed. `asked`: every sql, database and tag."""
+
+    asked: list[tuple[str, str | None, str]] = field(default_factory=list)
+    queries: list[FakeQuery] = field(default_factory=list)
+
+    def query(self, sql: str, db: str | None, tag: str) -> FakeQuery:
+        self.asked.append((sql, db, tag))
+        word = sql.rsplit(maxsplit=1)[-1].strip("`").rpartition(".")[2].strip("`")
+        if word == "broken":
+            raise SyncError(Code.QUERY_FAILED, reason="[TABLE_OR_VIEW_NOT_FOUND] broken")
+        if word == "bug":
+            raise KeyError("bug")
+        echo = FakeQuery(columns=[("echo", "string", True)], row=(sql,))
+        query = replace(QUERIES.get(word, echo), cancelled=threading.Event())
+        self.queries.append(query)
+        return query
+
+
+@dataclass
+class FakeConfig:
+    """Two settings."""
+
+    values: dict[str, str] = field(default_factory=lambda: {"sync_commit_interval_second": "10", "query_port": "9030"})
+
+    def show(self) -> Sequence[tuple[str, ...]]:
+        return [
+            (name, value, "float", str(name.startswith("sync")).lower(), "false", "A doc.")
+            for name, value in self.values.items()
+        ]
+
+    def set(self, name: str, value: str) -> None:
+        if name not in self.values:
+            raise SyncError(Code.UNKNOWN_CONFIG, name=name, hint="")
+        self.values[name] = value
+
+
+@dataclass
+class FakeFrontend:
+    """All of them."""
+
+    password: str = ""
+    jobs: FakeJobs = field(default_factory=FakeJobs)
+    catalog: FakeCatalog = field(default_factory=FakeCatalog)
+    lake: FakeLake = field(default_factory=FakeLake)
+    config: FakeConfig = field(default_factory=FakeConfig)
+
+    def root_password(self) -> str:
+        return self.password
+
+
+def check_ports(fake: FakeFrontend) -> Frontend:
+    """The type checker's proof that the fake has the shape of the ports."""
+    return fake
