@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# demo.sh [--keep]   A MySQL shop, its tables in the lake change by change, and the proof that both are equal.
+#
+# Makes what it needs. Everything runs in a folder of its own, on ports of its own, and is gone afterwards;
+# with --keep it goes on running, and you are told how to connect. Ends with 0 only if both sides are equal.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+WORKLOAD_SECOND=20
+WHILE_PAUSED_SECOND=4
+CATCH_UP_SECOND=120
+SERVER_TIMEOUT_SECOND=60
+
+main() {
+  [[ $# -eq 0 || ($# -eq 1 && $1 = --keep) ]] || fail "usage: demo.sh [--keep]"
+  keep=${1:-}
+  need_python
+  need_java
+  need_mysql_server
+  need_mysql_client
+  DEMO=$(mktemp -d -t syncmgr-demo.XXXXXX)
+  trap clean_up EXIT
+  trap 'exit 130' INT TERM HUP
+  choose_client
+  start_mysql
+  start_frontend
+  make_shop
+  make_job
+  change_and_watch
+  change_while_paused
+  compare
+}
+
+# --- the two servers ---
+
+choose_client() {
+  CLIENT=(mysql)
+  has mysql || CLIENT=(mariadb)
+  # its newer versions insist on a certificate that they can verify; the frontend made its own
+  is_mysql "${CLIENT[0]}" || CLIENT+=(--skip-ssl-verify-server-cert)
+}
+
+start_mysql() {
+  local server=mysqld
+  is_mysql mysqld || server=mariadbd
+  SOCKET=$DEMO/mysql.sock
+  MYSQL_PORT=$(free_port)
+  mysql_conf >"$DEMO/my.cnf"
+  step "making a private MySQL server ($("$server" --version | grep -o 'Ver [^ ]*'))" initialize "$server"
+  setsid "$server" --defaults-file="$DEMO/my.cnf" "${AS_ROOT[@]}" >>"$DEMO/mysql.log" 2>&1 </dev/null &
+  mysql_pid=$!
+  local deadline=$((SECONDS + SERVER_TIMEOUT_SECOND))
+  until "${CLIENT[@]}" --no-defaults --socket="$SOCKET" --user=root --execute='DO 1' 2>/dev/null; do
+    kill -0 "$mysql_pid" 2>/dev/null && ((SECONDS < deadline)) || {
+      tail -n 20 "$DEMO/mysql.log" >&2
+      fail "the MySQL server did not start"
+    }
+    sleep 0.2
+  done
+}
+
+initialize() {
+  if [ "$1" = mysqld ]; then
+    mysqld --defaults-file="$DEMO/my.cnf" "${AS_ROOT[@]}" --initialize-insecure
+  else
+    mariadb-install-db --defaults-file="$DEMO/my.cnf" "${AS_ROOT[@]}" --auth-root-authentication-method=normal --skip-test-db
+  fi
+}
+
+mysql_conf() {
+  cat <<CONF
+[mysqld]
+datadir = $DEMO/mysql
+socket = $SOCKET
+pid-file = $DEMO/mysql.pid
+bind-address = 127.0.0.1
+port = $MYSQL_PORT
+server-id = 1
+log-bin = binlog
+loose-binlog-format = ROW
+binlog-row-image = FULL
+binlog-row-metadata = FULL
+loose-gtid-mode = ON
+loose-enforce-gtid-consistency = ON
+loose-mysqlx = OFF
+innodb-flush-log-at-trx-commit = 2
+sync-binlog = 0
+CONF
+}
+
+start_frontend() {
+  FE_PORT=$(free_port)
+  mkdir -p "$DEMO/conf" "$DEMO/var/lake" "$PRIVATE/jars"
+  ln -s "$PRIVATE/jars" "$DEMO/var/lake/jars" # Spark's jars outlive the demo, and are fetched once
+  echo "query_port = $FE_PORT" >"$DEMO/conf/fe.conf"
+  SYNCMGR_HOME=$DEMO "$PROJECT/bin/start_fe.sh" --daemon
+}
+
+free_port() {
+  "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+clean_up() {
+  local status=$?
+  trap - EXIT
+  if [ "$keep" = --keep ] && [ -n "${FE_PORT:-}" ]; then
+    how_to_go_on
+  else
+    stop_all
+  fi
+  exit "$status"
+}
+
+stop_all() {
+  [ -z "${workload_pid:-}" ] || kill "$workload_pid" 2>/dev/null || true
+  SYNCMGR_HOME=$DEMO "$PROJECT/bin/stop_fe.sh" 2>/dev/null || true
+  if [ -n "${mysql_pid:-}" ] && kill "$mysql_pid" 2>/dev/null; then wait "$mysql_pid" || true; fi
+  rm -rf "$DEMO"
+}
+
+how_to_go_on() {
+  cat <<TEXT
+
+It goes on running.
+  the console:  ${CLIENT[*]} -h 127.0.0.1 -P $FE_PORT -u root demo
+  the shop:     ${CLIENT[0]} --socket=$SOCKET -u root shop
+  to stop it:   SYNCMGR_HOME=$DEMO $PROJECT/bin/stop_fe.sh; kill $mysql_pid; rm -rf $DEMO
+TEXT
+}
+
+# --- what is typed ---
+
+# The client echoes a statement between two lines of dashes; it stands at our prompt already.
+without_echo() {
+  awk '/^--------------$/ && dashes < 2 { dashes++; next } dashes != 1 && !/^Bye$/ && (NF || shown) { print; shown = 1 }'
+}
+
+at_console() {
+  printf '\nsyncmgr> %s\n' "$1"
+  "${CLIENT[@]}" --no-defaults -h 127.0.0.1 -P "$FE_PORT" -u root -t -vvv -e "$1" | without_echo
+}
+
+at_mysql() {
+  printf '\nmysql> %s\n' "$1"
+  "${CLIENT[@]}" --no-defaults --socket="$SOCKET" -u root -t -vvv -e "$1" | without_echo
+}
+
+title() { printf '\n\033[1m== %s ==\033[0m\n' "$1"; }
+
+# --- the scenes ---
+
+make_shop() {
+  title "a shop in MySQL"
+  at_mysql "CREATE DATABASE shop CHARACTER SET utf8mb4;"
+  at_mysql "CREATE TABLE shop.customers (id INT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL, city VARCHAR(40), credit DECIMAL(12,2) NOT NULL);"
+  at_mysql "CREATE TABLE shop.orders (id BIGINT NOT NULL PRIMARY KEY, customer_id INT NOT NULL, status VARCHAR(16) NOT NULL, amount DECIMAL(12,2) NOT NULL, note VARCHAR(80), changed_at DATETIME(6) NOT NULL);"
+  at_mysql "CREATE TABLE shop.order_lines (order_id BIGINT NOT NULL, line_no INT NOT NULL, sku VARCHAR(16) NOT NULL, quantity INT, price DECIMAL(10,2), PRIMARY KEY (order_id, line_no));"
+  at_mysql "CREATE USER repl@'%' IDENTIFIED BY 'demo';"
+  at_mysql "GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO repl@'%';"
+}
+
+make_job() {
+  title "its tables in the lake, and a job between them (Spark starts now; the first time it fetches its jars)"
+  at_console "CREATE DATABASE demo;"
+  at_console "CREATE TABLE demo.customers (id INT NOT NULL, name VARCHAR(40), city VARCHAR(40), credit DECIMAL(12,2)) UNIQUE KEY(id);"
+  at_console "CREATE TABLE demo.orders (id BIGINT NOT NULL, customer_id INT, status VARCHAR(16), amount DECIMAL(12,2), note VARCHAR(80), changed_at DATETIME(6)) UNIQUE KEY(id);"
+  at_console "CREATE TABLE demo.order_lines (order_id BIGINT NOT NULL, line_no INT NOT NULL, sku VARCHAR(16), quantity INT, price DECIMAL(10,2)) UNIQUE KEY(order_id, line_no);"
+  at_console "CREATE SYNC demo.shop (
+  FROM shop.customers INTO customers (id, name, city, credit),
+  FROM shop.orders INTO orders (id, customer_id, status, amount, note, changed_at),
+  FROM shop.order_lines INTO order_lines (order_id, line_no, sku, quantity, price)
+) FROM BINLOG (
+  \"type\" = \"mysql\", \"mysql.host\" = \"127.0.0.1\", \"mysql.port\" = \"$MYSQL_PORT\",
+  \"mysql.user\" = \"repl\", \"mysql.password\" = \"demo\"
+) PROPERTIES (\"sync_commit_interval_second\" = \"1\");"
+}
+
+shop() { "$PYTHON" "$PROJECT/bin/demo_shop.py" "$@"; }
+
+change_and_watch() {
+  title "$WORKLOAD_SECOND seconds of inserts, updates (of keys too), deletes and big transactions"
+  shop change --socket "$SOCKET" --seconds "$WORKLOAD_SECOND" &
+  workload_pid=$!
+  sleep $((WORKLOAD_SECOND / 4)) && at_console "SHOW SYNC JOB FROM demo\G"
+  sleep $((WORKLOAD_SECOND / 4)) && at_console "SELECT status, count(*) AS orders, sum(amount) AS amount FROM demo.orders GROUP BY status ORDER BY status;"
+  sleep $((WORKLOAD_SECOND / 8)) && at_console "SELECT status, count(*) AS orders, sum(amount) AS amount FROM demo.orders GROUP BY status ORDER BY status;"
+  wait "$workload_pid"
+}
+
+change_while_paused() {
+  title "the job is paused, the shop goes on"
+  at_console "PAUSE SYNC JOB demo.shop;"
+  shop change --socket "$SOCKET" --seconds "$WHILE_PAUSED_SECOND"
+  at_console "SHOW SYNC JOB FROM demo\G"
+  at_console "RESUME SYNC JOB demo.shop;"
+  shop catch-up --socket "$SOCKET" --port "$FE_PORT" --seconds "$CATCH_UP_SECOND"
+}
+
+compare() {
+  local aggregate="SELECT status, count(*) AS orders, sum(amount) AS amount FROM %s.orders GROUP BY status ORDER BY status;" left right
+  title "the same question to both"
+  left=$(at_mysql "${aggregate/\%s/shop}" | tail -n +3)
+  right=$(at_console "${aggregate/\%s/demo}" | tail -n +3)
+  printf '\nmysql>   %s\nsyncmgr> %s\n' "${aggregate/\%s/shop}" "${aggregate/\%s/demo}"
+  paste -d '\n' <(echo "$left") <(echo "$right") | while read -r one && read -r other; do printf '%-52s %s\n' "$one" "$other"; done
+  title "every row of both"
+  shop compare --socket "$SOCKET" --port "$FE_PORT"
+}
+
+main "$@"
