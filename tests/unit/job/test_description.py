@@ -1,0 +1,162 @@
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ColumnItem, Condition, overrides_of, plan_channel, source_of
+from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.schema import SourceColumn, TargetColumn, TargetType
+from tests.unit.job.factories import make_source_table, make_target
+
+GIVEN = {"type": "mysql", "mysql.host": "db1", "mysql.user": "repl", "mysql.password": "s3cret"}
+ID = SourceColumn(name="id", type="bigint", nullable=False, key=1)
+
+
+def plan(**overrides: Any) -> Any:
+    values: dict[str, Any] = {
+        "token": "t",
+        "source": make_source_table(),
+        "unique_keys": [("id",)],
+        "target": make_target(),
+        "items": (),
+        "where": None,
+    }
+    return plan_channel(**(values | overrides))
+
+
+def test_a_source_has_defaults() -> None:
+    """Host, user and password are enough; the rest is what an operator expects."""
+    source = source_of(GIVEN)
+    assert (source.port, source.start, source.ssl, source.server_id) == (3306, "latest", "preferred", 0)
+    assert source.address == "db1:3306"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"type": "canl"}, "Property 'type' cannot be 'canl': it must be \"mysql\""),
+        ({"mysql.hots": "x"}, "Unknown property 'mysql.hots' in FROM BINLOG; did you mean 'mysql.host'?"),
+        ({"mysql.port": "http"}, "Property 'mysql.port' cannot be 'http': it must be a whole number from 1 to 65535"),
+        ({"mysql.port": "0"}, "Property 'mysql.port' cannot be '0': it must be a whole number from 1 to 65535"),
+        ({"mysql.ssl": "maybe"}, "Property 'mysql.ssl' cannot be 'maybe': it must be one of"),
+        ({"mysql.host": ""}, "Property 'mysql.host' cannot be '': it must not be empty"),
+    ],
+)
+def test_a_wrong_property_is_told(changes: dict[str, str], message: str) -> None:
+    """An unknown key or a wrong value is never ignored; the nearest key is named."""
+    with pytest.raises(SyncError) as raised:
+        source_of(GIVEN | changes)
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["type", "mysql.host", "mysql.user", "mysql.password"])
+def test_a_missing_property_is_named(name: str) -> None:
+    """What has no default must be given."""
+    with pytest.raises(SyncError, match=f"Property '{name}' is missing in FROM BINLOG"):
+        source_of({key: value for key, value in GIVEN.items() if key != name})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("sync_commit_interval_second", "fast", "cannot be 'fast': it must be a number"),
+        ("sync_comit_interval_second", "1", "did you mean 'sync_commit_interval_second'"),
+        ("query_port", "1", "Unknown property 'query_port' in PROPERTIES"),
+        ("append_on_change", "maybe", "it must be error, append or ignore"),
+    ],
+)
+def test_properties_of_a_job_are_checked(name: str, value: str, message: str) -> None:
+    """PROPERTIES overrides settings that a job may override, with the same checks."""
+    with pytest.raises(SyncError, match=message):
+        overrides_of({name: value})
+
+
+def test_without_a_list_all_columns_map_by_name() -> None:
+    """Every source column goes into the target column of its name."""
+    channel = plan()
+    assert channel.columns == tuple(MappedColumn(target=n, expression=f"`{n}`") for n in ("id", "status", "amount"))
+    assert (channel.keys, channel.source_keys, channel.reads) == (("id",), ("id",), ("id", "status", "amount"))
+
+
+def test_a_list_maps_by_name_and_by_expression() -> None:
+    """Only what is named or read by an expression or WHERE is staged; names match without case."""
+    items = (ColumnItem(target="ID"), ColumnItem(target="status", expression="upper(amount)", reads=("amount",)))
+    channel = plan(items=items, where=Condition(expression="status <> 'x'", reads=("STATUS",)))
+    assert [column.expression for column in channel.columns] == ["`id`", "upper(amount)"]
+    assert channel.reads == ("id", "status", "amount")
+    assert channel.where == "status <> 'x'"
+
+
+@pytest.mark.parametrize(
+    ("why", "changes", "code", "message"),
+    [
+        ("a target column that is not there", {"items": (ColumnItem(target="idd"),)}, Code.UNKNOWN_COLUMN, "'idd'"),
+        (
+            "a source column that is not there",
+            {
+                "source": make_source_table(columns=(ID,)),
+                "items": (ColumnItem(target="id"), ColumnItem(target="status")),
+            },
+            Code.SOURCE_UNKNOWN_COLUMN,
+            "has no column 'status'",
+        ),
+        (
+            "a column twice",
+            {"items": (ColumnItem(target="id"), ColumnItem(target="ID"))},
+            Code.DUPLICATE_COLUMN,
+            "'id'",
+        ),
+        ("a key that is left out", {"items": (ColumnItem(target="status"),)}, Code.NO_CHANNEL_KEY, "key column 'id'"),
+        (
+            "a key that is computed",
+            {"items": (ColumnItem(target="id", expression="id + 1", reads=("id",)),)},
+            Code.NO_CHANNEL_KEY,
+            "cannot be an expression",
+        ),
+        (
+            "a key that does not cover the source's",
+            {"unique_keys": [("id", "status")]},
+            Code.NO_CHANNEL_KEY,
+            "(id, status)",
+        ),
+        ("a source without a key", {"unique_keys": []}, Code.NO_CHANNEL_KEY, "use DUPLICATE KEY"),
+        (
+            "a type that does not fit",
+            {
+                "target": make_target(
+                    columns=(
+                        TargetColumn(name="id", type=TargetType(name="INT"), nullable=False),
+                        *make_target().columns[1:],
+                    ),
+                ),
+            },
+            Code.TYPE_DOES_NOT_FIT,
+            "Source column 'shop.orders.id' (bigint) does not fit target column 'id' (INT)",
+        ),
+        (
+            "a NOT NULL column that nothing fills",
+            {
+                "target": make_target(
+                    columns=(
+                        *make_target().columns,
+                        TargetColumn(name="extra", type=TargetType(name="INT"), nullable=False),
+                    ),
+                ),
+            },
+            Code.COLUMN_NOT_COVERED,
+            "'extra'",
+        ),
+    ],
+)
+def test_what_cannot_be_synced_is_refused(why: str, changes: dict[str, Any], code: Code, message: str) -> None:
+    """CREATE SYNC finds what would fail later, and says which column and why."""
+    with pytest.raises(SyncError) as raised:
+        plan(**changes)
+    assert raised.value.code is code, why
+    assert message in str(raised.value), why
+
+
+def test_an_append_target_needs_no_key() -> None:
+    """A table without a UNIQUE KEY takes rows of a source without a key."""
+    channel = plan(target=make_target(keys=()), unique_keys=[])
+    assert (channel.keys, channel.source_keys) == ((), ())
