@@ -175,7 +175,9 @@ class Jobs:
             tell(run)
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
-        """The rows of SHOW SYNC JOB for a database, or for all, by id."""
+        """The rows of SHOW SYNC JOB for a database, or for all, by id. Raises UNKNOWN_DATABASE."""
+        if db is not None and db not in self._catalog.databases():
+            raise SyncError(Code.UNKNOWN_DATABASE, db=db)
         return [self._row(job) for job in self._store.jobs(db)]
 
     def create_text(self, name: Name, db: str | None) -> str:
