@@ -324,7 +324,7 @@ class Connection:
         hello = parse_change_user(body, self._capabilities)
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
-                await self._login.authenticate(hello)
+                await self._login.authenticate(hello, again=True)
         except SyncError as error:
             await self.refuse(error)
             raise ConnectionLost("change of user denied") from error

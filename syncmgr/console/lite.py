@@ -17,6 +17,7 @@ from syncmgr.errors import Code, SyncError
 SECONDS: Final = 3.0
 MAX_ROWS: Final = 100_000
 MAX_VALUE: Final = 4 * MiB
+MAX_ANSWER: Final = 64 * MiB
 STEPS: Final = 10_000  # of SQLite's machine between two looks at the clock
 
 _ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -70,12 +71,9 @@ class Lite:
         try:
             cursor = self._db.execute(sql, parameters)
             names = [column[0] for column in cursor.description or ()]
-            rows: list[Row] = list(cursor.fetchmany(MAX_ROWS + 1))
+            return names, _bounded(cursor)
         except sqlite3.Error as error:
             raise _explain(error) from error
-        if len(rows) > MAX_ROWS:
-            raise SyncError(Code.QUERY_FAILED, reason=f"a question about metadata may give {MAX_ROWS} rows at most")
-        return names, rows
 
     def _guard(self) -> None:
         end = time.monotonic() + SECONDS
@@ -84,6 +82,18 @@ class Lite:
         self._db.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200)
         self._db.set_progress_handler(lambda: time.monotonic() > end, STEPS)
         self._db.set_authorizer(_authorize)
+
+
+def _bounded(cursor: Iterable[Row]) -> list[Row]:
+    rows: list[Row] = []
+    size = 0
+    for row in cursor:
+        size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+        if size > MAX_ANSWER or len(rows) == MAX_ROWS:
+            reason = f"a question about metadata may give {MAX_ROWS} rows and {MAX_ANSWER} bytes at most"
+            raise SyncError(Code.QUERY_FAILED, reason=reason)
+        rows.append(row)
+    return rows
 
 
 def _authorize(action: int, _first: str | None, second: str | None, _db: str | None, _via: str | None) -> int:

@@ -80,18 +80,23 @@ class Login:
         await self.authenticate(hello)
         return hello
 
-    async def authenticate(self, hello: Hello) -> None:
-        """Returns if the password is right. Raises ACCESS_DENIED after the throttle's delay."""
+    async def authenticate(self, hello: Hello, *, again: bool = False) -> None:
+        """Returns if the password is right. `again`: a change of user, for which there was no greeting.
+
+        Raises ACCESS_DENIED after the throttle's delay.
+        """
         user, response, plugin = hello.user or "", hello.response, hello.plugin
         password = self._gate.password() if user == ROOT else secrets.token_hex()
-        if plugin not in MATCHES:
-            plugin, response = SHA2, await self._switch(SHA2)
-        if password and not is_empty(response):
+        if hello.capabilities & Capability.PLUGIN_AUTH and (plugin != SHA2 or again):
+            # a client that starts with another plugin than ours waits to be asked for it
+            plugin = plugin if plugin in MATCHES else SHA2
+            response = await self._switch(plugin)
+        if not password or is_empty(response):
+            right = not password and is_empty(response) and is_loopback(self._host)
+        else:
             right = MATCHES[plugin](response, self._nonce, password)
             if plugin == SHA2:
                 right = await self._confirm(right, password)
-        else:
-            right = not password and is_loopback(self._host)
         if not right:
             await self._deny(user, using_password=not is_empty(response))
         self._gate.throttle.succeeded(self._host)

@@ -58,7 +58,7 @@ def filtered(
     return Listing(columns=shown.columns, rows=rows, like=shown.like)
 
 
-_PLACE: Final = "\0place"
+_PLACE: Final = "place among the rows"
 
 
 def _plain(value: object) -> object:
