@@ -137,6 +137,9 @@ class Code(Enum):
         "HY000",
         "Table '{table}' is the target of sync job '{job}'; stop the job before you drop the table",
     )
+    BAD_TABLE = 5211, "HY000", "Table '{table}' cannot be created: {reason}"
+    BAD_NAME = 5212, "42000", "Incorrect {what} name '{name}': {reason}"
+    DATABASE_NOT_EMPTY = 5213, "HY000", "Database '{db}' still holds {count} tables; drop them first, or add FORCE"
     APPEND_CHANGE = (
         5210,
         "HY000",

@@ -1,0 +1,60 @@
+"""What happened to a table since a channel committed last, as its snapshots tell it.
+
+Owns: the marks we leave in snapshot summaries and table properties, and the rule what counts as foreign.
+Must not know: Iceberg's API; it judges values.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.spark.jvm import Snapshot
+
+EPOCH_MARK: Final = "syncmgr.epoch"  # "token:epoch" in the summary of an epoch's snapshot
+FILES_MARK: Final = "syncmgr.files"  # the folder of its files
+UPKEEP_MARK: Final = "syncmgr.upkeep"  # "fold", "compact": rows are the same before and after
+MARKS: Final = (EPOCH_MARK, FILES_MARK, UPKEEP_MARK)
+REWRITES: Final = "replace"  # Iceberg's own word for a snapshot that leaves the rows as they were
+
+
+def token_property(token: str) -> str:
+    return f"syncmgr.token.{token}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """`replaced`: what the channel committed last is no longer in the table's history."""
+
+    replaced: bool
+    foreign: bool
+
+
+def standing(history: Iterable[Snapshot], *, token: str, epoch: int, last_snapshot: int | None) -> Standing:
+    """Judges the snapshots, newest first, since `last_snapshot` (None: all). `epoch`: what the table's token says.
+
+    Where `last_snapshot` itself was expired, the newest snapshot of the channel that is left must be that of `epoch`;
+    where none is left, the history must have been cut off by the expiry, not begun anew.
+    """
+    foreign, oldest, newest_own = False, None, None
+    for snapshot in history:
+        if snapshot.id == last_snapshot:
+            return Standing(replaced=False, foreign=foreign)
+        own = snapshot.marks.get(EPOCH_MARK, "").rpartition(":")
+        if own[0] == token and newest_own is None:
+            newest_own = int(own[2])
+        foreign = foreign or not _ours(snapshot, token)
+        oldest = snapshot
+        if foreign and last_snapshot is None:
+            break
+    if last_snapshot is None:
+        return Standing(replaced=False, foreign=foreign)
+    if newest_own is not None:
+        return Standing(replaced=newest_own != epoch, foreign=foreign)
+    return Standing(replaced=oldest is None or oldest.parent is None, foreign=foreign)
+
+
+def _ours(snapshot: Snapshot, token: str) -> bool:
+    mark = snapshot.marks.get(EPOCH_MARK)
+    if mark is not None:
+        return mark.rpartition(":")[0] == token
+    return UPKEEP_MARK in snapshot.marks or snapshot.operation == REWRITES

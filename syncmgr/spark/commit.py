@@ -1,0 +1,179 @@
+"""Commits one channel's segment of one epoch into one table, exactly once.
+
+Owns: the fence, the order of write and commit, what a refused or unknown commit means.
+Must not know: jobs, intents, the source; how Java is called.
+"""
+
+import logging
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.spark import rows
+from syncmgr.spark.ancestry import EPOCH_MARK, FILES_MARK, MARKS, Standing, standing, token_property
+from syncmgr.spark.jvm import FAILURES, REFUSED, Iceberg, Java, Layout, failed, java_class
+
+ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """Files that wait for their commit; they fit tables of this layout only."""
+
+    folder: str
+    layout: Layout
+    deletes: bool
+
+
+class Commit:
+    """One call of commit: its steps share what was written.
+
+    `strays`: folders of failed attempts at this epoch; one more failure adds to it, and success clears it up.
+    """
+
+    def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str]) -> None:
+        self._iceberg = iceberg
+        self._channel = channel
+        self._key = token_property(channel.token)
+        self._mark = f"{channel.token}:{channel.epoch}"
+        self._written: Written | None = None
+        self._strays = strays
+
+    def run(self) -> ChannelCommitted:
+        """1. look at the token, 2. write the files, 3. commit them in a transaction whose own table is looked at again.
+
+        A crash before 3 leaves files that nothing names. Refused in 3: load again and start from the token, with the
+        files at hand. Unknown in 3: the same, since the token tells.
+        """
+        table = self._iceberg.load(self._channel.db, self._channel.table)
+        for _ in range(ATTEMPTS):
+            try:
+                return self._attempt(table)
+            except FAILURES as error:
+                if java_class(error) not in REFUSED:
+                    self._give_up()
+                    failed(error)
+                logger.info("commit refused, trying again: %s", java_class(error))
+            table = self._iceberg.load(self._channel.db, self._channel.table)
+        self._give_up()
+        raise SyncError(
+            Code.LAKE_FAILED, reason=f"table {self._channel.table} was changed {ATTEMPTS} times during one commit"
+        )
+
+    def _attempt(self, table: Java) -> ChannelCommitted:
+        if self._written is None and not self._borne(table):
+            deletes = self._channel.key_may_exist or self._standing(table).foreign
+            self._fitting(table, self._iceberg.layout(table), deletes=deletes)
+        transaction = table.newTransaction()
+        table = transaction.table()  # refreshed by newTransaction(): everything below is read from this one
+        if self._borne(table):
+            return self._passed_over(table)
+        found = self._standing(table)
+        layout = self._iceberg.layout(table)
+        written = self._fitting(table, layout, deletes=self._channel.key_may_exist or found.foreign)
+        delta = self._iceberg.fenced_delta(transaction)
+        self._add_files(table, delta, written)
+        delta.set(EPOCH_MARK, self._mark)
+        delta.set(FILES_MARK, _name(written.folder))
+        delta.commit()
+        transaction.updateProperties().set(self._key, str(self._channel.epoch)).commit()
+        transaction.commitTransaction()
+        self._sweep(_name(written.folder))
+        snapshot = int(transaction.table().currentSnapshot().snapshotId())
+        return ChannelCommitted(snapshot=snapshot, foreign=found.foreign)
+
+    def _borne(self, table: Java) -> bool:
+        found = self._iceberg.token(table, self._key)
+        if found > self._channel.epoch:
+            self._discard()
+            raise SyncError(Code.FENCED, table=self._channel.table, found=found, epoch=self._channel.epoch)
+        return found == self._channel.epoch
+
+    def _standing(self, table: Java) -> Standing:
+        token, last = self._channel.token, self._channel.last_snapshot
+        epoch = self._iceberg.token(table, self._key)
+        found = standing(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last)
+        if found.replaced:
+            self._discard()
+            raise SyncError(
+                Code.TARGET_REPLACED,
+                table=f"{self._channel.db}.{self._channel.table}",
+                snapshot=last,
+                epoch=epoch,
+                remedy="stop the job and create it anew",
+            )
+        return found
+
+    def _fitting(self, table: Java, layout: Layout, *, deletes: bool) -> Written:
+        """The files at hand where they fit, else new ones."""
+        written = self._written
+        if written is not None and written.layout == layout and (written.deletes or not deletes):
+            return written
+        self._discard()
+        name = f"{self._channel.token}-{self._channel.epoch}-{uuid.uuid4()}"
+        written = Written(folder=f"{table.location()}/data/{name}", layout=layout, deletes=deletes)
+        self._written = written
+        if self._channel.files:
+            rows.write(self._iceberg.spark, self._channel, layout, deletes=deletes, folder=written.folder)
+        return written
+
+    def _add_files(self, table: Java, delta: Java, written: Written) -> None:
+        keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]
+        for folder, partition in self._leaves(written, rows.DATA):
+            for file in self._iceberg.files(table, folder, partition):
+                delta.addRows(file)
+        for folder, partition in self._leaves(written, rows.GONE):
+            for file in self._iceberg.files(table, folder, partition):
+                delta.addDeletes(self._iceberg.equality_delete(table, file, keys))
+
+    def _leaves(self, written: Written, kind: int) -> Iterator[tuple[str, dict[str, str]]]:
+        """Folders that hold files, each with its partition: field name -> value as text."""
+        root = f"{written.folder}/{rows.KIND}={kind}"
+        names = [field.name for field in written.layout.partition]
+        for path in self._walk(root, len(names)):
+            values = [bytes.fromhex(part.partition("=")[2]).decode() for part in path]
+            yield "/".join([root, *path]), dict(zip(names, values, strict=True))
+
+    def _walk(self, root: str, depth: int) -> Iterator[tuple[str, ...]]:
+        if not depth:
+            yield ()
+            return
+        for name in self._iceberg.folders(root):
+            for rest in self._walk(f"{root}/{name}", depth - 1):
+                yield (name, *rest)
+
+    def _passed_over(self, table: Java) -> ChannelCommitted:
+        """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count."""
+        for snapshot in self._iceberg.history(table, MARKS):
+            if snapshot.marks.get(EPOCH_MARK) == self._mark:
+                self._give_up()
+                self._sweep(snapshot.marks.get(FILES_MARK, ""))
+                return ChannelCommitted(snapshot=snapshot.id, passed_over=True)
+        return ChannelCommitted(snapshot=None, passed_over=True)
+
+    def _sweep(self, referenced: str) -> None:
+        """The epoch is in: of all the folders written for it only one counts."""
+        for folder in self._strays:
+            if _name(folder) != referenced:
+                self._iceberg.delete_folder(folder)
+        self._strays.clear()
+
+    def _discard(self) -> None:
+        """Deletes files that no snapshot names."""
+        if self._written is not None:
+            self._iceberg.delete_folder(self._written.folder)
+            self._written = None
+
+    def _give_up(self) -> None:
+        """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""
+        if self._written is not None:
+            self._strays.append(self._written.folder)
+
+
+def _name(folder: str) -> str:
+    return folder.rsplit("/", 1)[-1]

@@ -1,0 +1,179 @@
+"""The lake as the rest of the house sees it: start, commit, read, stop.
+
+Owns: which session, pool and lock each kind of work gets.
+Must not know: how any of it is done.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.target import Transform
+from syncmgr.spark.commit import Commit
+from syncmgr.spark.durable import sync_file_system
+from syncmgr.spark.jvm import FAILURES, Field, Iceberg, Layout, failed
+from syncmgr.spark.launch import LakePlace
+from syncmgr.spark.session import Session
+from syncmgr.spark.shelf import Shelf
+
+COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # a file per kind and partition at once, no sort before it
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # a job to list some files takes longer
+}
+
+
+@contextmanager
+def asked() -> Iterator[None]:
+    """What a failed call into the JVM means to the operator."""
+    try:
+        yield
+    except FAILURES as error:
+        failed(error)
+
+
+class Lake:
+    """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
+
+    `jars_dir`: where jars are kept between starts. `options`: the spark.* keys of fe.conf, passed on as they are.
+    `progress` hears one line at a time while Spark starts.
+    """
+
+    def __init__(
+        self,
+        *,
+        lake_dir: Path,
+        jars_dir: Path,
+        options: Mapping[str, str],
+        progress: Callable[[str], None],
+    ) -> None:
+        self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options)
+        self._session = Session(self.place, progress)
+        self._shelf = Shelf(file=self.place.catalog_file)
+        self._lock = threading.Lock()
+        self._iceberg: tuple[SparkSession, Iceberg] | None = None
+        self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
+
+    def start(self) -> None:
+        """Returns at once; `ready` waits."""
+        self._session.start()
+
+    def ready(self, timeout: float) -> None:
+        """Waits up to `timeout` seconds. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
+        self._session.ready(timeout)
+
+    @property
+    def state(self) -> str:
+        """What it is doing; the word ready once it serves."""
+        return self._session.state
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of Spark's JVM."""
+        return self._session.pid
+
+    def stop(self) -> None:
+        self._session.stop()
+
+    def iceberg(self) -> Iceberg:
+        """The catalog in the session of the commits. Raises LAKE_STARTING."""
+        spark = self._session.current()
+        with self._lock:
+            if self._iceberg is None or self._iceberg[0] is not spark:
+                self._iceberg = spark, self._open(spark)
+            return self._iceberg[1]
+
+    def commit(self, channel: ChannelCommit) -> ChannelCommitted:
+        """Commits one channel's segment of one epoch exactly once; durable when it returns.
+
+        Raises FENCED, TARGET_REPLACED, NO_SUCH_TABLE, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, SOURCE_VALUE for good;
+        LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
+        """
+        strays = self._strays_of(channel)
+        with asked():
+            iceberg = self.iceberg()
+            iceberg.use_pool("commit")
+            done = Commit(iceberg, channel, strays).run()
+        self._make_durable()
+        return done
+
+    def _strays_of(self, channel: ChannelCommit) -> list[str]:
+        """Folders that failed attempts at this epoch left behind; those of earlier epochs are settled."""
+        with self._lock:
+            epoch, strays = self._strays.get(channel.token, (channel.epoch, []))
+            if epoch != channel.epoch:
+                strays = []
+            self._strays[channel.token] = channel.epoch, strays
+            return strays
+
+    def _make_durable(self) -> None:
+        if not self.place.embedded:
+            return
+        try:
+            sync_file_system(self.place.lake_dir)
+        except OSError as error:
+            raise SyncError(Code.LAKE_FAILED, reason=str(error)) from error
+
+    def _open(self, spark: SparkSession) -> Iceberg:
+        for key, value in COMMIT_SETTINGS.items():
+            spark.conf.set(key, value)
+        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+        with asked():
+            return Iceberg(spark)
+
+    def namespaces(self) -> list[str]:
+        if self.place.embedded:
+            return self._shelf.namespaces()
+        with asked():
+            return self.iceberg().namespaces()
+
+    def tables(self, db: str) -> list[str]:
+        if self.place.embedded:
+            return self._shelf.tables(db)
+        with asked():
+            return self.iceberg().tables(db)
+
+    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
+        """Layout and properties of a table. Raises NO_SUCH_TABLE."""
+        if self.place.embedded:
+            return self._shelf.describe(db, table)
+        with asked():
+            iceberg = self.iceberg()
+            found = iceberg.load(db, table)
+            return iceberg.layout(found), iceberg.properties(found)
+
+    def create_namespace(self, db: str) -> None:
+        with asked():
+            self.iceberg().create_namespace(db)
+
+    def drop_namespace(self, db: str) -> None:
+        with asked():
+            self.iceberg().drop_namespace(db)
+
+    def create_table(
+        self,
+        db: str,
+        table: str,
+        fields: Iterable[Field],
+        identifier: Iterable[int],
+        partition: Iterable[Transform],
+        *,
+        folder: str,
+        properties: Mapping[str, str],
+    ) -> None:
+        """`folder`: the table's place below the warehouse."""
+        location = f"{self.place.warehouse.rstrip('/')}/{folder}"
+        parts = [(part.kind, part.column, part.width) for part in partition]
+        with asked():
+            self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
+
+    def drop_table(self, db: str, table: str) -> None:
+        """Drops the table and its files."""
+        with asked():
+            self.iceberg().drop_table(db, table)

@@ -1,0 +1,220 @@
+"""How Spark's JVM is started: its settings, its jars, its process.
+
+Owns: the Spark and JVM settings of the house, the jar cache, the child process and its output.
+Must not know: py4j, what the session is used for.
+"""
+
+import hashlib
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final
+
+import pyspark
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.spark.java import java_home
+
+CATALOG: Final = "lake"
+PACKAGES: Final = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0,org.xerial:sqlite-jdbc:3.50.3.0"
+CATALOG_FILE: Final = "catalog.db"
+COMPLETE: Final = "complete"
+# The serial collector: on the small heap that fits beside a MySQL server it pauses shortly and costs no extra thread.
+JVM_FLAGS: Final = "-XX:+UseSerialGC -Duser.timezone=UTC"
+HEAP: Final = "1g"
+FIXED: Final[Mapping[str, str]] = {
+    "spark.app.name": "syncmgr",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.retainedJobs": "10",  # kept in memory even without a UI
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.scheduler.mode": "FAIR",
+    "spark.scheduler.allocation.file": str(Path(__file__).with_name("pools.xml")),
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.runSQLOnFiles": "false",  # SELECT reads tables, never files of the host
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no bounds
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
+    f"spark.sql.catalog.{CATALOG}.cache-enabled": "false",  # else two loads share one Table object
+}
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LakePlace:
+    """Where the lake is. `options`: the spark.* keys of the operator, which win over ours."""
+
+    lake_dir: Path
+    jars_dir: Path
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def embedded(self) -> bool:
+        """The catalog is our own SQLite file in `lake_dir`."""
+        return not any(key.startswith(f"spark.sql.catalog.{CATALOG}") for key in self.options)
+
+    @property
+    def local(self) -> bool:
+        return self.master.startswith("local")
+
+    @property
+    def master(self) -> str:
+        return self.options.get("spark.master", "local[*]")
+
+    @property
+    def warehouse(self) -> str:
+        return self.options.get(f"spark.sql.catalog.{CATALOG}.warehouse", str(self.lake_dir))
+
+    @property
+    def catalog_file(self) -> Path:
+        return self.lake_dir / CATALOG_FILE
+
+
+def settings(place: LakePlace) -> dict[str, str]:
+    """Every Spark setting of the session, without its jars."""
+    own = dict(FIXED) | {"spark.master": place.master, "spark.driver.memory": HEAP}
+    own["spark.sql.warehouse.dir"] = str(place.lake_dir)
+    if place.local:
+        own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if place.embedded:
+        own |= _embedded_catalog(place)
+    merged = own | dict(place.options)
+    extra = place.options.get("spark.driver.extraJavaOptions", "")
+    merged["spark.driver.extraJavaOptions"] = f"{JVM_FLAGS} {extra}".strip()
+    return merged
+
+
+def _embedded_catalog(place: LakePlace) -> dict[str, str]:
+    prefix = f"spark.sql.catalog.{CATALOG}."
+    pragmas = "busy_timeout=30000&journal_mode=WAL&synchronous=FULL"
+    return {
+        prefix + "type": "jdbc",
+        prefix + "uri": f"jdbc:sqlite:{place.catalog_file}?{pragmas}",
+        prefix + "jdbc.schema-version": "V1",
+        prefix + "warehouse": str(place.lake_dir),
+    }
+
+
+def with_jars(conf: Mapping[str, str], place: LakePlace) -> dict[str, str]:
+    """Adds where the jars come from: Maven the first time, the files it left in `jars_dir` afterwards."""
+    packages = conf.get("spark.jars.packages", PACKAGES)
+    cache = _cache(conf, place)
+    if not (cache / COMPLETE).is_file():
+        return {**conf, "spark.jars.packages": packages, "spark.jars.ivy": str(cache)}
+    rest = {key: value for key, value in conf.items() if key != "spark.jars.packages"}
+    # On the class path of a local driver jars need no copy and no class loader of their own: two seconds less.
+    key, separator = ("spark.driver.extraClassPath", ":") if place.local else ("spark.jars", ",")
+    jars = [str(jar) for jar in sorted((cache / "jars").glob("*.jar"))]
+    return rest | {key: separator.join(filter(None, [conf.get(key), *jars]))}
+
+
+def jars_are_complete(conf: Mapping[str, str], place: LakePlace) -> None:
+    """Notes that Maven brought every jar, so that the next start asks nobody."""
+    (_cache(conf, place) / COMPLETE).touch()
+
+
+def _cache(conf: Mapping[str, str], place: LakePlace) -> Path:
+    """A folder of its own for each list of packages: two versions of a jar never meet."""
+    packages = conf.get("spark.jars.packages", PACKAGES)
+    return place.jars_dir / hashlib.sha256(packages.encode()).hexdigest()[:16]
+
+
+class Jvm:
+    """Spark's JVM as a child process that has announced its py4j port; it ends when its stdin does."""
+
+    def __init__(self, conf: Mapping[str, str], progress: Callable[[str], None]) -> None:
+        self._progress = progress
+        self._tail: deque[str] = deque(maxlen=30)
+        self._announcement = Path(tempfile.mkdtemp(prefix="syncmgr-jvm-")) / "port"
+        submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+        command = [
+            str(submit),
+            *(part for pair in conf.items() for part in ("--conf", "=".join(pair))),
+            "pyspark-shell",
+        ]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_environment(conf, self._announcement),
+            start_new_session=True,  # Ctrl-C on the terminal is the frontend's to handle
+        )
+        assert self._process.stdout is not None
+        threading.Thread(target=self._read, args=(self._process.stdout,), name="spark-output", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def connection(self, deadline: float) -> tuple[int, str]:
+        """py4j's port and secret. Raises LAKE_FAILED with the JVM's last words if it ends first."""
+        while not self._announcement.is_file():
+            if self._process.poll() is not None:
+                raise SyncError(Code.LAKE_FAILED, reason=self._last_words())
+            if time.monotonic() > deadline:
+                self.kill()
+                raise SyncError(Code.LAKE_FAILED, reason="Spark's JVM did not come up in time")
+            time.sleep(0.02)
+        raw = self._announcement.read_bytes()
+        self._announcement.unlink()
+        self._announcement.parent.rmdir()
+        length = int.from_bytes(raw[4:8], "big")
+        return int.from_bytes(raw[:4], "big"), raw[8 : 8 + length].decode()
+
+    def wait(self) -> int:
+        """Blocks until the JVM has ended; its status."""
+        return self._process.wait()
+
+    def close(self, grace_second: float) -> None:
+        """Asks the JVM to end, then makes it."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(grace_second)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _read(self, output: IO[bytes]) -> None:
+        with output:
+            for raw in output:
+                line = raw.decode("utf-8", "replace").rstrip()
+                self._tail.append(line)
+                logger.debug("%s", line)
+                jar = re.match(r"downloading \S+/(\S+\.jar)", line)
+                if jar:
+                    self._progress(f"fetching {jar[1]} (first start only)")
+
+    def _last_words(self) -> str:
+        telling = [line for line in self._tail if re.search(r"Exception|Error|not found|UNRESOLVED", line)]
+        return "Spark's JVM ended: " + (" | ".join(telling[-3:]) or " ".join(list(self._tail)[-3:]) or "without a word")
+
+
+def _environment(conf: Mapping[str, str], announcement: Path) -> dict[str, str]:
+    env = dict(os.environ)
+    env["JAVA_HOME"] = str(java_home())
+    env["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(announcement)
+    env["SPARK_CONNECT_MODE"] = "0"
+    env["PYSPARK_PYTHON"] = env["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    env["MALLOC_ARENA_MAX"] = "2"  # glibc's arenas would cost hundreds of MB beside the heap
+    if conf["spark.master"].startswith("local"):
+        env.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return env

@@ -1,0 +1,162 @@
+"""The one Spark job of an epoch: change rows in, new row images and vanished keys out.
+
+Owns: netting, WHERE, expressions, casts, partition values, and how they are written as Parquet.
+Must not know: tokens, transactions, snapshots.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StructField, StructType
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import OP, SEQ, ChangeKind
+from syncmgr.job.epoch import ChannelCommit
+from syncmgr.spark.jvm import Field, Layout, PartitionField
+from syncmgr.spark.launch import CATALOG
+from syncmgr.spark.segment import by_schema, quoted
+
+DATA, GONE = 0, 1  # folders _kind=0: row images; _kind=1: keys that must vanish
+KIND: Final = "_kind"
+ONE_TASK_ROWS: Final = 150_000  # below it a second task and its shuffle cost more than they save
+NULL_IN_REQUIRED: Final = "syncmgr: NULL in "
+SPARK_TYPES: Final = {
+    "boolean": "BOOLEAN",
+    "int": "INT",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP_NTZ",
+    "timestamptz": "TIMESTAMP",
+    "string": "STRING",
+    "binary": "BINARY",
+}
+TRANSFORM_FUNCTIONS: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filled:
+    """A target column and the SQL over source columns that fills it, cast to the target's type."""
+
+    field: Field
+    sql: str
+    key: bool
+
+
+def spark_type(field: Field) -> str:
+    """Spark's word for the type of an Iceberg column. Raises NOT_SUPPORTED for types we never create."""
+    if field.type.startswith("decimal("):
+        return field.type.upper()
+    try:
+        return SPARK_TYPES[field.type]
+    except KeyError:
+        raise SyncError(Code.NOT_SUPPORTED, what=f"column type {field.type} of column {field.name}") from None
+
+
+def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
+    """The columns that the channel fills. Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED."""
+    keys = {key.casefold() for key in channel.keys}
+    columns = []
+    for mapped in channel.columns:
+        field = layout.field(mapped.target)
+        if field is None:
+            raise SyncError(Code.UNKNOWN_COLUMN, column=mapped.target, where=f"{channel.db}.{channel.table}")
+        sql = f"CAST({mapped.expression} AS {spark_type(field)})"
+        columns.append(Filled(field=field, sql=sql, key=field.name.casefold() in keys))
+    covered = {column.field.id for column in columns}
+    for field in layout.fields:
+        if field.required and field.id not in covered:
+            raise SyncError(Code.COLUMN_NOT_COVERED, column=field.name, table=f"{channel.db}.{channel.table}")
+    return tuple(columns)
+
+
+def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, deletes: bool, folder: str) -> None:
+    """Writes `folder`/_kind=<kind>[/_p0=<hex>...]/*.parquet. `deletes` False: pure inserts leave no key behind."""
+    columns = filled(channel, layout)
+    shape = _upserts(channel, columns, deletes=deletes) if channel.keys else _appends(channel)
+    [(ddl, paths)] = _one_schema(channel)
+    images = _images(shape(_narrow(spark.read.schema(ddl).parquet(*paths), channel)), columns, layout)
+    folders = images.columns[len(columns) :]
+    schema = StructType(
+        [StructField(c.field.name, images.schema[c.field.name].dataType, metadata=_field_id(c.field)) for c in columns]
+        + [images.schema[name] for name in folders],
+    )
+    images.to(schema).write.partitionBy(*folders).option("compression", "zstd").parquet(folder)
+
+
+def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:
+    """An epoch is cut at every DDL, so the segments in it have one schema."""
+    groups = list(by_schema(channel.files).items())
+    if len(groups) != 1:
+        raise SyncError(Code.LAKE_FAILED, reason="the segments of one epoch differ in their columns")
+    return groups
+
+
+def _narrow(rows: DataFrame, channel: ChannelCommit) -> DataFrame:
+    return rows.coalesce(1) if sum(file.rows for file in channel.files) <= ONE_TASK_ROWS else rows
+
+
+def _field_id(field: Field) -> dict[str, int]:
+    return {"parquet.field.id": field.id}
+
+
+def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], *, deletes: bool) -> Callable[[DataFrame], DataFrame]:
+    """Last change of each key, once per kind of file it goes to."""
+    live = f"`{OP}` <> {ChangeKind.DELETE:d}" + (f" AND ({channel.where}) IS TRUE" if channel.where else "")
+    if deletes:
+        kinds = f"IF({live}, ARRAY({DATA}, {GONE}), ARRAY({GONE}))"
+    else:
+        new = f"`_first` = {ChangeKind.INSERT:d}"
+        kinds = (
+            f"CASE WHEN {live} AND {new} THEN ARRAY({DATA}) WHEN {live} THEN ARRAY({DATA}, {GONE}) "
+            f"WHEN {new} THEN CAST(ARRAY() AS ARRAY<INT>) ELSE ARRAY({GONE}) END"
+        )
+    keys = [F.expr(column.sql).alias(f"_k{place}") for place, column in enumerate(columns) if column.key]
+
+    def shape(rows: DataFrame) -> DataFrame:
+        last = F.expr(f"max_by(struct(*), `{SEQ}`)").alias("_last")
+        first = [] if deletes else [F.expr(f"min_by(`{OP}`, `{SEQ}`)").alias("_first")]
+        net = rows.groupBy(*keys).agg(last, *first)
+        return net.selectExpr("_last.*", *(["_first"] if first else [])).selectExpr(
+            "*", f"explode({kinds}) AS `{KIND}`"
+        )
+
+    return shape
+
+
+def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
+    live = f"`{OP}` <> {ChangeKind.DELETE:d}" + (f" AND ({channel.where}) IS TRUE" if channel.where else "")
+    return lambda rows: rows.where(live).selectExpr("*", f"{DATA} AS `{KIND}`")
+
+
+def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
+    """Target columns, `_kind`, and one hex column `_p<i>` per partition field."""
+    texts = [f"{_value(column)} AS {quoted(column.field.name)}" for column in columns]
+    by_id = {column.field.id: column for column in columns}
+    parts = [
+        f"hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)) AS `_p{place}`"
+        for place, part in enumerate(layout.partition)
+    ]
+    return rows.selectExpr(*texts, f"`{KIND}`", *parts)
+
+
+def _value(column: Filled) -> str:
+    sql = column.sql
+    if column.field.required:
+        message = (NULL_IN_REQUIRED + column.field.name).replace("\\", "\\\\").replace("'", "\\'")
+        sql = f"coalesce({sql}, raise_error('{message}'))"
+    return sql if column.key else f"IF(`{KIND}` = {DATA}, {sql}, NULL)"
+
+
+def _transformed(part: PartitionField, sql: str) -> str:
+    if part.transform == "identity":
+        return sql
+    wide = re.fullmatch(r"(bucket|truncate)\[(\d+)\]", part.transform)
+    if wide:
+        return f"{CATALOG}.system.{wide[1]}({wide[2]}, {sql})"
+    return f"{CATALOG}.system.{TRANSFORM_FUNCTIONS[part.transform]}({sql})"
