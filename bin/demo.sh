@@ -33,8 +33,8 @@ main() {
 # --- the two servers ---
 
 choose_client() {
-  CLIENT=(mysql)
-  has mysql || CLIENT=(mariadb)
+  CLIENT=(mysql --no-defaults)
+  has mysql || CLIENT=(mariadb --no-defaults)
   # its newer versions insist on a certificate that they can verify; the frontend made its own
   is_mysql "${CLIENT[0]}" || CLIENT+=(--skip-ssl-verify-server-cert)
 }
@@ -46,12 +46,12 @@ start_mysql() {
   MYSQL_PORT=$(free_port)
   mysql_conf >"$DEMO/my.cnf"
   step "making a private MySQL server ($("$server" --version | grep -o 'Ver [^ ]*'))" initialize "$server"
-  setsid "$server" --defaults-file="$DEMO/my.cnf" "${AS_ROOT[@]}" >>"$DEMO/mysql.log" 2>&1 </dev/null &
+  setsid "$server" --defaults-file="$DEMO/my.cnf" >>"$DEMO/mysql.log" 2>&1 </dev/null &
   mysql_pid=$!
   local deadline=$((SECONDS + SERVER_TIMEOUT_SECOND))
-  until "${CLIENT[@]}" --no-defaults --socket="$SOCKET" --user=root --execute='DO 1' 2>/dev/null; do
+  until "${CLIENT[@]}" --socket="$SOCKET" --user=root --execute='DO 1' 2>"$DEMO/client.log"; do
     kill -0 "$mysql_pid" 2>/dev/null && ((SECONDS < deadline)) || {
-      tail -n 20 "$DEMO/mysql.log" >&2
+      tail -n 10 "$DEMO/mysql.log" "$DEMO/client.log" >&2
       fail "the MySQL server did not start"
     }
     sleep 0.2
@@ -60,9 +60,9 @@ start_mysql() {
 
 initialize() {
   if [ "$1" = mysqld ]; then
-    mysqld --defaults-file="$DEMO/my.cnf" "${AS_ROOT[@]}" --initialize-insecure
+    mysqld --defaults-file="$DEMO/my.cnf" --initialize-insecure
   else
-    mariadb-install-db --defaults-file="$DEMO/my.cnf" "${AS_ROOT[@]}" --auth-root-authentication-method=normal --skip-test-db
+    mariadb-install-db --defaults-file="$DEMO/my.cnf" --auth-root-authentication-method=normal --skip-test-db
   fi
 }
 
@@ -84,6 +84,7 @@ loose-enforce-gtid-consistency = ON
 loose-mysqlx = OFF
 innodb-flush-log-at-trx-commit = 2
 sync-binlog = 0
+user = $(id -un)
 CONF
 }
 
@@ -129,22 +130,29 @@ TEXT
 
 # --- what is typed ---
 
-# The client echoes a statement between two lines of dashes; it stands at our prompt already.
+# typed PROMPT "STATEMENT" client...   The statement as a person types it, and what the client answers.
+typed() {
+  local prompt=$1 statement=$2 form=--table
+  shift 2
+  printf '\n%s> %s\n' "$prompt" "$statement"
+  if [[ $statement = *'\G' ]]; then form=--vertical statement=${statement%'\G'}; fi # \G is for terminals
+  "$@" "$form" -vvv --execute="$statement" | without_echo
+}
+
+# The client repeats a statement between two lines of dashes; it stands at our prompt already.
 without_echo() {
-  awk '/^--------------$/ && dashes < 2 { dashes++; next } dashes != 1 && !/^Bye$/ && (NF || shown) { print; shown = 1 }'
+  awk '/^--------------$/ && dashes < 2 { dashes++; next } dashes == 2 && NF && !/^Bye$/'
 }
 
-at_console() {
-  printf '\nsyncmgr> %s\n' "$1"
-  "${CLIENT[@]}" --no-defaults -h 127.0.0.1 -P "$FE_PORT" -u root -t -vvv -e "$1" | without_echo
-}
+at_console() { typed syncmgr "$1" "${CLIENT[@]}" -h 127.0.0.1 -P "$FE_PORT" -u root; }
 
-at_mysql() {
-  printf '\nmysql> %s\n' "$1"
-  "${CLIENT[@]}" --no-defaults --socket="$SOCKET" -u root -t -vvv -e "$1" | without_echo
-}
+at_mysql() { typed mysql "$1" "${CLIENT[@]}" --socket="$SOCKET" -u root; }
 
-title() { printf '\n\033[1m== %s ==\033[0m\n' "$1"; }
+title() {
+  local form='\n== %s ==\n'
+  [ ! -t 1 ] || form='\n\033[1m== %s ==\033[0m\n'
+  printf "$form" "$1"
+}
 
 # --- the scenes ---
 
