@@ -4,9 +4,9 @@ Owns: which expressions are allowed: of one row, and always with the same result
 Must not know: statements, the schema of any table, Spark.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.mysql import MySQL
@@ -14,12 +14,14 @@ from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token as RawToken
 
 from syncsql import spark
-from syncsql.errors import NestedTooDeeplyError, SqlSyntaxError, error_at, place
+from syncsql.errors import SHOWN_CHARACTERS, NestedTooDeeplyError, SqlSyntaxError, error_at, place
 from syncsql.tokens import raw_tokens
 
-DEEPEST: Final = 60  # brackets and CASEs in one another
+T = TypeVar("T")
+
+DEEPEST: Final = 25  # brackets and CASEs in one another: sqlglot takes 26 frames for each
 LONGEST: Final = 4_000  # words and signs; literals and commas do not count, an IN list may be long
-LONGEST_PREFIX: Final = 50  # NOT NOT NOT ...
+LONGEST_PREFIX: Final = 25  # NOT NOT NOT ...
 _OPENING: Final = frozenset({"(", "CASE"})
 _CLOSING: Final = frozenset({")", "END"})
 _PREFIXES: Final = frozenset({"NOT", "!", "-", "+", "~", "BINARY"})
@@ -90,19 +92,28 @@ class Expression:
 
     def columns(self) -> tuple[str, ...]:
         """The columns that it reads, each once, in the order of appearance."""
-        found = _parsed(self.canonical).find_all(exp.Column, bfs=False)
-        return tuple(dict.fromkeys(column.name for column in found))
+        found = self._read(lambda tree: [column.name for column in tree.find_all(exp.Column, bfs=False)])
+        return tuple(dict.fromkeys(found))
 
     def spark(self) -> str:
         """The same in Spark SQL; raises SqlSyntaxError where Spark has nothing that means the same."""
         try:
-            return spark.translate(_parsed(self.canonical))
+            return self._read(spark.translate)
         except spark.NoEqualError as missing:
             raise SqlSyntaxError(reason=str(missing), near=missing.near, line=self.line, column=self.column) from None
 
     def sqlite(self) -> str:
         """The same for SQLite, on which SHOW filters its rows."""
-        return _parsed(self.canonical).sql("sqlite", identify=True, comments=False)
+        return self._read(lambda tree: tree.sql("sqlite", identify=True, comments=False))
+
+    def _read(self, how: Callable[[exp.Expr], T]) -> T:
+        """What how makes of sqlglot's tree, which is made anew so that an expression stays a plain value."""
+        try:
+            return how(_parsed(self.canonical))
+        except RecursionError:
+            raise NestedTooDeeplyError(
+                reason="too deeply nested", near=self.text[:SHOWN_CHARACTERS], line=self.line, column=self.column
+            ) from None
 
 
 def parse_expression(source: str, raw: Sequence[RawToken], *, what: str) -> Expression:

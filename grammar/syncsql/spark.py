@@ -41,6 +41,7 @@ _SAME: Final = (
     *(exp.Hour, exp.Minute, exp.Second, exp.LastDay, exp.DateDiff, exp.DateAdd, exp.DateSub),
     *(exp.TsOrDsToDate, exp.TsOrDsToTimestamp, exp.TimeToStr, exp.StrToDate),
 )
+_BITS: Final = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _CASTS: Final[Mapping[str, str]] = {
     "BIGINT": "BIGINT",
     "DATE": "DATE",
@@ -72,8 +73,21 @@ def _check(node: exp.Expr) -> None:
     for kind, reason in _MISSING.items():
         if isinstance(node, kind):
             raise NoEqualError(reason, node)
+    if isinstance(node, _BITS):
+        _check_bits(node)
     if isinstance(node, exp.Func) and not isinstance(node, _SAME):
         raise NoEqualError(f"{node.sql_name()} has no known equal in Spark", node)
+
+
+def _check_bits(node: exp.Expr) -> None:
+    """MySQL, Spark and sqlglot rank | & ^ << differently: they agree where brackets stand."""
+    inside = [part for part in (node.this, node.args["expression"]) if isinstance(part, exp.Binary)]
+    if isinstance(node, exp.BitwiseXor):
+        clear = not inside and not isinstance(node.parent, exp.Binary)
+    else:
+        clear = all(type(part) is type(node) or not isinstance(part, _BITS) for part in inside)
+    if not clear:
+        raise NoEqualError("the order of these bit operators needs brackets", node)
 
 
 def _in_spark(tree: exp.Expr) -> exp.Expr:

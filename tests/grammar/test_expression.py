@@ -44,6 +44,9 @@ def expression(text: str) -> Expression:
         ("a + INTERVAL 1 DAY", "`a` + INTERVAL '1' DAY"),
         ("date_format(a, '%Y-%m')", "DATE_FORMAT(CAST(`a` AS TIMESTAMP), 'yyyy-MM')"),
         ("doc->>'$.a'", "GET_JSON_OBJECT(`doc`, '$.a')"),
+        ("a & b & c", "`a` & `b` & `c`"),
+        ("(a & b) | (c ^ d)", "(`a` & `b`) | (`c` ^ `d`)"),
+        ("(a << 2) > b", "(SHIFTLEFT(`a`, 2)) > `b`"),
         ("my_function(a)", "MY_FUNCTION(`a`)"),
     ],
 )
@@ -65,6 +68,8 @@ def test_an_expression_is_said_in_sparks_words(mysql: str, spark: str) -> None:
         ("CAST(a AS UNSIGNED)", "a CAST to this type has no equal in Spark", "CAST(`a` AS UNSIGNED)"),
         ("CAST(a AS TIME)", "a CAST to this type has no equal in Spark", "CAST(`a` AS TIME)"),
         ("CAST(a AS BINARY(5))", "CAST AS BINARY(n) has no equal in Spark", "CAST(`a` AS BINARY(5))"),
+        ("a | b & c = 0", "the order of these bit operators needs brackets", "`a` | `b` & `c`"),
+        ("a * b ^ c = 0", "the order of these bit operators needs brackets", "`b` ^ `c`"),
         ("soundex(a)", "SOUNDEX has no known equal in Spark", "SOUNDEX(`a`)"),
         ("MATCH(a) AGAINST ('x')", "MATCH AGAINST has no equal in Spark", "MATCH(`a`) AGAINST('x')"),
     ],
