@@ -13,7 +13,7 @@ SERVER_TIMEOUT_SECOND=60
 main() {
   [[ $# -eq 0 || ($# -eq 1 && $1 = --keep) ]] || fail "usage: demo.sh [--keep]"
   keep=${1:-}
-  need_python
+  need_python requirements.lock
   need_java
   need_mysql_server
   need_mysql_client
@@ -48,12 +48,15 @@ start_mysql() {
   step "making a private MySQL server ($("$server" --version | grep -o 'Ver [^ ]*'))" initialize "$server"
   setsid "$server" --defaults-file="$DEMO/my.cnf" >>"$DEMO/mysql.log" 2>&1 </dev/null &
   mysql_pid=$!
-  local deadline=$((SECONDS + SERVER_TIMEOUT_SECOND))
+  wait_for_mysql $((SECONDS + SERVER_TIMEOUT_SECOND))
+}
+
+wait_for_mysql() {
   until "${CLIENT[@]}" --socket="$SOCKET" --user=root --execute='DO 1' 2>"$DEMO/client.log"; do
-    kill -0 "$mysql_pid" 2>/dev/null && ((SECONDS < deadline)) || {
+    if ! kill -0 "$mysql_pid" 2>/dev/null || ((SECONDS > $1)); then
       tail -n 10 "$DEMO/mysql.log" "$DEMO/client.log" >&2
       fail "the MySQL server did not start"
-    }
+    fi
     sleep 0.2
   done
 }
@@ -149,9 +152,9 @@ at_console() { typed syncmgr "$1" "${CLIENT[@]}" -h 127.0.0.1 -P "$FE_PORT" -u r
 at_mysql() { typed mysql "$1" "${CLIENT[@]}" --socket="$SOCKET" -u root; }
 
 title() {
-  local form='\n== %s ==\n'
-  [ ! -t 1 ] || form='\n\033[1m== %s ==\033[0m\n'
-  printf "$form" "$1"
+  local bold='' plain=''
+  [ ! -t 1 ] || bold=$'\033[1m' plain=$'\033[0m'
+  printf '\n%s== %s ==%s\n' "$bold" "$1" "$plain"
 }
 
 # --- the scenes ---

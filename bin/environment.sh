@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What the scripts of this folder need on the machine: found, or made.
 # Owns: Python's environment, Java, a MySQL or MariaDB server and a client, and the words when one cannot be had.
 # Must not know: what the scripts do with them.
@@ -80,9 +81,9 @@ first_available() {
 
 # --- Python ---
 
-# need_python [-dev]   .venv with the locked packages, and this project on its path.
+# need_python LOCK-FILE   .venv with its packages, and this project on its path.
 need_python() {
-  local lock=requirements${1:-}.lock
+  local lock=$1
   python_is_ready "$lock" && return
   mkdir -p "$PRIVATE"
   # two scripts started at the same time make one environment, one after the other

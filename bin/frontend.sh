@@ -1,12 +1,12 @@
+# shellcheck shell=bash
 # Where a frontend lives and whether it runs.
-# Owns: SYNCMGR_HOME with conf/, run/ and log/, the pid file, the port.
+# Owns: the folders of SYNCMGR_HOME, the pid file, the port.
 # Must not know: how a frontend is started or stopped.
 # Sourced after environment.sh.
 
 SYNCMGR_HOME=${SYNCMGR_HOME:-$PROJECT}
 CONF=$SYNCMGR_HOME/conf/fe.conf
 PID_FILE=$SYNCMGR_HOME/run/fe.pid
-OUT_FILE=$SYNCMGR_HOME/log/fe.out
 
 # The pid of the running frontend; status 1 where none runs. A pid file outlives a crash, and its number may be another's now.
 frontend_pid() {

@@ -6,12 +6,13 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 source "$PROJECT/bin/frontend.sh"
+OUT_FILE=$SYNCMGR_HOME/log/fe.out
 START_TIMEOUT_SECOND=60
 
 main() {
   local daemon=${1:-} pid port
   [[ $# -le 1 && ($daemon = "" || $daemon = --daemon) ]] || fail "usage: start_fe.sh [--daemon]"
-  need_python
+  need_python requirements.lock
   port=$(query_port)
   if pid=$(frontend_pid); then
     say "already running (pid $pid). Connect: mysql -h 127.0.0.1 -P $port -u root"

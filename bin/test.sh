@@ -25,7 +25,7 @@ lint() {
 main() {
   local folder folders=("${FAST[@]}") present=()
   cd "$PROJECT"
-  need_python -dev
+  need_python requirements-dev.lock
   if [ "${1:-}" = --fast ]; then
     shift
   else
