@@ -1,0 +1,110 @@
+"""A MySQL server, and a plain SQL connection to it.
+
+Owns: how a connection is made, and what its failures are called.
+Must not know: binlogs, what is asked on the connection.
+"""
+
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+import pymysql
+from pymysql import err
+from pymysql.cursors import DictCursor
+
+from syncmgr.errors import Code, SyncError
+
+ACCESS_DENIED: Final = frozenset({1044, 1045, 1130, 1251, 1698, 1862, 2061, 3118, 4151})  # wrong user, password, host
+
+Connection: TypeAlias = "pymysql.connections.Connection[Any]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MysqlAddress:
+    """Where a server is and who we are to it. Times in seconds."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    ssl: Literal["disabled", "preferred", "required"] = "preferred"
+    connect_timeout: float = 10.0
+    query_timeout: float = 30.0
+
+    @property
+    def label(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def connect(address: MysqlAddress, opened: Callable[[socket.socket], None] = lambda _: None) -> Connection:
+    """A connection in autocommit mode. `opened` gets the socket before the first byte, so that others can shut it.
+
+    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    with naming_failures(address):
+        connection = _unopened(address)
+        plain = socket.create_connection((address.host, address.port), address.connect_timeout)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        opened(plain)
+        connection.connect(plain)
+        return connection
+
+
+def query(connection: Connection, text: str, *values: object) -> list[dict[str, Any]]:
+    """The rows of one statement. Raises pymysql's errors."""
+    with connection.cursor(DictCursor) as cursor:
+        cursor.execute(text, values or None)
+        return list(cursor.fetchall())
+
+
+@contextlib.contextmanager
+def naming_failures(address: MysqlAddress) -> Iterator[None]:
+    """Turns what goes wrong on a connection into SOURCE_UNREACHABLE or SOURCE_ACCESS_DENIED."""
+    try:
+        yield
+    except err.MySQLError as error:
+        number = error.args[0] if error.args else 0
+        reason = str(error.args[1]) if len(error.args) > 1 else str(error)
+        if number in ACCESS_DENIED:
+            raise SyncError(
+                Code.SOURCE_ACCESS_DENIED, address=address.label, user=address.user, reason=reason
+            ) from error
+        raise unreachable(address, reason) from error
+    except (OSError, EOFError) as error:
+        raise unreachable(address, str(error) or type(error).__name__) from error
+    except RuntimeError as error:  # PyMySQL without the package that a server's authentication needs
+        raise unreachable(address, str(error)) from error
+
+
+def unreachable(address: MysqlAddress, reason: str) -> SyncError:
+    return SyncError(Code.SOURCE_UNREACHABLE, address=address.label, reason=reason)
+
+
+def _unopened(address: MysqlAddress) -> Connection:
+    return pymysql.connections.Connection(
+        host=address.host,
+        port=address.port,
+        user=address.user,
+        password=address.password.encode(),
+        charset="utf8mb4",
+        autocommit=True,
+        connect_timeout=address.connect_timeout,
+        read_timeout=address.query_timeout,
+        write_timeout=address.query_timeout,
+        defer_connect=True,
+        program_name="syncmgr",
+        ssl_disabled=address.ssl == "disabled",
+        ssl=_encrypted_unverified() if address.ssl == "required" else None,
+    )
+
+
+def _encrypted_unverified() -> ssl.SSLContext:
+    """What MySQL's own ssl-mode=REQUIRED does: never in the clear, but any certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

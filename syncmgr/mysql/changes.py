@@ -1,0 +1,35 @@
+"""The undecoded rows of one table in one batch.
+
+Owns: putting the parts of a batch together.
+Must not know: transactions, positions, connections.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl import Table
+from syncmgr.mysql.decoder import RowEvents, RowsDecoder
+from syncmgr.mysql.wire import MalformedEventError
+
+
+class RowsOfTable:
+    """TableChanges of a MySQL source: one part for each table map under which rows came, in order."""
+
+    def __init__(self, table: Table, parts: Sequence[tuple[RowsDecoder, RowEvents]], address: str) -> None:
+        self._table = table
+        self._parts = tuple(parts)
+        self._address = address
+
+    @property
+    def table(self) -> Table:
+        return self._table
+
+    def decode(self) -> pa.Table:
+        """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_ROW_IMAGE, SOURCE_PROTOCOL."""
+        try:
+            tables = [decoder.decode(rows) for decoder, rows in self._parts]
+        except MalformedEventError as error:
+            raise SyncError(Code.SOURCE_PROTOCOL, address=self._address, reason=str(error)) from error
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables)

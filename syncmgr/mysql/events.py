@@ -1,0 +1,164 @@
+"""What single events say, rows apart.
+
+Owns: the bodies of GTID, QUERY, ROTATE, XA and payload events.
+Must not know: transactions, tables, connections. All functions take an event without its checksum.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import zstandard
+
+from syncmgr.job.position import GtidSet, MariadbGtids, Sid
+from syncmgr.mysql import wire
+from syncmgr.mysql.decoder import inflate
+from syncmgr.mysql.wire import Cursor, MalformedEventError
+
+MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
+MARIADB_PREPARED_XA: Final = 64
+LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
+ZSTD: Final = 0
+MAX_PAYLOAD: Final = 1 << 31
+
+# fields of a transaction payload's header and of a tagged GTID
+PAYLOAD_END, PAYLOAD_SIZE, PAYLOAD_COMPRESSION, PAYLOAD_PLAIN_SIZE = range(4)
+TAGGED_FLAGS, TAGGED_UUID, TAGGED_GNO, TAGGED_TAG = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement in the stream and the database that was current."""
+
+    db: str
+    text: str
+
+
+def query(event: bytes) -> Query:
+    """Of QUERY, EXECUTE_LOAD_QUERY and MariaDB's QUERY_COMPRESSED. The text is kept even where it is not UTF-8."""
+    cursor = Cursor(event, wire.HEADER + 8)
+    db_size = cursor.uint(1)
+    cursor.take(2)
+    variables = cursor.uint(2)
+    if event[4] == wire.EXECUTE_LOAD_QUERY:
+        cursor.take(LOAD_HEADER)
+    cursor.take(variables)
+    db = cursor.take(db_size).decode("utf-8", "surrogateescape")
+    cursor.take(1)
+    text = inflate(cursor) if event[4] == wire.QUERY_COMPRESSED else cursor.take(cursor.left)
+    return Query(db, text.decode("utf-8", "surrogateescape"))
+
+
+def rotate(event: bytes) -> tuple[str, int]:
+    """The next file, and the offset in it."""
+    cursor = Cursor(event, wire.HEADER)
+    offset = cursor.uint(8)
+    return cursor.take(cursor.left).rstrip(b"\0").decode(), offset
+
+
+def uuid_text(raw: bytes) -> str:
+    digits = raw.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def tagged_gtid(event: bytes) -> tuple[Sid, int]:
+    cursor = Cursor(event, wire.HEADER)
+    for _ in range(3):  # version, size and last field of the serialised body
+        cursor.varint()
+    uuid, tag, gno = b"", "", 0
+    while cursor.left:
+        match cursor.varint():
+            case field if field == TAGGED_FLAGS:
+                cursor.varint()
+            case field if field == TAGGED_UUID:
+                uuid = bytes(_byte(cursor.varint()) for _ in range(16))
+            case field if field == TAGGED_GNO:
+                gno = cursor.signed_varint()
+            case field if field == TAGGED_TAG:
+                tag = cursor.text(cursor.varint())
+                break  # times and versions follow
+            case _:
+                break
+    if not uuid or gno <= 0:
+        raise MalformedEventError("a tagged GTID without uuid or number")
+    return (uuid_text(uuid), tag), gno
+
+
+def _byte(value: int) -> int:
+    if value > 255:
+        raise MalformedEventError("a tagged GTID with a bad uuid")
+    return value
+
+
+def mariadb_gtid(event: bytes) -> tuple[int, int, int, int]:
+    """Domain, server, sequence, flags."""
+    cursor = Cursor(event, wire.HEADER)
+    seq, domain, flags = cursor.uint(8), cursor.uint(4), cursor.uint(1)
+    return domain, int.from_bytes(event[5:9], "little"), seq, flags
+
+
+def mariadb_gtid_list(event: bytes) -> MariadbGtids:
+    """What stood in the binlog before this file; the last one of a domain is its newest."""
+    cursor = Cursor(event, wire.HEADER)
+    count = cursor.uint(4) & 0x0FFFFFFF
+    made = MariadbGtids()
+    for _ in range(count):
+        domain, server, seq = cursor.uint(4), cursor.uint(4), cursor.uint(8)
+        made.add(domain, server, seq)
+    return made
+
+
+def previous_gtids(event: bytes) -> GtidSet:
+    """What stood in the binlog before this file."""
+    cursor = Cursor(event, wire.HEADER)
+    head = cursor.take(8)
+    tagged = head[7] == 1
+    count = int.from_bytes(head[1:7] if tagged else head, "little")
+    made = GtidSet()
+    for _ in range(count):
+        uuid = uuid_text(cursor.take(16))
+        tag = cursor.text(cursor.varint()) if tagged else ""
+        for _ in range(cursor.uint(8)):
+            first, after = cursor.uint(8), cursor.uint(8)
+            try:
+                made.add_interval((uuid, tag), first, after - 1)
+            except ValueError as error:
+                raise MalformedEventError("a GTID set that MySQL does not have") from error
+    return made
+
+
+def is_one_phase(event: bytes) -> bool:
+    """Of XA_PREPARE: the transaction is committed at once, not prepared."""
+    return Cursor(event, wire.HEADER).uint(1) != 0
+
+
+def payload(event: bytes) -> bytes:
+    """The events of a compressed transaction, one behind the other, none with a checksum."""
+    cursor = Cursor(event, wire.HEADER)
+    facts = {}
+    while (field := cursor.lenenc()) != PAYLOAD_END:
+        value = cursor.inner(cursor.lenenc())
+        facts[field] = value.lenenc()
+    body = cursor.take(facts.get(PAYLOAD_SIZE, cursor.left))
+    if facts.get(PAYLOAD_COMPRESSION) != ZSTD:
+        return body
+    size = facts.get(PAYLOAD_PLAIN_SIZE, 0)
+    if not 0 < size < MAX_PAYLOAD:
+        raise MalformedEventError("a compressed transaction of no size")
+    try:
+        plain = zstandard.ZstdDecompressor().decompressobj().decompress(body)
+    except zstandard.ZstdError as error:
+        raise MalformedEventError("a compressed transaction that cannot be read") from error
+    if len(plain) != size:
+        raise MalformedEventError("a compressed transaction of another size than it says")
+    return plain
+
+
+def inner_spans(plain: bytes) -> Iterator[tuple[int, int]]:
+    at = 0
+    while at < len(plain):
+        size = int.from_bytes(plain[at + 9 : at + 13], "little")
+        if size < wire.HEADER or at + size > len(plain):
+            raise MalformedEventError("an event in a compressed transaction has a wrong size")
+        yield at, at + size
+        at += size

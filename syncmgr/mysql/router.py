@@ -1,0 +1,462 @@
+"""Sorts the events of a stream by table, transaction by transaction, without decoding a row.
+
+Owns: where transactions begin and end, the position behind the last whole one, what waits undelivered.
+Must not know: sockets, reconnects, how rows are decoded.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job import ddl
+from syncmgr.job.batch import Batch, Ddl
+from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gtids
+from syncmgr.mysql import events, wire
+from syncmgr.mysql.changes import RowsOfTable
+from syncmgr.mysql.decoder import RowEvents
+from syncmgr.mysql.subscriptions import Subscribed, Subscriptions
+from syncmgr.mysql.values import PADDING
+from syncmgr.mysql.wire import MalformedEventError
+
+MAX_ROUTES: Final = 4096  # table ids remembered; every statement tells its own anew
+
+PLACEHOLDER: Final = 0xFFFFFF  # the table id of rows events that only end a statement
+FILE_HEAD: Final = 4  # offset of a file's first event
+
+# Not a row, not a transaction's edge, nothing that a replica of rows must heed.
+QUIET: Final = frozenset({3, 5, 9, 11, 13, 14, 17, 27, 28, 29, 36, 37, 41, 160, 161, 164})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How much one batch holds."""
+
+    events: int = 4000
+    bytes: int = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """What was delivered of a transaction that is still open: its first `events` rows events, up to a coordinate."""
+
+    events: int
+    file: str
+    log_pos: int
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Rows events of one table map that wait: their bytes, where each ends, and its number among all."""
+
+    table: Subscribed
+    data: bytearray = field(default_factory=bytearray)
+    ends: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+    def rows(self) -> RowEvents:
+        self.data += bytes(PADDING)
+        return RowEvents(data=self.data, ends=self.ends)
+
+    def cut(self, number: int) -> "_Pending | None":
+        """Take out the events below `number`; None if there are none."""
+        count = bisect_left(self.numbers, number)
+        if count == 0:
+            return None
+        size = self.ends[count - 1]
+        taken = _Pending(self.table, self.data, self.ends[:count], self.numbers[:count])
+        rest = bytearray(memoryview(self.data)[size:])
+        self.data, self.ends, self.numbers = rest, [end - size for end in self.ends[count:]], self.numbers[count:]
+        del taken.data[size:]
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """The events of a compressed transaction that still wait; `log_pos` is where it ends in the file."""
+
+    data: bytes
+    spans: Iterator[tuple[int, int]]
+    log_pos: int
+
+
+Handler = Callable[[bytes | bytearray, int, int], None]
+
+
+class Router:
+    """Fed with events in order by one thread. Raises SyncError and MalformedEventError.
+
+    `moved`: the position behind the last whole transaction was not delivered yet. `full`, `ddl`: feeding has to wait
+    until `take` was called. `server` is told by who connects.
+    """
+
+    def __init__(self, subscriptions: Subscriptions, limits: Limits, start: Position, address: str) -> None:
+        self._subscriptions = subscriptions
+        self._limits = limits
+        self._address = address
+        self._pending: dict[int, _Pending] = {}  # by id() of what is subscribed
+        self._gtids: GtidSet | MariadbGtids | None = parse_gtids(start.gtids) if start.gtids else None
+        self._sids: dict[bytes, Sid] = {}
+        self._end_file, self._end_offset, self._end_created = start.file, start.offset, start.created
+        self.server = start.server
+        self._next = 0  # number of the next rows event
+        self._boundary = 0  # rows events below it belong to whole transactions
+        self._delivered: Part | None = None
+        self._before_ddl: Position | None = None
+        self.ddl: Ddl | None = None
+        self.moved = False
+        self.source_time = 0.0
+        self._handlers = self._table_of_handlers()
+        self.restart()
+
+    def _table_of_handlers(self) -> dict[int, Handler]:
+        return {
+            wire.QUERY: self._query,
+            wire.QUERY_COMPRESSED: self._query,
+            wire.EXECUTE_LOAD_QUERY: self._query,
+            wire.ROTATE: self._rotate,
+            wire.FORMAT_DESCRIPTION: self._format,
+            wire.XID: self._xid,
+            wire.TABLE_MAP: self._table_map,
+            wire.INCIDENT: self._incident,
+            wire.GTID: self._gtid,
+            wire.ANONYMOUS_GTID: self._anonymous,
+            wire.TAGGED_GTID: self._tagged,
+            wire.PREVIOUS_GTIDS: self._previous,
+            wire.XA_PREPARE: self._xa_prepare,
+            wire.PARTIAL_UPDATE: self._partial,
+            wire.TRANSACTION_PAYLOAD: self._payload,
+            wire.MARIADB_GTID: self._mariadb_gtid,
+            wire.MARIADB_GTID_LIST: self._mariadb_list,
+            **dict.fromkeys(wire.ROWS, self._rows),
+            **dict.fromkeys(QUIET, self._quiet),
+        }
+
+    def restart(self) -> None:
+        """A new stream from `position` follows: what waits of an open transaction will come again."""
+        for key, pending in list(self._pending.items()):
+            del self._pending[key]
+            whole = pending.cut(self._boundary)
+            if whole is not None:
+                self._pending[key] = whole
+        self._next = self._boundary
+        self._count()
+        self._skip = self._delivered
+        self._routes: dict[int, Subscribed | None] = {}
+        self._inner: _Inner | None = None
+        self._file, self._offset, self._created = self._end_file, self._end_offset, self._end_created
+        self._begin()
+
+    def _begin(self) -> None:
+        self._gtid_now: tuple[Sid, int] | tuple[int, int, int] | None = None
+        self._in_transaction = False
+        self._taken = 0  # subscribed rows events of the open transaction so far
+        self._last_log_pos = 0
+
+    def _count(self) -> None:
+        self._waiting = sum(len(pending.ends) for pending in self._pending.values())
+        self._size = sum(len(pending.data) for pending in self._pending.values())
+        self.full = False
+
+    def position(self) -> Position:
+        """Behind the last whole transaction that was fed."""
+        return Position(
+            gtids="" if self._gtids is None else str(self._gtids),
+            file=self._end_file,
+            offset=self._end_offset,
+            server=self.server,
+            created=self._end_created,
+        )
+
+    # -- taking
+
+    @property
+    def ready(self) -> bool:
+        """Whether rows of whole transactions wait, or a DDL."""
+        return self.ddl is not None or any(p.numbers[0] < self._boundary for p in self._pending.values())
+
+    def take(self) -> Batch:
+        """What waits up to the last boundary; if there is none and the batch is full, a part of the open transaction."""
+        is_open = self.full and not self.ready
+        below = self._next if is_open else self._boundary
+        taken = [(key, part) for key, pending in self._pending.items() if (part := pending.cut(below)) is not None]
+        self._pending = {key: pending for key, pending in self._pending.items() if pending.ends}
+        if is_open:
+            self._delivered = Part(events=self._taken, file=self._file, log_pos=self._last_log_pos)
+        self._count()
+        parts = [part for _, part in taken]
+        batch = Batch(
+            changes=tuple(self._changes(parts)),
+            end=None if is_open else self._before_ddl or self.position(),
+            open=is_open,
+            events=sum(len(part.ends) for part in parts),
+            bytes=sum(len(part.data) for part in parts),
+            source_time=self.source_time,
+            ddl=self.ddl,
+        )
+        if not is_open:
+            self.moved = self.ddl is not None  # its own transaction goes with the next batch
+        self.ddl = self._before_ddl = None
+        return batch
+
+    def _changes(self, parts: list[_Pending]) -> list[RowsOfTable]:
+        by_table: dict[tuple[str, str], list[_Pending]] = {}
+        for part in sorted(parts, key=lambda part: part.numbers[0]):
+            by_table.setdefault(part.table.table, []).append(part)
+        return [
+            RowsOfTable(table, [(part.table.decoder, part.rows()) for part in of_table], self._address)
+            for table, of_table in by_table.items()
+        ]
+
+    # -- feeding
+
+    @property
+    def inside(self) -> bool:
+        """Whether events of a compressed transaction wait: feed again, even with no spans left."""
+        return self._inner is not None
+
+    def feed(self, data: bytes | bytearray, spans: list[tuple[int, int]], at: int) -> int:
+        """Take events from span `at` on. Returns the first span not taken: the batch is full or a DDL was met."""
+        if self._inner is not None and self._feed_inner():
+            return at
+        for index in range(at, len(spans)):
+            if self._feed_one(data, *spans[index]):
+                return index + 1
+        if at < len(spans):
+            self._keep_high_bits(data, spans[-1][0])
+        return len(spans)
+
+    def _feed_one(self, data: bytes | bytearray, start: int, end: int) -> bool:
+        """Whether feeding has to stop behind this event."""
+        handler = self._handlers.get(data[start + 4])
+        if handler is None:
+            self._unknown(data, start)
+            return False
+        handler(data, start, end)
+        return self.full or self.ddl is not None or (self._inner is not None and self._feed_inner())
+
+    def _feed_inner(self) -> bool:
+        inner = self._inner
+        assert inner is not None
+        for start, end in inner.spans:
+            if self._feed_one_inner(inner.data, start, end):
+                return True
+        self._inner = None
+        return False
+
+    def _feed_one_inner(self, data: bytes, start: int, end: int) -> bool:
+        handler = self._handlers.get(data[start + 4])
+        if handler is None or data[start + 4] == wire.TRANSACTION_PAYLOAD:
+            self._unknown(data, start)
+            return False
+        handler(data, start, end)
+        return self.full or self.ddl is not None
+
+    def _unknown(self, data: bytes | bytearray, start: int) -> None:
+        if not data[start + 17] & wire.FLAG_IGNORABLE:
+            raise self._unsupported(f"it writes binlog events of type {data[start + 4]}")
+
+    def _quiet(self, data: bytes | bytearray, start: int, end: int) -> None:
+        pass
+
+    # -- rows
+
+    def _table_map(self, data: bytes | bytearray, start: int, end: int) -> None:
+        if len(self._routes) > MAX_ROUTES:
+            self._routes.clear()
+        self._routes[_table_id(data, start)] = self._subscriptions.of(bytes(data[start + 27 : end]))
+
+    def _rows(self, data: bytes | bytearray, start: int, end: int) -> None:
+        table = self._route(data, start)
+        if table is None:
+            return
+        self._taken += 1
+        if self._skip is not None and self._was_delivered(self._skip, data, start):
+            return
+        key = id(table)
+        pending = self._pending.get(key)
+        if pending is None:
+            pending = self._pending[key] = _Pending(table)
+        pending.data += memoryview(data)[start:end]
+        pending.ends.append(len(pending.data))
+        pending.numbers.append(self._next)
+        self._next += 1
+        self._waiting += 1
+        self._size += end - start
+        self._last_log_pos = _log_pos(data, start)
+        self.full = self._waiting >= self._limits.events or self._size >= self._limits.bytes
+
+    def _route(self, data: bytes | bytearray, start: int) -> Subscribed | None:
+        table_id = _table_id(data, start)
+        try:
+            return self._routes[table_id]
+        except KeyError:
+            if table_id == PLACEHOLDER:
+                return None
+            raise MalformedEventError(f"rows of table id {table_id} without a table map") from None
+
+    def _was_delivered(self, part: Part, data: bytes | bytearray, start: int) -> bool:
+        """The stream broke inside this event's transaction, and so much of it was delivered before."""
+        if self._taken == part.events:
+            self._skip = None
+            if (self._file, _log_pos(data, start)) != (part.file, part.log_pos):
+                raise self._torn()
+        return True
+
+    def _torn(self) -> SyncError:
+        reason = "the server changed inside a transaction of which a part was read"
+        return SyncError(Code.SOURCE_PROTOCOL, address=self._address, reason=reason)
+
+    def _partial(self, data: bytes | bytearray, start: int, end: int) -> None:
+        if self._route(data, start) is not None:
+            raise self._unsupported("partial JSON updates; SET GLOBAL binlog_row_value_options = ''")
+
+    # -- transactions
+
+    def _gtid(self, data: bytes | bytearray, start: int, end: int) -> None:
+        raw = bytes(data[start + 20 : start + 36])
+        sid = self._sids.get(raw)
+        if sid is None:
+            sid = self._sids[raw] = events.uuid_text(raw), ""
+        self._gtid_now = sid, int.from_bytes(data[start + 36 : start + 44], "little")
+        self._in_transaction = False
+
+    def _tagged(self, data: bytes | bytearray, start: int, end: int) -> None:
+        self._gtid_now = events.tagged_gtid(bytes(data[start:end]))
+        self._in_transaction = False
+
+    def _anonymous(self, data: bytes | bytearray, start: int, end: int) -> None:
+        self._gtid_now = None
+        self._in_transaction = False
+
+    def _mariadb_gtid(self, data: bytes | bytearray, start: int, end: int) -> None:
+        domain, server, seq, flags = events.mariadb_gtid(bytes(data[start:end]))
+        self._gtid_now = domain, server, seq
+        self._in_transaction = not flags & events.MARIADB_STANDALONE
+
+    def _xid(self, data: bytes | bytearray, start: int, end: int) -> None:
+        self._end_transaction(data, start)
+
+    def _end_transaction(self, data: bytes | bytearray, start: int) -> None:
+        if self._skip is not None:
+            raise self._torn()
+        if self._gtids is not None and self._gtid_now is not None:
+            self._gtids.add(*self._gtid_now)  # type: ignore[arg-type]  # one server writes one kind
+        self._set_offset(_log_pos(data, start) if self._inner is None else self._inner.log_pos)
+        self._delivered = None
+        self._boundary = self._next
+        self._end_file, self._end_offset, self._end_created = self._file, self._offset, self._created
+        self.moved = True
+        self.source_time = float(int.from_bytes(data[start : start + 4], "little"))
+        self._begin()
+
+    def _keep_high_bits(self, data: bytes | bytearray, start: int) -> None:
+        if data[start + 4] in wire.ROWS:
+            self._set_offset(_log_pos(data, start))
+
+    def _set_offset(self, log_pos: int) -> None:
+        """Positions in events have 32 bits; a file grows beyond them when a transaction does."""
+        if log_pos:
+            high = self._offset >> 32
+            self._offset = (high + (log_pos < self._offset & 0xFFFFFFFF)) << 32 | log_pos
+
+    def _xa_prepare(self, data: bytes | bytearray, start: int, end: int) -> None:
+        if self._taken and not events.is_one_phase(bytes(data[start:end])):
+            raise self._unsupported("rows of synced tables in a prepared XA transaction")
+        self._end_transaction(data, start)
+
+    def _payload(self, data: bytes | bytearray, start: int, end: int) -> None:
+        """A whole transaction in one event; it may be larger than a batch."""
+        plain = events.payload(bytes(data[start:end]))
+        self._inner = _Inner(plain, events.inner_spans(plain), _log_pos(data, start))
+
+    # -- statements
+
+    def _query(self, data: bytes | bytearray, start: int, end: int) -> None:
+        if _is_begin(data, start, end):
+            self._in_transaction = True
+            return
+        said = events.query(bytes(data[start:end]))
+        word = said.text[:16].lstrip().upper()
+        if word.startswith(("BEGIN", "XA START", "XA BEGIN")):
+            self._in_transaction = True
+        elif word == "COMMIT" or word.startswith(("XA COMMIT", "XA ROLLBACK")):
+            self._end_transaction(data, start)
+        elif word.startswith("ROLLBACK"):
+            self._rollback(said.text, data, start)
+        elif not word.startswith(("SAVEPOINT", "RELEASE ", "XA END")):
+            self._statement(said, data, start)
+
+    def _rollback(self, text: str, data: bytes | bytearray, start: int) -> None:
+        """Written only where a table without transactions took part: which rows stay depends on their engines."""
+        if self._taken:
+            raise self._unsupported("a ROLLBACK behind rows of synced tables, beside a table without transactions")
+        if text.strip().upper() == "ROLLBACK":
+            self._end_transaction(data, start)
+
+    def _statement(self, said: events.Query, data: bytes | bytearray, start: int) -> None:
+        tables = self._subscriptions.tables
+        if ddl.changes_rows(said.text):
+            if ddl.mentioned(said.text, tables):
+                raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._address)
+        elif (concern := ddl.concerned(said.text, said.db, tables)) is not None:
+            self._meet(concern, said.text)
+        if not self._in_transaction:
+            self._end_transaction(data, start)
+
+    def _meet(self, concern: ddl.Concern, statement: str) -> None:
+        if concern.rows_survive:
+            for table in concern.tables:
+                self._subscriptions.altered(table, statement, concern.columns)
+        self._before_ddl = self.position()
+        self.ddl = Ddl(table=concern.tables[0], statement=statement, rows_survive=concern.rows_survive)
+
+    # -- files
+
+    def _rotate(self, data: bytes | bytearray, start: int, end: int) -> None:
+        self._file, self._offset = events.rotate(bytes(data[start:end]))
+        if self._between_transactions:
+            self._end_file, self._end_offset = self._file, self._offset
+            self.moved = True
+
+    @property
+    def _between_transactions(self) -> bool:
+        return not self._in_transaction and self._gtid_now is None and self._taken == 0 and self._delivered is None
+
+    def _format(self, data: bytes | bytearray, start: int, end: int) -> None:
+        self._created = int.from_bytes(data[start : start + 4], "little")
+        self._routes.clear()
+        if self._between_transactions:
+            self._end_created = self._created
+
+    def _previous(self, data: bytes | bytearray, start: int, end: int) -> None:
+        if self._gtids is None and self._offset <= FILE_HEAD:
+            self._gtids = events.previous_gtids(bytes(data[start:end]))
+
+    def _mariadb_list(self, data: bytes | bytearray, start: int, end: int) -> None:
+        artificial = data[start + 17] & wire.FLAG_ARTIFICIAL
+        if self._gtids is None and not artificial and self._offset <= FILE_HEAD:
+            self._gtids = events.mariadb_gtid_list(bytes(data[start:end]))
+
+    def _incident(self, data: bytes | bytearray, start: int, end: int) -> None:
+        raise self._unsupported("an incident: the server says that events are missing from its binlog")
+
+    def _unsupported(self, reason: str) -> SyncError:
+        return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason)
+
+
+def _table_id(data: bytes | bytearray, start: int) -> int:
+    return int.from_bytes(data[start + 19 : start + 25], "little")
+
+
+def _log_pos(data: bytes | bytearray, start: int) -> int:
+    return int.from_bytes(data[start + 13 : start + 17], "little")
+
+
+def _is_begin(data: bytes | bytearray, start: int, end: int) -> bool:
+    """The most frequent statement, recognised without being parsed."""
+    if data[end - 6 : end] != b"\0BEGIN":
+        return False
+    variables = data[start + 30] | data[start + 31] << 8
+    return start + 32 + variables + data[start + 27] + 6 == end

@@ -1,0 +1,229 @@
+"""A MySQL or MariaDB server as a source of batches.
+
+Owns: the reader's life: connecting, reconnecting with back-off, when a batch is handed out.
+Must not know: where transactions end, how rows are decoded, who consumes batches.
+"""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import Batch
+from syncmgr.job.ddl import Table
+from syncmgr.job.position import Position
+from syncmgr.mysql.address import MysqlAddress
+from syncmgr.mysql.router import Limits, Router
+from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions, shut
+from syncmgr.mysql.subscriptions import Subscription, Subscriptions
+from syncmgr.mysql.wire import MalformedEventError
+
+STEADY_SECOND: Final = 30.0  # a connection that lived so long ends a series of failures
+MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceOptions:
+    """How a source reads. Times in seconds.
+
+    `linger`: how long rows wait for company, which makes batches out of a trickle. `position_interval`: how often
+    the position alone is told while only foreign transactions pass.
+    """
+
+    limits: Limits = Limits()
+    heartbeat: float = 5.0
+    read_timeout: float = 20.0
+    verify: bool = True
+    linger: float = 0.01
+    position_interval: float = 1.0
+    retry_first: float = 0.2
+    retry_max: float = 15.0
+
+
+class MysqlSource:
+    """Reads from `start`. `get` belongs to one thread; `ack`, `heard_at` and `close` may be called from any."""
+
+    def __init__(
+        self,
+        address: MysqlAddress,
+        server_id: int,
+        start: Position,
+        tables: Mapping[Table, Subscription],
+        *,
+        options: SourceOptions | None = None,
+        trouble: Callable[[SyncError | None], None] = lambda _: None,
+    ) -> None:
+        """`trouble` hears of each failure that is retried, and None once it has passed. Connects at the first get."""
+        self._address = address
+        self._server_id = server_id
+        self._options = options or SourceOptions()
+        self._trouble = trouble
+        self._subscriptions = Subscriptions(tables, address.label)
+        self._router = Router(self._subscriptions, self._options.limits, start, address.label)
+        self._stream: BinlogStream | None = None
+        self._chunk: Chunk | None = None
+        self._at = 0
+        self._failures = self._duplicates = 0
+        self._connected_at = self._retry_at = 0.0
+        self._heard_at = 0.0
+        self._heard = time.monotonic()
+        self._told_at = time.monotonic()
+        self._since: float | None = None  # when the rows that wait began to wait
+        self._failure: SyncError | None = None
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    def get(self, timeout: float) -> Batch | None:
+        """The next batch, None if nothing came within `timeout` seconds. Raises SyncError for what a retry does not mend."""
+        if self._failure is not None:
+            raise self._failure
+        deadline = time.monotonic() + timeout
+        try:
+            return self._get(deadline)
+        except SyncError as error:
+            self._failure = error
+        except MalformedEventError as error:
+            self._failure = SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=str(error))
+        self._disconnect()
+        if self._router.ready:
+            return self._take()  # whole transactions before the failure are not lost
+        raise self._failure
+
+    def _get(self, deadline: float) -> Batch | None:
+        while not self._closed.is_set():
+            if self._stream is None and not self._connect(deadline):
+                return None
+            if self._feed():
+                return self._take()
+            try:
+                came = self._read(deadline)
+            except (StreamLostError, DuplicateServerIdError) as lost:
+                self._lose(lost)
+                continue
+            if not came and (self._router.ready or self._position_is_due()):
+                return self._take()
+            if not came and time.monotonic() >= deadline:
+                return None
+        return None
+
+    def _feed(self) -> bool:
+        """Whether a batch must be taken now."""
+        if self._chunk is not None:
+            self._at = self._router.feed(self._chunk.data, self._chunk.spans, self._at)
+            if self._at == len(self._chunk.spans) and not self._router.inside:
+                self._chunk = None
+        if self._router.full or self._router.ddl is not None:
+            return True
+        if not self._router.ready:
+            self._since = None
+            return self._position_is_due() and self._chunk is None
+        now = time.monotonic()
+        self._since = self._since or now
+        return now - self._since >= self._options.linger
+
+    def _read(self, deadline: float) -> bool:
+        assert self._stream is not None
+        now = time.monotonic()
+        until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
+        chunk = self._stream.read(max(until - now, 0.0))
+        if chunk is None:
+            if now - self._heard > self._options.read_timeout:
+                raise self._stream.silent(self._options.read_timeout)
+            return False
+        self._heard, self._heard_at = now, time.time()
+        self._chunk, self._at = chunk, 0
+        return True
+
+    def _position_is_due(self) -> bool:
+        return self._router.moved and time.monotonic() - self._told_at >= self._options.position_interval
+
+    def _take(self) -> Batch:
+        self._told_at = time.monotonic()
+        self._since = None
+        return self._router.take()
+
+    # -- the connection
+
+    def _connect(self, deadline: float) -> bool:
+        """Whether there is a stream now; waits for the next attempt no longer than until the deadline."""
+        now = time.monotonic()
+        if self._retry_at > now:
+            self._closed.wait(min(self._retry_at, deadline) - now)
+            if time.monotonic() < self._retry_at:
+                return False
+        options = StreamOptions(
+            server_id=self._server_id,
+            heartbeat=self._options.heartbeat,
+            read_timeout=self._options.read_timeout,
+            verify=self._options.verify,
+        )
+        try:
+            self._stream = BinlogStream(self._address, options, self._router.position(), self._opened)
+        except StreamLostError as lost:
+            self._lose(lost)
+            return False
+        self._router.server = self._stream.server
+        self._subscriptions.full_metadata = self._stream.full_metadata
+        self._connected_at = self._heard = time.monotonic()
+        self._heard_at = time.time()
+        if self._failures:
+            self._trouble(None)
+        return True
+
+    def _opened(self, connected: socket.socket) -> None:
+        with self._lock:
+            self._socket = connected
+            if self._closed.is_set():
+                shut(connected)
+
+    def _lose(self, lost: StreamLostError | DuplicateServerIdError) -> None:
+        """Whole transactions stay, the open one is read again."""
+        self._disconnect()
+        self._router.restart()
+        if self._closed.is_set():
+            return
+        now = time.monotonic()
+        if self._connected_at and now - self._connected_at > STEADY_SECOND:
+            self._failures = self._duplicates = 0
+        self._failures += 1
+        self._retry_at = now + min(
+            self._options.retry_first * 2.0 ** min(self._failures - 1, 16), self._options.retry_max
+        )
+        self._connected_at = 0.0
+        self._trouble(self._named(lost))
+
+    def _named(self, lost: StreamLostError | DuplicateServerIdError) -> SyncError:
+        if isinstance(lost, StreamLostError):
+            return lost.cause_for_user
+        self._duplicates += 1
+        error = SyncError(Code.SOURCE_SERVER_ID, server_id=self._server_id, address=self._address.label)
+        if self._duplicates >= MAX_DUPLICATES:
+            raise error
+        return error
+
+    def _disconnect(self) -> None:
+        stream, self._stream, self._chunk = self._stream, None, None
+        with self._lock:
+            self._socket = None
+        if stream is not None:
+            stream.close()
+
+    # -- from any thread
+
+    def ack(self, end: Position) -> None:
+        """A binlog needs none: the position is kept by who commits."""
+
+    def heard_at(self) -> float:
+        """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
+        return self._heard_at
+
+    def close(self) -> None:
+        """At once; a get that waits ends."""
+        self._closed.set()
+        with self._lock:
+            if self._socket is not None:
+                shut(self._socket)

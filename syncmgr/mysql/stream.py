@@ -1,0 +1,344 @@
+"""The raw binlog stream of a server: events as spans of big buffers.
+
+Owns: the replication handshake, the dump commands, cutting packets, checksums, the names of the server's refusals.
+Must not know: what an event means beside its size and checksum, transactions, tables.
+"""
+
+import contextlib
+import socket
+import ssl
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pymysql.constants import COMMAND
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import GtidSet, Position, parse_gtids
+from syncmgr.mysql import wire
+from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.wire import Cursor, MalformedEventError
+
+BUFFER: Final = 1 << 20
+SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is worth its price
+MAX_PACKET: Final = 0xFFFFFF
+CHECKSUM: Final = 4
+THROUGH_GTID: Final = 4
+FATAL_READ: Final = 1236
+ACCESS_REFUSED: Final = frozenset({1045, 1227})
+DUPLICATE_ID: Final = "with the same server"
+GONE: Final = (
+    "purged",
+    "Could not find first log",
+    "Could not find GTID state",
+    "could not find next log",
+    "which is not in the master's binlog",
+    "which is not in the primary's binlog",
+    "position > file size",
+    "impossible position",
+    "Cannot replicate because",
+    "than the source has",
+    "than the master has",
+    "no longer available",
+)
+
+_PACKET: Final = struct.Struct("<I").unpack_from
+
+
+class StreamLostError(Exception):
+    """The connection is gone; what is the matter is in `cause_for_user`. A new connection may go on."""
+
+    def __init__(self, cause_for_user: SyncError) -> None:
+        super().__init__(str(cause_for_user))
+        self.cause_for_user = cause_for_user
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some events: each span is where one begins and ends in `data`, without its checksum."""
+
+    data: bytearray
+    spans: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamOptions:
+    """How to read. Times in seconds; `read_timeout` is silence, and must exceed the heartbeat's period."""
+
+    server_id: int
+    heartbeat: float = 5.0
+    read_timeout: float = 20.0
+    verify: bool = True
+
+
+class BinlogStream:
+    """One dump of one server. Read by one thread; `close` may come from any."""
+
+    def __init__(
+        self,
+        address: MysqlAddress,
+        options: StreamOptions,
+        start: Position,
+        opened: Callable[[socket.socket], None] = lambda _: None,
+    ) -> None:
+        """Raises SyncError where retrying does not help, StreamLostError where it may."""
+        self._address = address
+        self._verify = options.verify
+        self._start = start
+        self._buffer = bytearray(BUFFER)
+        self._filled = self._cut = 0
+        self._crc = False
+        try:
+            self._connection = connect(address, opened)
+            with naming_failures(address):
+                self._open(options)
+        except SyncError as error:
+            if error.code is Code.SOURCE_UNREACHABLE:
+                raise StreamLostError(error) from error
+            raise
+        self._socket: socket.socket = self._connection._sock  # type: ignore[attr-defined]  # noqa: SLF001
+
+    # -- handshake
+
+    def _open(self, options: StreamOptions) -> None:
+        facts = query(self._connection, "SELECT VERSION() version, @@global.binlog_checksum checksum")[0]
+        told = query(self._connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
+        self.full_metadata = bool(told) and told[0]["Value"] == "FULL"
+        self._crc = facts["checksum"] != "NONE"
+        mariadb = "mariadb" in facts["version"].lower()
+        period = int(options.heartbeat * 1e9)
+        settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"
+        query(self._connection, f"SET {settings}, @master_heartbeat_period={period}, @source_heartbeat_period={period}")
+        self.server = _server_of(self._connection, mariadb=mariadb)
+        self._refuse_foreign_coordinate()
+        gtids = parse_gtids(self._start.gtids)
+        if mariadb:
+            query(self._connection, "SET @mariadb_slave_capability=4")
+            if gtids:
+                query(self._connection, "SET @slave_connect_state=%s", self._start.gtids)
+        self._register(options.server_id)
+        if isinstance(gtids, GtidSet) and gtids:
+            self._dump_gtid(gtids, options.server_id)
+        else:
+            self._dump_file(options.server_id, by_gtid=bool(gtids))
+
+    def _refuse_foreign_coordinate(self) -> None:
+        if not self._start.gtids and self._start.server and self._start.server != self.server:
+            reason = f"it was read from server {self._start.server}, this is {self.server}, and it has no GTIDs"
+            raise self._position_lost(reason)
+
+    def _register(self, server_id: int) -> None:
+        """SHOW REPLICAS lists us. A server that refuses it lacks the grant that the dump needs too."""
+        name = b"syncmgr"
+        body = struct.pack("<I", server_id) + bytes([len(name)]) + name + b"\0\0" + struct.pack("<HII", 0, 0, 0)
+        self._connection._execute_command(COMMAND.COM_REGISTER_SLAVE, body)  # type: ignore[attr-defined]  # noqa: SLF001
+        try:
+            self._connection._read_packet()  # type: ignore[attr-defined]  # noqa: SLF001
+        except Exception as error:
+            number, reason = (*getattr(error, "args", ()), 0, "")[:2]
+            if number in ACCESS_REFUSED:
+                raise replication_grant_missing(self._address, str(reason)) from error
+            raise
+
+    def _dump_file(self, server_id: int, *, by_gtid: bool) -> None:
+        name, offset = ("", 4) if by_gtid else (self._start.file, max(self._start.offset, 4))
+        if offset >= 1 << 32:
+            raise self._position_lost("it lies beyond 4 GiB of its file, where only GTIDs reach")
+        self._send(COMMAND.COM_BINLOG_DUMP, struct.pack("<IHI", offset, 0, server_id) + name.encode())
+
+    def _dump_gtid(self, gtids: GtidSet, server_id: int) -> None:
+        encoded = encode_gtids(gtids)
+        head = struct.pack("<HIIQI", THROUGH_GTID, server_id, 0, 4, len(encoded))
+        self._send(COMMAND.COM_BINLOG_DUMP_GTID, head + encoded)
+
+    def _send(self, command: int, body: bytes) -> None:
+        packet = bytes([command]) + body
+        head = struct.pack("<I", len(packet))
+        self._connection._write_bytes(head + packet)  # type: ignore[attr-defined]  # noqa: SLF001
+
+    # -- reading
+
+    def read(self, timeout: float) -> Chunk | None:
+        """The events that have come, None if none came in time (seconds). Raises StreamLostError and SyncError."""
+        while True:
+            chunk = self._cut_events()
+            if chunk.spans:
+                return chunk
+            if not self._receive(timeout):
+                return None
+
+    def _receive(self, timeout: float) -> bool:
+        self._make_room()
+        view = memoryview(self._buffer)
+        try:
+            self._socket.settimeout(timeout)
+            got = self._socket.recv_into(view[self._filled :])
+        except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
+            return False
+        except (OSError, ValueError) as error:  # ValueError: a TLS socket closed meanwhile
+            raise self._lost(str(error) or type(error).__name__) from error
+        if not got:
+            raise self._lost("the server closed the connection")
+        self._filled += got
+        return True
+
+    def _make_room(self) -> None:
+        """A full buffer goes with its events; the begun packet moves to a new one, big enough for what it says."""
+        if len(self._buffer) - self._filled >= SPARE:
+            return
+        tail = self._buffer[self._cut : self._filled]
+        fresh = bytearray(max(BUFFER, 2 * len(tail)))
+        fresh[: len(tail)] = tail
+        self._buffer, self._cut, self._filled = fresh, 0, len(tail)
+
+    def _cut_events(self) -> Chunk:
+        data, at, filled = self._buffer, self._cut, self._filled
+        spans: list[tuple[int, int]] = []
+        while filled - at >= 5:
+            size = _PACKET(data, at)[0] & 0xFFFFFF
+            end = at + 4 + size
+            if end > filled:
+                break
+            if size == MAX_PACKET:
+                joined = self._join(at)
+                if joined is None:
+                    break
+                start, stop, at = joined
+                spans.append((start, stop))
+                continue
+            if data[at + 4] != 0:
+                if spans:
+                    break  # what came before it is whole
+                self._refused(bytes(data[at + 4 : end]))
+            spans.append((at + 5, end))
+            at = end
+        self._cut = at
+        return Chunk(data, self._checked(data, spans))
+
+    def _join(self, at: int) -> tuple[int, int, int] | None:
+        """An event of 16 MiB or more comes in several packets; they are moved together in place."""
+        data, parts, size = self._buffer, [], MAX_PACKET
+        start = at
+        while size == MAX_PACKET:
+            if self._filled - at < 4:
+                return None
+            size = _PACKET(data, at)[0] & 0xFFFFFF
+            if at + 4 + size > self._filled:
+                return None
+            parts.append((at + 4, at + 4 + size))
+            at += 4 + size
+        write = start + 4
+        for begin, end in parts:
+            data[write : write + end - begin] = data[begin:end]
+            write += end - begin
+        return start + 5, write, at
+
+    def _checked(self, data: bytearray, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The spans without their checksums. Raises SyncError for an event that is not what the server wrote."""
+        view, checked = memoryview(data), []
+        for start, end in spans:
+            if end - start < wire.HEADER:
+                raise self._broken("an event without a header")
+            if data[start + 4] == wire.FORMAT_DESCRIPTION:
+                self._crc = has_checksum(bytes(view[start:end]))
+            if self._crc:
+                end -= CHECKSUM  # noqa: PLW2901 - the span shrinks
+                if self._verify and zlib.crc32(view[start:end]) != _PACKET(data, end)[0]:
+                    raise self._broken("an event has a wrong checksum")
+            if _PACKET(data, start + 9)[0] != end - start + (CHECKSUM if self._crc else 0):
+                raise self._broken("an event has another size than it says")
+            checked.append((start, end))
+        return checked
+
+    # -- refusals
+
+    def _refused(self, packet: bytes) -> None:
+        if packet[0] == 0xFE:
+            raise self._lost("the server ended the stream")
+        if packet[0] != 0xFF:
+            raise self._broken(f"a packet of kind {packet[0]}")
+        number = int.from_bytes(packet[1:3], "little")
+        message = packet[3:].decode("utf-8", "replace")
+        raise self._named(number, message[6:] if message.startswith("#") else message)
+
+    def _named(self, number: int, message: str) -> Exception:
+        if number in ACCESS_REFUSED:
+            return replication_grant_missing(self._address, message)
+        if number != FATAL_READ:
+            return self._lost(f"{message} ({number})")
+        if DUPLICATE_ID in message:
+            return DuplicateServerIdError(message)
+        if any(words in message for words in GONE):
+            return self._position_lost(message)
+        return self._broken(message)
+
+    def _position_lost(self, reason: str) -> SyncError:
+        shown = self._start.gtids or f"{self._start.file}:{self._start.offset}"
+        return SyncError(Code.SOURCE_POSITION_LOST, position=shown, address=self._address.label, reason=reason)
+
+    def silent(self, seconds: float) -> StreamLostError:
+        return self._lost(f"nothing was heard for {seconds:g} seconds, not even a heartbeat")
+
+    def _broken(self, reason: str) -> SyncError:
+        return SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=reason)
+
+    def _lost(self, reason: str) -> StreamLostError:
+        return StreamLostError(unreachable(self._address, reason))
+
+    def close(self) -> None:
+        """From the reading thread. Others shut the socket that `opened` gave them."""
+        with contextlib.suppress(OSError):
+            self._connection._force_close()  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+class DuplicateServerIdError(Exception):
+    """Another replica came with our server id."""
+
+
+def replication_grant_missing(address: MysqlAddress, _reason: str) -> SyncError:
+    return SyncError(
+        Code.SOURCE_GRANT_MISSING,
+        user=address.user,
+        grant="REPLICATION SLAVE",
+        address=address.label,
+        remedy=f"GRANT REPLICATION SLAVE ON *.* TO '{address.user}'@'%'",
+    )
+
+
+def shut(connected: socket.socket) -> None:
+    """Ends every wait on a socket from any thread. A TLS socket's own shutdown would pull its state from the reader."""
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+
+def _server_of(connection: Connection, *, mariadb: bool) -> str:
+    rows: list[dict[str, Any]] = query(connection, f"SELECT @@{'server_id' if mariadb else 'server_uuid'} server")
+    return str(rows[0]["server"])
+
+
+def has_checksum(event: bytes) -> bool:
+    """Of a FORMAT_DESCRIPTION event, which says it of all events behind it: algorithm, then its own checksum."""
+    cursor = Cursor(event, wire.HEADER + 2)
+    version = cursor.take(50).split(b"\0")[0].decode("latin1")
+    digits = [int("".join(filter(str.isdigit, part)) or 0) for part in version.split("-")[0].split(".")[:3]]
+    if digits < [5, 6, 1]:
+        return False
+    if len(event) < wire.HEADER + 57 + 1 + CHECKSUM:
+        raise MalformedEventError("a format description that is too short")
+    return event[-CHECKSUM - 1] == 1
+
+
+def encode_gtids(gtids: GtidSet) -> bytes:
+    """As COM_BINLOG_DUMP_GTID wants it; the form with tags (MySQL 8.3) only where there are tags."""
+    sets = list(gtids.intervals())
+    tagged = any(tag for (_, tag), _ in sets)
+    parts = [b"\x01" + len(sets).to_bytes(6, "little") + b"\x01" if tagged else struct.pack("<Q", len(sets))]
+    for (uuid, tag), intervals in sets:
+        parts.append(bytes.fromhex(uuid.replace("-", "")))
+        if tagged:
+            parts.append(bytes([len(tag) << 1]) + tag.encode())
+        parts.append(struct.pack("<Q", len(intervals)))
+        parts += [struct.pack("<QQ", first, last + 1) for first, last in intervals]
+    return b"".join(parts)

@@ -1,0 +1,184 @@
+"""Private MySQL and MariaDB servers for tests.
+
+Owns: one server process in one folder: its start, stop, death and settings.
+Must not know: pytest, what is tested.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pymysql
+
+Flavour = Literal["mysql", "mariadb"]
+
+START_SECOND: Final = 60.0
+STOP_SECOND: Final = 60.0
+PASSWORD: Final = "secret"
+DEFAULTS: Final[Mapping[Flavour, Mapping[str, str]]] = {
+    "mysql": {
+        "server-id": "1",
+        "log-bin": "binlog",
+        "gtid-mode": "ON",
+        "enforce-gtid-consistency": "ON",
+        "binlog-row-metadata": "FULL",
+        "innodb-flush-log-at-trx-commit": "0",
+        "sync-binlog": "0",
+        "innodb-buffer-pool-size": "128M",
+        "sql-mode": "",
+    },
+    "mariadb": {
+        "server-id": "1",
+        "log-bin": "binlog",
+        "binlog-format": "ROW",
+        "binlog-row-metadata": "FULL",
+        "innodb-flush-log-at-trx-commit": "0",
+        "sync-binlog": "0",
+        "innodb-buffer-pool-size": "128M",
+        "sql-mode": "",
+    },
+}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def binary(flavour: Flavour) -> str | None:
+    """The server's program, None where it is not installed."""
+    name = "mysqld" if flavour == "mysql" else "mariadbd"
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/libexec")
+
+
+class MysqlServer:
+    """One server. root has no password; `repl` (password `secret`) may replicate and read everything."""
+
+    def __init__(self, folder: Path, flavour: Flavour = "mysql", variables: Mapping[str, str] | None = None) -> None:
+        self.flavour = flavour
+        self.port = free_port()
+        self._folder = folder
+        self._data = folder / "data"
+        self._log = folder / "server.log"
+        self._variables = {**DEFAULTS[flavour], **(variables or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> "MysqlServer":
+        """Returns when it takes connections. Raises RuntimeError with the end of its log where it does not."""
+        fresh = not self._data.exists()
+        if fresh:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._initialise()
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log)
+        self._wait_until_up()
+        if fresh:
+            self._create_users()
+        return self
+
+    def _initialise(self) -> None:
+        if self.flavour == "mysql":
+            program = [self._program, "--no-defaults", "--initialize-insecure", f"--datadir={self._data}"]
+        else:
+            program = ["mariadb-install-db", "--no-defaults", f"--datadir={self._data}", "--skip-test-db"]
+            program += ["--auth-root-authentication-method=normal", *self._as_root]
+        with self._log.open("ab") as log:
+            subprocess.run(program, stdout=log, stderr=log, check=True)
+
+    @property
+    def _program(self) -> str:
+        found = binary(self.flavour)
+        if found is None:
+            raise RuntimeError(f"no {self.flavour} server is installed")
+        return found
+
+    @property
+    def _as_root(self) -> list[str]:
+        return ["--user=root"] if os.getuid() == 0 else []
+
+    def _command(self) -> list[str]:
+        return [
+            self._program,
+            "--no-defaults",
+            f"--datadir={self._data}",
+            f"--port={self.port}",
+            "--bind-address=127.0.0.1",
+            f"--socket={self._folder / 'sock'}",
+            f"--pid-file={self._folder / 'pid'}",
+            *([*self._as_root, "--loose-mysqlx=OFF"]),
+            *(f"--{name}={value}" for name, value in self._variables.items()),
+        ]
+
+    def _wait_until_up(self) -> None:
+        deadline = time.monotonic() + START_SECOND
+        while time.monotonic() < deadline:
+            assert self._process is not None
+            if self._process.poll() is not None:
+                break
+            with contextlib.suppress(pymysql.err.OperationalError):
+                self.connect().close()
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"the {self.flavour} server did not start:\n{self._log.read_text()[-2000:]}")
+
+    def _create_users(self) -> None:
+        self.run(
+            f"CREATE USER repl IDENTIFIED BY '{PASSWORD}'",
+            "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO repl",
+            "RESET BINARY LOGS AND GTIDS" if self.flavour == "mysql" else "RESET MASTER",
+        )
+
+    def connect(self, **options: Any) -> "pymysql.connections.Connection[Any]":  # noqa: ANN401 - PyMySQL's own
+        """A connection as root, autocommit, without TLS unless told otherwise."""
+        settings = {"user": "root", "autocommit": True, "ssl_disabled": True, "charset": "utf8mb4", **options}
+        return pymysql.connect(host="127.0.0.1", port=self.port, **settings)
+
+    def run(self, *statements: str) -> list[tuple[Any, ...]]:
+        """The rows of the last statement."""
+        with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    @contextlib.contextmanager
+    def global_variable(self, name: str, value: str) -> Iterator[None]:
+        """Set for a while. The sessions opened inside see it."""
+        before = self.run(f"SELECT @@global.{name}")[0][0]
+        self.run(f"SET GLOBAL {name} = {value}")
+        try:
+            yield
+        finally:
+            shown = before if isinstance(before, int) else f"'{before}'"
+            self.run(f"SET GLOBAL {name} = {shown}")
+
+    def stop(self) -> None:
+        """In order. Safe to call on a server that does not run."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_SECOND)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def kill(self) -> None:
+        """As a power cut would, as far as the process goes."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def restart(self, variables: Mapping[str, str] | None = None) -> None:
+        """On the same port, with further variables if given."""
+        self.stop()
+        self._variables.update(variables or {})
+        self.start()
