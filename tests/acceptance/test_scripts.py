@@ -1,0 +1,204 @@
+"""bin/: what a person types first."""
+
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import psutil
+import pymysql
+import pytest
+
+from tests.servers import MysqlServer, free_port
+
+ROOT = Path(__file__).parents[2]
+START_FE = str(ROOT / "bin" / "start_fe.sh")
+STOP_FE = str(ROOT / "bin" / "stop_fe.sh")
+DEMO = str(ROOT / "bin" / "demo.sh")
+DEMO_SHOP = [str(ROOT / ".venv" / "bin" / "python"), str(ROOT / "bin" / "demo_shop.py")]
+
+
+def run(*command: str, env: Mapping[str, str] | None = None, second: float = 120) -> "subprocess.CompletedProcess[str]":
+    """A script to its end, both outputs in one."""
+    return subprocess.run(
+        command,
+        env=os.environ | (env or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=second,
+        check=False,
+    )
+
+
+class Home:
+    """A SYNCMGR_HOME with a conf/fe.conf of its own."""
+
+    def __init__(self, folder: Path, conf: str = "") -> None:
+        self.port = free_port()
+        self.folder = folder
+        self.pid_file = folder / "run" / "fe.pid"
+        self.conf = folder / "conf" / "fe.conf"
+        self.conf.parent.mkdir()
+        self.conf.write_text(f"query_port = {self.port}\n{conf}")
+
+    def start(self) -> "subprocess.CompletedProcess[str]":
+        return run(START_FE, "--daemon", env={"SYNCMGR_HOME": str(self.folder)})
+
+    def stop(self) -> "subprocess.CompletedProcess[str]":
+        return run(STOP_FE, env={"SYNCMGR_HOME": str(self.folder)})
+
+    def process(self) -> psutil.Process:
+        return psutil.Process(int(self.pid_file.read_text()))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    made = Home(tmp_path)
+    yield made
+    assert made.stop().returncode == 0
+
+
+def test_a_daemon_starts_once_says_how_to_connect_and_stops(home: Home) -> None:
+    """start_fe.sh --daemon leaves a running frontend alone, stop_fe.sh ends it in order, and both say so."""
+    started = home.start()
+    assert started.returncode == 0, started.stdout
+    assert f"mysql -h 127.0.0.1 -P {home.port} -u root" in started.stdout
+    pymysql.connect(host="127.0.0.1", port=home.port, user="root").close()
+    process = home.process()
+
+    again = home.start()
+    assert (again.returncode, home.process()) == (0, process)
+    assert f"already running (pid {process.pid})" in again.stdout
+
+    stopped = home.stop()
+    assert (stopped.returncode, stopped.stdout) == (0, "syncmgr: stopped\n")
+    assert not process.is_running()
+    assert not home.pid_file.exists()
+    assert home.stop().stdout == "syncmgr: not running\n"
+
+
+def test_a_pid_file_left_by_a_crash_stops_nobody(home: Home) -> None:
+    """A number in fe.pid that is another process's now neither hinders a start nor is killed by a stop."""
+    home.pid_file.parent.mkdir()
+    home.pid_file.write_text(str(os.getpid()))
+    assert home.stop().stdout == "syncmgr: not running\n"
+    started = home.start()
+    assert started.returncode == 0, started.stdout
+    assert home.process().pid != os.getpid()
+
+
+def test_every_mistake_of_fe_conf_is_told_before_anything_starts(tmp_path: Path) -> None:
+    """With a wrong fe.conf the start ends with status 2 and each mistake with its line."""
+    home = Home(tmp_path, "qury_port = 1\nsync_commit_interval_second = soon\n")
+    started = home.start()
+    assert started.returncode == 2
+    assert "line 2" in started.stdout
+    assert "did you mean 'query_port'" in started.stdout
+    assert "line 3" in started.stdout
+    assert not home.pid_file.exists()
+
+
+def test_a_port_in_use_is_told(home: Home) -> None:
+    """Where somebody else has the port, the start fails and names it; no frontend stays behind."""
+    with socket.create_server(("127.0.0.1", home.port)):
+        started = home.start()
+    assert started.returncode == 1
+    assert str(home.port) in started.stdout
+    assert not home.pid_file.exists()
+
+
+@pytest.mark.parametrize("script", [START_FE, DEMO])
+def test_an_unknown_option_is_refused(script: str) -> None:
+    """A mistyped option starts nothing and shows the right ones."""
+    refused = run(script, "--deamon")
+    assert refused.returncode == 1
+    assert "usage: " in refused.stdout
+
+
+def test_what_cannot_be_installed_is_named_in_one_sentence(tmp_path: Path) -> None:
+    """Without a package manager the script ends with what is missing and the packages that hold it."""
+    (tmp_path / "bash").symlink_to("/bin/bash")
+    (tmp_path / "dirname").symlink_to("/usr/bin/dirname")
+    program = (
+        f'source "{ROOT}/bin/environment.sh"; PATH={tmp_path}; apt_install "Java 17 or 21" "openjdk-17|openjdk-21"'
+    )
+    refused = run("bash", "-c", program)
+    assert refused.returncode == 1
+    assert refused.stdout == (
+        "syncmgr: Java 17 or 21 is missing."
+        " Please install it (on Debian and Ubuntu: openjdk-17 or openjdk-21) and start again.\n"
+    )
+
+
+def test_the_locks_agree_and_name_no_host() -> None:
+    """Every package is locked by hash, wherever it comes from; development adds to what the frontend runs with."""
+    runtime, development = ((ROOT / name).read_text() for name in ("requirements.lock", "requirements-dev.lock"))
+    pins = re.compile(r"^[a-z0-9.-]+==\S+", re.MULTILINE)
+    assert set(pins.findall(runtime)) <= set(pins.findall(development))
+    for text in (runtime, development):
+        assert "://" not in text
+        assert len(pins.findall(text)) <= text.count("--hash=sha256:")
+
+
+@pytest.fixture(scope="module")
+def two_shops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, MysqlServer]]:
+    """A server that holds the demo's shop, and a copy of it where the lake would be."""
+    folder = tmp_path_factory.mktemp("two_shops")
+    server = MysqlServer(folder).start()
+    tables = re.findall(r'at_mysql "(CREATE (?:DATABASE|TABLE) [^"]*)"', Path(DEMO).read_text())
+    server.run(*tables)
+    changed = run(*DEMO_SHOP, "change", "--socket", str(folder / "sock"), "--seconds", "1")
+    assert changed.returncode == 0, changed.stdout
+    server.run("CREATE DATABASE demo")
+    server.run(*(f"CREATE TABLE demo.{t} SELECT * FROM shop.{t}" for t in ("customers", "orders", "order_lines")))
+    yield folder / "sock", server
+    server.stop()
+
+
+@pytest.mark.mysql
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DO 1", None),
+        ("UPDATE demo.customers SET credit = credit + 0.01 WHERE id = 7", "customers: MySQL has (7,"),
+        ("DELETE FROM demo.customers WHERE id = 499", "the lake None"),
+        ("INSERT INTO demo.customers SELECT * FROM demo.customers WHERE id = 8", "customers: MySQL has None"),
+        ("UPDATE demo.customers SET city = '' WHERE city IS NULL", "the lake (1,"),
+    ],
+)
+def test_the_comparison_finds_every_difference(
+    two_shops: tuple[Path, MysqlServer], statement: str, told: str | None
+) -> None:
+    """A changed, missing, doubled or not quite equal row makes the demo end with 1 and is shown; equal sides with 0."""
+    socket_path, server = two_shops
+    server.run("UPDATE shop.customers SET city = NULL WHERE id = 1")
+    server.run("TRUNCATE demo.customers", "INSERT INTO demo.customers SELECT * FROM shop.customers", statement)
+    compared = run(*DEMO_SHOP, "compare", "--socket", str(socket_path), "--port", str(server.port))
+    if told is None:
+        assert (compared.returncode, compared.stdout.splitlines()[-1]) == (0, "EQUAL")
+    else:
+        assert (compared.returncode, compared.stdout.splitlines()[-1]) == (1, "DIFFERENT")
+        assert told in compared.stdout
+
+
+@pytest.mark.mysql
+@pytest.mark.spark
+def test_the_demo_ends_equal_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """bin/demo.sh proves both sides equal, and takes its folder and processes away."""
+    demo = run(DEMO, env={"TMPDIR": str(tmp_path)}, second=600)
+    assert demo.returncode == 0, demo.stdout
+    assert demo.stdout.splitlines()[-1] == "EQUAL"
+    assert "State: PAUSED" in demo.stdout
+    assert list(tmp_path.glob("syncmgr-demo.*")) == []
+    assert [p for p in psutil.process_iter() if str(tmp_path) in " ".join(_command(p))] == []
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
