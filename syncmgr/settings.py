@@ -5,7 +5,6 @@ Must not know: who uses a value. Only fe.py reads settings; everything else take
 """
 
 import difflib
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,7 +254,6 @@ class Settings:
 
     def __init__(self, values: Mapping[str, Value], spark: Mapping[str, str], root: Path) -> None:
         self._values = {setting.name: setting.default for setting in SETTINGS} | dict(values)
-        self._lock = threading.Lock()
         self.spark = dict(spark)
         self._root = root
 
@@ -280,9 +278,7 @@ class Settings:
         setting = find(name)
         if not setting.mutable:
             raise SyncError(Code.IMMUTABLE_CONFIG, name=name)
-        value = parse(setting, text)
-        with self._lock:
-            self._values[name] = value
+        self._values[name] = parse(setting, text)
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
         """SHOW FRONTEND CONFIG: Key, Value, Type, IsMutable, MasterOnly, Comment."""

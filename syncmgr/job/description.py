@@ -7,7 +7,7 @@ Must not know: servers, Spark, statements' text.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, get_args
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import MappedColumn
@@ -51,7 +51,8 @@ MYSQL_PROPERTIES: Final = (
     ),
 )
 SECRET: Final = frozenset({"mysql.password", "canal.password"})
-SSL_MODES: Final = ("disabled", "preferred", "required")
+SslMode = Literal["disabled", "preferred", "required"]
+SSL_MODES: Final[tuple[SslMode, ...]] = get_args(SslMode)
 
 # Properties of a job beside the settings that it may override.
 JOB_PROPERTIES: Final = (
@@ -72,7 +73,7 @@ class SourceDescription:
     user: str
     password: str = field(repr=False)
     server_id: int
-    ssl: str
+    ssl: SslMode
     start: str
 
     @property
@@ -93,7 +94,8 @@ def source_of(given: Mapping[str, str]) -> SourceDescription:
     if kind.lower() != "mysql":
         raise SyncError(Code.PROPERTY_WRONG, name="type", value=kind, reason='it must be "mysql"')
     values = _filled(given, MYSQL_PROPERTIES, BINLOG)
-    if values["mysql.ssl"] not in SSL_MODES:
+    ssl = next((mode for mode in SSL_MODES if mode == values["mysql.ssl"]), None)
+    if ssl is None:
         raise _wrong("mysql.ssl", values["mysql.ssl"], f"it must be one of {', '.join(SSL_MODES)}")
     if not values["mysql.host"]:
         raise _wrong("mysql.host", "", "it must not be empty")
@@ -103,7 +105,7 @@ def source_of(given: Mapping[str, str]) -> SourceDescription:
         user=values["mysql.user"],
         password=values["mysql.password"],
         server_id=_whole("mysql.server_id", values["mysql.server_id"], 0, 2**32 - 1),
-        ssl=values["mysql.ssl"],
+        ssl=ssl,
         start=values["start"],
     )
 

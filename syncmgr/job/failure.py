@@ -61,6 +61,9 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.NO_SUCH_TABLE: Remedy.OPERATOR,
 }
 
+# The worker has tried these max_retry times by itself before it ends; its end is not tried again.
+RETRIED_BY_WORKER: Final = frozenset({Code.SOURCE_UNREACHABLE})
+
 RESUME_FIRST_SECOND: Final = 10.0
 RESUME_MAX_SECOND: Final = 300.0
 RETRY_FIRST_SECOND: Final = 0.5

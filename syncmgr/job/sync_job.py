@@ -4,6 +4,7 @@ Owns: the fields of a job and how an event changes them.
 Must not know: clocks, stores, threads, who is asking.
 """
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NewType, assert_never
@@ -85,3 +86,10 @@ TARGET_GONE = "The table has been deleted. Change job state to cancelled"
 
 def _cancelled(job: SyncJob, at: float, fail: FailMsg) -> SyncJob:
     return replace(job, last_stop_at=at, finished_at=at, fail=fail)
+
+
+def replica_id(job: SyncJob) -> int:
+    """The server id under which a job reads: as it was told, else derived from its first channel's random token, so
+    that jobs of several frontends do not meet, and the same after every restart.
+    """
+    return job.source.server_id or 1 + zlib.crc32(job.channels[0].token.encode()) % (2**32 - 2)

@@ -17,7 +17,6 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.appending import appendable
 from syncmgr.job.batch import SEQ, Batch
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
-from syncmgr.job.position import Position
 from syncmgr.pipeline.messages import FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
 from syncmgr.pipeline.receiver import Receiver
 from syncmgr.pipeline.segment import Segment, sync_folder

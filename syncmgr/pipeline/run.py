@@ -22,7 +22,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import AppendOnChange, ChannelDescription
 from syncmgr.job.epoch import Epoch
-from syncmgr.job.failure import FailType, Remedy, remedy, retry_after
+from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, remedy, retry_after
 from syncmgr.job.status import Reading
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
@@ -275,6 +275,8 @@ class JobRun:
             case Trouble(error=error):
                 self._listeners.on_trouble(error)
             case Failed(error=error):
+                if error.code in RETRIED_BY_WORKER:
+                    raise _GaveUp(error, FailType.SUBMIT_FAIL)
                 raise error
             case Finished():
                 return True
