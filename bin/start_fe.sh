@@ -31,10 +31,11 @@ main() {
 
 start_daemon() {
   local port=$1 pid deadline=$((SECONDS + START_TIMEOUT_SECOND))
+  ! port_is_open "$port" || fail "port $port is in use by another program; set query_port in $CONF"
   setsid "$PYTHON" -m syncmgr --conf "$CONF" >"$OUT_FILE" 2>&1 </dev/null &
   pid=$!
   echo "$pid" >"$PID_FILE"
-  until port_is_open "$port" && kill -0 "$pid" 2>/dev/null; do
+  until port_is_open "$port"; do
     kill -0 "$pid" 2>/dev/null || not_started "$pid"
     ((SECONDS < deadline)) || fail "port $port is not open after $START_TIMEOUT_SECOND s; see $SYNCMGR_HOME/log"
     sleep 0.1

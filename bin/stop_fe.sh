@@ -3,7 +3,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 source "$PROJECT/bin/frontend.sh"
-STOP_TIMEOUT_SECOND=30
+STOP_TIMEOUT_SECOND=60
 
 main() {
   local pid
