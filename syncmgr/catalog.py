@@ -7,7 +7,7 @@ Must not know: connections, jobs, how Iceberg is called.
 import json
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import syncsql
@@ -34,11 +34,11 @@ CREATED: Final[Mapping[str, str]] = {
 
 
 class Catalog:
-    """What the console calls. `wait_second`: how long a change waits for a lake that is still starting."""
+    """What the console calls. `job_of`: the job that has a table as its target. A change waits for a starting lake."""
 
-    def __init__(self, lake: Lake, wait_second: float) -> None:
+    def __init__(self, lake: Lake, job_of: Callable[[str, str], str | None]) -> None:
         self._lake = lake
-        self._wait_second = wait_second
+        self._job_of = job_of
 
     def databases(self) -> list[str]:
         return sorted(self._lake.namespaces())
@@ -49,19 +49,21 @@ class Catalog:
             if if_not_exists:
                 return
             raise SyncError(Code.DATABASE_EXISTS, db=name)
-        self._lake.ready(self._wait_second)
+        self._lake.ready()
         self._lake.create_namespace(name)
 
     def drop_database(self, name: str, *, if_exists: bool, force: bool) -> None:
-        """`force` drops its tables too."""
+        """`force` drops its tables too. Raises TABLE_BUSY where a job writes to one of them."""
         if name not in self._lake.namespaces():
             if if_exists:
                 return
             raise SyncError(Code.DROP_NO_DATABASE, db=name)
-        self._lake.ready(self._wait_second)
+        self._lake.ready()
         tables = self._lake.tables(name)
         if tables and not force:
             raise SyncError(Code.DATABASE_NOT_EMPTY, db=name, count=len(tables))
+        for table in tables:
+            self._refuse_if_busy(name, table)
         for table in tables:
             self._lake.drop_table(name, table)
         self._lake.drop_namespace(name)
@@ -77,16 +79,16 @@ class Catalog:
         layout, properties = self._lake.describe(db, name)
         return described(db, name, layout, properties)
 
-    def create_table(self, statement: syncsql.CreateTable, db: str) -> TargetTable:
-        """`db`: where the statement names none. Raises TABLE_EXISTS and whatever `target.check` finds."""
-        table = defined(statement, db)
+    def create_table(self, statement: syncsql.CreateTable, db: str | None) -> None:
+        """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `target.check` finds."""
+        table = defined(statement, _named(statement.table, db))
         target.check(table)
         self._must_exist(table.db)
         if table.name in self._lake.tables(table.db):
             if statement.if_not_exists:
-                return self.table(table.db, table.name)
+                return
             raise SyncError(Code.TABLE_EXISTS, table=table.label)
-        self._lake.ready(self._wait_second)
+        self._lake.ready()
         fields = fields_of(table)
         ids = {field.name.casefold(): field.id for field in fields}
         # A folder of its own for every table: one dropped and made anew never meets its old files.
@@ -100,16 +102,22 @@ class Catalog:
             folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
             properties=properties_of(table, ids),
         )
-        return table
 
-    def drop_table(self, db: str, name: str, *, if_exists: bool) -> None:
-        """Drops the table and its files."""
+    def drop_table(self, statement: syncsql.DropTable, db: str | None) -> None:
+        """Drops the table and its files. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
+        db, name = _named(statement.table, db), statement.table.name
         if db not in self._lake.namespaces() or name not in self._lake.tables(db):
-            if if_exists:
+            if statement.if_exists:
                 return
             raise SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}")
-        self._lake.ready(self._wait_second)
+        self._refuse_if_busy(db, name)
+        self._lake.ready()
         self._lake.drop_table(db, name)
+
+    def _refuse_if_busy(self, db: str, name: str) -> None:
+        job = self._job_of(db, name)
+        if job is not None:
+            raise SyncError(Code.TABLE_BUSY, table=f"{db}.{name}", job=job)
 
     def create_table_text(self, db: str, name: str) -> str:
         """SHOW CREATE TABLE: parses back to the same table."""
@@ -118,6 +126,13 @@ class Catalog:
     def _must_exist(self, db: str) -> None:
         if db not in self._lake.namespaces():
             raise SyncError(Code.UNKNOWN_DATABASE, db=db)
+
+
+def _named(name: syncsql.Name, in_use: str | None) -> str:
+    db = name.db or in_use
+    if db is None:
+        raise SyncError(Code.NO_DATABASE)
+    return db
 
 
 def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
@@ -129,7 +144,7 @@ def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
     duplicate = key.columns if key and key.kind is syncsql.KeyKind.DUPLICATE else ()
     folded = {name.casefold() for name in unique}
     return TargetTable(
-        db=statement.table.db or db,
+        db=db,
         name=statement.table.name,
         columns=tuple(_column(each, key=each.name.casefold() in folded) for each in statement.columns),
         keys=unique,

@@ -24,7 +24,7 @@ from syncmgr.job.schema import (
     TargetType,
 )
 
-RESERVED_PREFIX: Final = "_syncmgr_"
+RESERVED_PREFIX: Final = "syncmgr_"
 RESERVED: Final = frozenset({"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_op", "_seq"})
 NAME_LENGTH: Final = 64  # MySQL's own bound
 

@@ -14,7 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.spark import rows
 from syncmgr.spark.ancestry import EPOCH_MARK, FILES_MARK, MARKS, Standing, standing, token_property
-from syncmgr.spark.jvm import FAILURES, REFUSED, Iceberg, Java, Layout, failed, java_class
+from syncmgr.spark.jvm import FAILURES, REFUSED, Iceberg, Java, Layout, failed, java_class, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -119,8 +119,20 @@ class Commit:
         written = Written(folder=f"{table.location()}/data/{name}", layout=layout, deletes=deletes)
         self._written = written
         if self._channel.files:
-            rows.write(self._iceberg.spark, self._channel, layout, deletes=deletes, folder=written.folder)
+            self._write(written)
         return written
+
+    def _write(self, written: Written) -> None:
+        """A job that failed has left files that nothing names."""
+        channel, layout = self._channel, written.layout
+        try:
+            rows.write(self._iceberg.spark, channel, layout, deletes=written.deletes, folder=written.folder)
+        except FAILURES as error:
+            bad = rows.value_error(text_of(error), channel, layout)
+            if bad is None:
+                raise
+            self._discard()
+            raise bad from error
 
     def _add_files(self, table: Java, delta: Java, written: Written) -> None:
         keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]

@@ -15,9 +15,11 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.spark import words as spark_words
 from syncmgr.spark.launch import CATALOG
 
 Java = Any  # an object of the JVM
@@ -32,6 +34,7 @@ REFUSED: Final = frozenset(
     },
 )
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
+MOST_CAUSES: Final = 10
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
 
@@ -43,6 +46,8 @@ def connect(port: int, secret: str) -> SparkSession:
         gateway = launch_gateway()  # type: ignore[no-untyped-call] # PySpark leaves it untyped
         context = SparkContext(gateway=gateway)
         context.setLogLevel("ERROR")
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # what they say is raised as well
+            PySparkLogger.getLogger(name).setLevel("CRITICAL")
         return SparkSession(context)
     except FAILURES as error:
         raise SyncError(Code.LAKE_FAILED, reason=words(error)) from error
@@ -62,6 +67,12 @@ def forget() -> None:
 def deterministic(rows: DataFrame) -> bool:
     """Whether computing the rows again gives the same values."""
     return bool(rows._jdf.queryExecution().analyzed().deterministic())  # noqa: SLF001 - Spark tells it nowhere else
+
+
+def activate(session: SparkSession) -> None:
+    """Spark looks a catalog's settings up in the session that is active in the calling thread."""
+    jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
 
 
 def java_class(error: BaseException) -> str:
@@ -86,6 +97,76 @@ def failed(error: BaseException) -> NoReturn:
     if isinstance(error, LOST):
         raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
     raise SyncError(Code.LAKE_FAILED, reason=words(error)) from error
+
+
+def query_error(error: BaseException, db: str | None) -> SyncError:
+    """What the operator is to see of a query that failed. `db`: the database in use."""
+    if isinstance(error, LOST):
+        return SyncError(Code.LAKE_STARTING, reason=words(error))
+    parameters = (error.getMessageParameters() or {}) if isinstance(error, PySparkException) else {}
+    return spark_words.query_error(text_of(error), parameters, db)
+
+
+def told(error: BaseException) -> tuple[str, str]:
+    """Spark's condition and message of a failed call."""
+    return spark_words.told(text_of(error))
+
+
+def text_of(error: BaseException) -> str:
+    """Everything that Spark said, causes included."""
+    if not isinstance(error, Py4JJavaError):
+        return str(error)
+    said, cause = [], error.java_exception
+    while cause is not None and len(said) < MOST_CAUSES:
+        said.append(str(cause.toString()))
+        cause = cause.getCause()
+    return "\n".join(said)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """An analyzed plan: its operators from the top, as far as each has one child, and its text."""
+
+    operators: tuple[str, ...]
+    deterministic: bool
+    text: str
+
+
+def analyzed(frame: DataFrame) -> Plan:
+    plan: Java = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - this module is the way to it
+    operators, below = [], plan
+    while below is not None:
+        operators.append(str(below.nodeName()))
+        children = below.children()
+        below = children.head() if children.size() == 1 else None
+    return Plan(operators=tuple(operators), deterministic=bool(plan.deterministic()), text=str(plan.toString()))
+
+
+def refuse_all_but_queries(session: SparkSession, sql: str) -> None:
+    """Parses with Spark's rule for queries alone: no DDL, no DML, no SET, no script. Raises what Spark says."""
+    jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
+    plan = jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
+    if "ScriptTransformation" in plan.toString():
+        raise SyncError(Code.NOT_SUPPORTED, what="TRANSFORM")
+
+
+def forbid_java_calls(session: SparkSession) -> None:
+    """Takes away the functions by which a SELECT could run any code in the JVM."""
+    jvm: Java = session._jvm  # noqa: SLF001
+    registry = session._jsparkSession.sessionState().functionRegistry()  # noqa: SLF001
+    for name in ("reflect", "java_method", "try_reflect"):
+        registry.dropFunction(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
+
+
+def begin_job_group(session: SparkSession, group: str) -> None:
+    """The calling thread's jobs belong to `group`, in the pool of the queries, from now on."""
+    session.sparkContext.setJobGroup(group, "query", interruptOnCancel=True)
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", "query")
+
+
+def cancel_job_group(session: SparkSession, group: str) -> None:
+    """Ends its jobs, and those that it would start later."""
+    session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)  # noqa: SLF001
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,8 +251,7 @@ class Iceberg:
         self._session: Java = spark._jsparkSession  # noqa: SLF001
         self._hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
         self._package: Java = jvm.org.apache.iceberg
-        # Spark looks the catalog's settings up in the session that is active in the calling thread
-        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self._session)
+        activate(spark)
         self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
 
     def load(self, db: str, table: str) -> Java:

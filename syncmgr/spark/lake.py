@@ -7,24 +7,29 @@ Must not know: how any of it is done.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.target import Transform
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.durable import sync_file_system
-from syncmgr.spark.jvm import FAILURES, Field, Iceberg, Layout, failed
+from syncmgr.spark.expressions import check_expressions
+from syncmgr.spark.jvm import FAILURES, Field, Iceberg, Layout, failed, query_error
 from syncmgr.spark.launch import LakePlace
+from syncmgr.spark.query import Query, Sessions
 from syncmgr.spark.session import Session
 from syncmgr.spark.shelf import Shelf
 
 COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.maxConcurrentOutputFileWriters": "64",  # a file per kind and partition at once, no sort before it
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",  # expressions see source columns alone
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # a job to list some files takes longer
 }
 
@@ -38,11 +43,20 @@ def asked() -> Iterator[None]:
         failed(error)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Open:
+    """What lives as long as one JVM."""
+
+    spark: SparkSession
+    iceberg: Iceberg
+    sessions: Sessions
+
+
 class Lake:
     """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
 
     `jars_dir`: where jars are kept between starts. `options`: the spark.* keys of fe.conf, passed on as they are.
-    `progress` hears one line at a time while Spark starts.
+    `progress` hears one line at a time while Spark starts. `wait_second`: how long CREATE and DROP wait for that.
     """
 
     def __init__(
@@ -52,21 +66,23 @@ class Lake:
         jars_dir: Path,
         options: Mapping[str, str],
         progress: Callable[[str], None],
+        wait_second: float,
     ) -> None:
+        self._wait_second = wait_second
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options)
         self._session = Session(self.place, progress)
         self._shelf = Shelf(file=self.place.catalog_file)
         self._lock = threading.Lock()
-        self._iceberg: tuple[SparkSession, Iceberg] | None = None
+        self._open: _Open | None = None
         self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
 
     def start(self) -> None:
         """Returns at once; `ready` waits."""
         self._session.start()
 
-    def ready(self, timeout: float) -> None:
-        """Waits up to `timeout` seconds. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
-        self._session.ready(timeout)
+    def ready(self, timeout: float | None = None) -> None:
+        """Waits up to `timeout` seconds, else `wait_second`. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
+        self._session.ready(self._wait_second if timeout is None else timeout)
 
     @property
     def state(self) -> str:
@@ -85,9 +101,23 @@ class Lake:
         """The catalog in the session of the commits. Raises LAKE_STARTING."""
         spark = self._session.current()
         with self._lock:
-            if self._iceberg is None or self._iceberg[0] is not spark:
-                self._iceberg = spark, self._open(spark)
-            return self._iceberg[1]
+            if self._open is None or self._open.spark is not spark:
+                self._open = self._opened(spark)
+            return self._open.iceberg
+
+    def query(self, sql: str, db: str | None, tag: str) -> Query:
+        """A SELECT in the database `db`; `tag` is its own among all queries.
+
+        Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING.
+        """
+        self.iceberg()
+        opened = self._open
+        assert opened is not None
+        try:
+            session = opened.sessions.of(db)
+        except FAILURES as error:
+            raise query_error(error, db) from error
+        return Query(session, sql, db, tag)
 
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits one channel's segment of one epoch exactly once; durable when it returns.
@@ -120,12 +150,12 @@ class Lake:
         except OSError as error:
             raise SyncError(Code.LAKE_FAILED, reason=str(error)) from error
 
-    def _open(self, spark: SparkSession) -> Iceberg:
+    def _opened(self, spark: SparkSession) -> _Open:
         for key, value in COMMIT_SETTINGS.items():
             spark.conf.set(key, value)
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
         with asked():
-            return Iceberg(spark)
+            return _Open(spark=spark, iceberg=Iceberg(spark), sessions=Sessions(spark))
 
     def namespaces(self) -> list[str]:
         if self.place.embedded:
@@ -177,3 +207,16 @@ class Lake:
         """Drops the table and its files."""
         with asked():
             self.iceberg().drop_table(db, table)
+
+    def is_empty(self, db: str, table: str) -> bool:
+        """Whether the table never had a snapshot. Raises NO_SUCH_TABLE."""
+        with asked():
+            return self.iceberg().load(db, table).currentSnapshot() is None
+
+    def check_channel(self, channel: ChannelDescription) -> None:
+        """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""
+        self.ready()
+        with asked():
+            iceberg = self.iceberg()
+            layout = iceberg.layout(iceberg.load(channel.target_db, channel.target))
+            check_expressions(iceberg.spark, channel, layout)

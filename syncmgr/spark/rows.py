@@ -19,10 +19,12 @@ from syncmgr.job.epoch import ChannelCommit
 from syncmgr.spark.jvm import Field, Layout, PartitionField
 from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.segment import by_schema, quoted
+from syncmgr.spark.words import told
 
-DATA, GONE = 0, 1  # folders _kind=0: row images; _kind=1: keys that must vanish
-KIND: Final = "_kind"
+DATA, GONE = 0, 1  # folders syncmgr_kind=0: row images; syncmgr_kind=1: keys that must vanish
+KIND: Final = "syncmgr_kind"
 ONE_TASK_ROWS: Final = 150_000  # below it a second task and its shuffle cost more than they save
+DATA_EXCEPTION: Final = re.compile(r"SQLSTATE: 22\w{3}")
 NULL_IN_REQUIRED: Final = "syncmgr: NULL in "
 SPARK_TYPES: Final = {
     "boolean": "BOOLEAN",
@@ -76,7 +78,10 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
 
 
 def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, deletes: bool, folder: str) -> None:
-    """Writes `folder`/_kind=<kind>[/_p0=<hex>...]/*.parquet. `deletes` False: pure inserts leave no key behind."""
+    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=<hex>...]/*.parquet.
+
+    `deletes` False: a key that the epoch begins with an insert leaves nothing to delete.
+    """
     columns = filled(channel, layout)
     shape = _upserts(channel, columns, deletes=deletes) if channel.keys else _appends(channel)
     [(ddl, paths)] = _one_schema(channel)
@@ -111,18 +116,18 @@ def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], *, deletes: bo
     if deletes:
         kinds = f"IF({live}, ARRAY({DATA}, {GONE}), ARRAY({GONE}))"
     else:
-        new = f"`_first` = {ChangeKind.INSERT:d}"
+        new = f"`syncmgr_first` = {ChangeKind.INSERT:d}"
         kinds = (
             f"CASE WHEN {live} AND {new} THEN ARRAY({DATA}) WHEN {live} THEN ARRAY({DATA}, {GONE}) "
             f"WHEN {new} THEN CAST(ARRAY() AS ARRAY<INT>) ELSE ARRAY({GONE}) END"
         )
-    keys = [F.expr(column.sql).alias(f"_k{place}") for place, column in enumerate(columns) if column.key]
+    keys = [F.expr(column.sql).alias(f"syncmgr_k{place}") for place, column in enumerate(columns) if column.key]
 
     def shape(rows: DataFrame) -> DataFrame:
-        last = F.expr(f"max_by(struct(*), `{SEQ}`)").alias("_last")
-        first = [] if deletes else [F.expr(f"min_by(`{OP}`, `{SEQ}`)").alias("_first")]
+        last = F.expr(f"max_by(struct(*), `{SEQ}`)").alias("syncmgr_last")
+        first = [] if deletes else [F.expr(f"min_by(`{OP}`, `{SEQ}`)").alias("syncmgr_first")]
         net = rows.groupBy(*keys).agg(last, *first)
-        return net.selectExpr("_last.*", *(["_first"] if first else [])).selectExpr(
+        return net.selectExpr("syncmgr_last.*", *(["syncmgr_first"] if first else [])).selectExpr(
             "*", f"explode({kinds}) AS `{KIND}`"
         )
 
@@ -135,11 +140,11 @@ def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
 
 
 def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
-    """Target columns, `_kind`, and one hex column `_p<i>` per partition field."""
+    """Target columns, `syncmgr_kind`, and one hex column `syncmgr_p<i>` per partition field."""
     texts = [f"{_value(column)} AS {quoted(column.field.name)}" for column in columns]
     by_id = {column.field.id: column for column in columns}
     parts = [
-        f"hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)) AS `_p{place}`"
+        f"hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)) AS `syncmgr_p{place}`"
         for place, part in enumerate(layout.partition)
     ]
     return rows.selectExpr(*texts, f"`{KIND}`", *parts)
@@ -160,3 +165,16 @@ def _transformed(part: PartitionField, sql: str) -> str:
     if wide:
         return f"{CATALOG}.system.{wide[1]}({wide[2]}, {sql})"
     return f"{CATALOG}.system.{TRANSFORM_FUNCTIONS[part.transform]}({sql})"
+
+
+def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError | None:
+    """The error of a value that a target column cannot hold; None where Spark's words tell of something else."""
+    table = f"{channel.db}.{channel.table}"
+    missing = re.search(re.escape(NULL_IN_REQUIRED) + r"(.+?)(?: SQLSTATE|\n|$)", text)
+    if missing:
+        return SyncError(Code.SOURCE_VALUE, column=missing[1], table=table, value="NULL", reason="it is NOT NULL")
+    if not DATA_EXCEPTION.search(text):
+        return None
+    _, message = told(text)
+    guilty = [c.field.name for c in filled(channel, layout) if c.sql in text] or [c.target for c in channel.columns]
+    return SyncError(Code.SOURCE_VALUE, column=" or ".join(guilty), table=table, value="a value", reason=message)

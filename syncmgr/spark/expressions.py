@@ -1,0 +1,52 @@
+"""The expressions of a channel, judged by Spark before a job is made.
+
+Owns: what a column expression or WHERE may be.
+Must not know: rows, epochs, statements.
+"""
+
+import re
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ChannelDescription
+from syncmgr.job.schema import SourceColumn, arrow_type
+from syncmgr.spark import jvm, rows
+from syncmgr.spark.segment import quoted, spark_type
+
+_MOMENTARY: Final = re.compile(
+    r"\b(current_timestamp|current_date|current_time|localtimestamp|now|current_user|session_user|unix_timestamp)\(",
+)
+
+
+def check_expressions(session: SparkSession, channel: ChannelDescription, layout: jvm.Layout) -> None:
+    """Raises BAD_EXPRESSION, UNKNOWN_COLUMN. Runs nothing."""
+    nulls = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quoted(column.name)}" for column in channel.source.columns)
+    relation = session.sql(f"SELECT {nulls}")
+    for mapped in channel.columns:
+        field = layout.field(mapped.target)
+        if field is None:
+            raise SyncError(Code.UNKNOWN_COLUMN, column=mapped.target, where=f"{channel.target_db}.{channel.target}")
+        _check(relation, mapped.expression, rows.spark_type(field))
+    if channel.where is not None:
+        _check(relation, channel.where, "BOOLEAN")
+
+
+def _type(column: SourceColumn) -> str:
+    return spark_type(arrow_type(column))
+
+
+def _check(relation: DataFrame, expression: str, kind: str) -> None:
+    try:
+        plan = jvm.analyzed(relation.selectExpr(f"CAST({expression} AS {kind}) AS x"))
+    except jvm.FAILURES as error:
+        _, message = jvm.told(error)
+        raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=message) from error
+    reason = None
+    if plan.operators[:2] != ("Project", "Project") or "subquery" in plan.text:
+        reason = "it must be computed from one row: no aggregate, window, generator or subquery"
+    elif not plan.deterministic or _MOMENTARY.search(plan.text):
+        reason = "it must give the same value whenever it is computed"
+    if reason:
+        raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=reason)

@@ -1,0 +1,171 @@
+"""SELECT: one query of one console connection.
+
+Owns: what may be asked, whose database is meant, how rows stream and stop.
+Must not know: connections, MySQL's types.
+"""
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    CalendarIntervalType,
+    DataType,
+    DayTimeIntervalType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VariantType,
+    VariantVal,
+    YearMonthIntervalType,
+)
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.spark import jvm
+from syncmgr.spark.launch import CATALOG
+
+BATCH_ROWS: Final = 1000
+SESSIONS: Final = 16  # databases whose sessions are kept
+QUERY_SETTINGS: Final = {
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",  # fewer and bigger partitions stream faster
+}
+EXPLAIN: Final = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE)
+
+NOT_PLAIN: Final = (ArrayType, MapType, StructType, VariantType, BinaryType)
+
+
+class QueryColumn(NamedTuple):
+    """`type`: Spark's simpleString."""
+
+    name: str
+    type: str
+    nullable: bool
+
+
+class Sessions:
+    """A Spark session for each database in use: the current database of one caller is never another's."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._lock = threading.Lock()
+        self._of: OrderedDict[str | None, SparkSession] = OrderedDict()
+
+    def of(self, db: str | None) -> SparkSession:
+        """Raises UNKNOWN_DATABASE."""
+        with self._lock:
+            found = self._of.pop(db, None) or self._new(db)
+            self._of[db] = found
+            while len(self._of) > SESSIONS:
+                self._of.popitem(last=False)
+            return found
+
+    def _new(self, db: str | None) -> SparkSession:
+        session = self._spark.newSession()
+        for key, value in QUERY_SETTINGS.items():
+            session.conf.set(key, value)
+        jvm.forbid_java_calls(session)
+        jvm.activate(session)
+        session.catalog.setCurrentCatalog(CATALOG)
+        if db is not None:
+            session.catalog.setCurrentDatabase(f"`{db.replace('`', '``')}`")
+        return session
+
+
+class Query:
+    """A SELECT that was understood; its rows are computed as `batches` is read."""
+
+    def __init__(self, session: SparkSession, sql: str, db: str | None, tag: str) -> None:
+        self._session, self._tag, self._db = session, tag, db
+        self._cancelled = threading.Event()
+        try:
+            jvm.refuse_all_but_queries(session, EXPLAIN.sub("", sql, count=1))
+            jvm.begin_job_group(session, tag)
+            self._rows = session.sql(sql)
+            schema = self._rows.schema
+        except jvm.FAILURES as error:
+            raise jvm.query_error(error, db) from error
+        self.columns = tuple(QueryColumn(f.name, f.dataType.simpleString(), f.nullable) for f in schema.fields)
+
+    def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
+        """The rows, BATCH_ROWS at a time; at most one Spark partition of them is in memory.
+
+        Raises INTERRUPTED after `cancel`, else what the query failed with.
+        """
+        try:
+            jvm.begin_job_group(self._session, self._tag)  # the caller may read in another thread than it asked in
+            rows = portable(self._rows)
+            nested = any(isinstance(f.dataType, NOT_PLAIN) for f in rows.schema.fields)
+            stream = rows.toLocalIterator()
+            while batch := list(islice(stream, BATCH_ROWS)):
+                self._refuse_if_cancelled()
+                yield [tuple(map(plain, row)) for row in batch] if nested else batch
+            self._refuse_if_cancelled()
+        except jvm.FAILURES as error:
+            self._refuse_if_cancelled()
+            raise jvm.query_error(error, self._db) from error
+        except (ValueError, OverflowError) as error:  # dates and times that Python has not
+            raise SyncError(Code.QUERY_FAILED, reason=str(error)) from error
+
+    def cancel(self) -> None:
+        """From any thread, at any time: what runs ends at once, and nothing of it starts any more."""
+        self._cancelled.set()
+        try:
+            jvm.cancel_job_group(self._session, self._tag)
+        except jvm.FAILURES as error:
+            raise jvm.query_error(error, self._db) from error
+
+    def _refuse_if_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise SyncError(Code.INTERRUPTED)
+
+
+def portable(rows: DataFrame) -> DataFrame:
+    """The same rows in types whose Python values depend on no local time zone; intervals are text."""
+    wanted = [_portable_type(field.dataType) for field in rows.schema.fields]
+    if wanted == [field.dataType for field in rows.schema.fields]:
+        return rows
+    named = rows.toDF(*(f"c{place}" for place in range(len(wanted))))  # names may be double
+    return named.select(*(F.col(f"c{place}").cast(kind) for place, kind in enumerate(wanted)))
+
+
+def _portable_type(kind: DataType) -> DataType:
+    match kind:
+        case TimestampType():
+            return TimestampNTZType()  # in a UTC session: the same clock, without PySpark's shift to local time
+        case DayTimeIntervalType() | YearMonthIntervalType() | CalendarIntervalType():
+            return StringType()
+        case ArrayType():
+            return ArrayType(_portable_type(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(_portable_type(kind.keyType), _portable_type(kind.valueType), kind.valueContainsNull)
+        case StructType():
+            return StructType([StructField(f.name, _portable_type(f.dataType), f.nullable) for f in kind.fields])
+        case _:
+            return kind
+
+
+def plain(value: object) -> object:
+    """PySpark's own classes as Python's: structs and maps are dicts with text keys."""
+    match value:
+        case bytearray():
+            return bytes(value)
+        case Row():
+            return {name: plain(part) for name, part in zip(value.__fields__, value, strict=True)}
+        case dict():
+            return {str(key): plain(part) for key, part in value.items()}
+        case list():
+            return [plain(part) for part in value]
+        case VariantVal():
+            return value.toPython()
+        case _:
+            return value
