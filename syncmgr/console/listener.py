@@ -91,21 +91,21 @@ class Listener:
 
     def stop(self) -> None:
         """Refuse new clients, let running commands end for `drain_timeout`, then end them. Waits for it."""
-        if self._thread is None or self._loop is None or self._stopping is None:
+        thread, self._thread = self._thread, None
+        if thread is None or self._loop is None or self._stopping is None:
             return
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        self._thread = None
+        thread.join()
 
     async def _serve(self, running: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        acceptors = [asyncio.create_task(self._accept(listener)) for listener in self._sockets]
+        for listener in self._sockets:
+            self._listen(listener)
         running.set()
         await self._stopping.wait()
-        for acceptor in acceptors:
-            acceptor.cancel()
-        await asyncio.wait(acceptors)
+        for listener in self._sockets:
+            self._loop.remove_reader(listener)
         self._close_listeners()
         await self._drain()
 
@@ -127,18 +127,25 @@ class Listener:
         if self._clients:
             await asyncio.wait(self._clients, timeout=timeout)
 
-    async def _accept(self, listener: socket.socket) -> None:
+    def _listen(self, listener: socket.socket) -> None:
+        if listener.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        """Not sock_accept(): a client that came just as that is cancelled would be lost, and wait for ever."""
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                sock, address = await loop.sock_accept(listener)
-            except OSError as error:
-                log.warning("a client could not be accepted", extra={"reason": str(error)})
-                await asyncio.sleep(ACCEPT_PAUSE)
-                continue
-            client = loop.create_task(self._client(sock, (address[0], address[1])))
-            self._clients.add(client)
-            client.add_done_callback(self._clients.discard)
+        try:
+            sock, address = listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            log.warning("a client could not be accepted", extra={"reason": str(error)})
+            loop.remove_reader(listener)
+            loop.call_later(ACCEPT_PAUSE, self._listen, listener)
+            return
+        client = loop.create_task(self._client(sock, (address[0], address[1])))
+        self._clients.add(client)
+        client.add_done_callback(self._clients.discard)
 
     async def _client(self, sock: socket.socket, peer: tuple[str, int]) -> None:
         stream = PacketStream(sock, self._limits)

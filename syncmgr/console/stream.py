@@ -5,6 +5,7 @@ Must not know: what a packet says.
 """
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from typing import Final
@@ -161,9 +162,10 @@ class PacketStream:
             return
 
     def abort(self) -> None:
-        """End at once; what is not sent is lost."""
+        """End at once; what is not sent is lost. A read that waits ends with ConnectionLost."""
         if self._writer is None:
-            self._sock.close()
+            with contextlib.suppress(OSError):  # the client was faster
+                self._sock.shutdown(socket.SHUT_RDWR)
         else:
             self._writer.transport.abort()
 

@@ -44,8 +44,21 @@ class Running:
             rows: tuple[tuple[Any, ...], ...] = cursor.fetchall()
             return rows
 
+    def is_open(self) -> bool:
+        """Whether new clients get in."""
+        try:
+            self.connect().close()
+        except pymysql.err.OperationalError:
+            return False
+        return True
+
     def raw(self) -> "RawClient":
         return RawClient(self.port)
+
+
+def id_of(connection: "pymysql.Connection[Any]") -> int:
+    """The id by which KILL knows it."""
+    return int(connection.thread_id())  # type: ignore[no-untyped-call]
 
 
 @contextmanager

@@ -1,0 +1,373 @@
+"""What a client may take, and what it can break: bare bytes, slow readers, KILL, garbage."""
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pymysql
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from syncmgr.console.limits import KiB, MiB
+from tests.unit.console.frontend import BIG, FakeQuery
+from tests.unit.console.running import RawClient, Running, id_of, running
+from tests.until import until
+
+DENIED = b"\xff"
+QUERY = b"\x03"
+PING = b"\x0e"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tls")
+
+
+@pytest.fixture(scope="module")
+def console(folder: Path) -> Iterator[Running]:
+    with running(folder, max_packet=20 * MiB, high_water=64 * KiB, read_timeout=0.5, connect_timeout=0.5) as it:
+        yield it
+
+
+def code(error: pytest.ExceptionInfo[BaseException]) -> int:
+    return int(error.value.args[0])
+
+
+def in_thread(connection: "pymysql.Connection[Any]", sql: str) -> tuple[threading.Thread, list[BaseException]]:
+    """Run a statement in another thread; the list gets what it raises."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(sql)
+        except pymysql.err.MySQLError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+def wait_for_query(it: Running, count: int) -> None:
+    until(lambda: len(it.frontend.lake.queries) > count, deadline=5, why="the query")
+
+
+def test_kill_query_ends_the_statement_alone(console: Running) -> None:
+    """KILL QUERY interrupts with 1317, the lake's query is cancelled, the connection goes on."""
+    before = len(console.frontend.lake.queries)
+    with console.connect() as victim:
+        thread, raised = in_thread(victim, "SELECT * FROM wait")
+        wait_for_query(console, before)
+        console.ask(f"KILL QUERY {id_of(victim)}")
+        thread.join(5)
+        assert [error.args[0] for error in raised] == [1317]
+        until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+        with victim.cursor() as cursor:
+            cursor.execute("SELECT 42")
+            assert cursor.fetchall() == ((42,),)
+
+
+def test_kill_ends_the_connection(console: Running) -> None:
+    """KILL ends a busy connection with 1317, and an idle one without a word."""
+    before = len(console.frontend.lake.queries)
+    busy, idle = console.connect(), console.connect()
+    thread, raised = in_thread(busy, "SELECT * FROM wait")
+    wait_for_query(console, before)
+    console.ask(f"KILL {id_of(busy)}")
+    console.ask(f"KILL CONNECTION {id_of(idle)}")
+    thread.join(5)
+    assert [error.args[0] for error in raised] == [1317]
+    for ended in (busy, idle):
+        with pytest.raises(pymysql.err.OperationalError):
+            ended.ping(reconnect=False)
+        ended._force_close()  # type: ignore[attr-defined]
+
+
+def test_kill_query_leaves_an_idle_connection_alone(console: Running) -> None:
+    """There is nothing to interrupt in an idle connection; an unknown id is 1094."""
+    with console.connect() as idle:
+        console.ask(f"KILL QUERY {id_of(idle)}")
+        idle.ping(reconnect=False)
+        with pytest.raises(pymysql.err.OperationalError) as caught:
+            console.ask("KILL 99999999")
+        assert code(caught) == 1094
+
+
+def test_a_statement_has_its_time(console: Running) -> None:
+    """max_execution_time ends a statement with 3024; it is in milliseconds, and for this session alone."""
+    with console.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET max_execution_time = 50")
+        with pytest.raises(pymysql.err.OperationalError) as caught:
+            cursor.execute("SELECT * FROM wait")
+        assert code(caught) == 3024
+        cursor.execute("SELECT @@max_execution_time")
+        assert cursor.fetchall() == ((50,),)
+    assert console.ask("SELECT @@max_execution_time") == ((0,),)
+
+
+def test_a_vanished_client_cancels_its_query(console: Running) -> None:
+    """A client that goes away during a SELECT leaves nothing running."""
+    before = len(console.frontend.lake.queries)
+    with console.raw() as raw:
+        raw.log_in()
+        raw.sequence = -1
+        raw.write(QUERY + b"SELECT * FROM wait")
+        wait_for_query(console, before)
+    until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+
+
+def test_rows_are_read_as_the_client_takes_them(console: Running) -> None:
+    """A client that reads slowly holds the lake back: what is in flight stays small, however long the result."""
+    before = len(console.frontend.lake.queries)
+    memory = psutil.Process().memory_info().rss
+    with console.raw() as slow:
+        slow.log_in()
+        assert slow.command(QUERY + b"SELECT * FROM many")[:1] == b"\x02"
+        wait_for_query(console, before)
+        query = console.frontend.lake.queries[-1]
+        until(lambda: stands_still(query), deadline=10)
+        assert 0 < query.given < 200_000
+        assert psutil.Process().memory_info().rss - memory < 60 * MiB
+        assert not query.cancelled.is_set()
+    until(query.cancelled.is_set, deadline=5)
+
+
+def stands_still(query: FakeQuery) -> bool:
+    """Whether no row was asked for in a third of a second."""
+    before = query.given
+    threading.Event().wait(0.3)
+    return before == query.given
+
+
+def test_a_client_that_does_not_read_is_dropped(folder: Path) -> None:
+    """After net_write_timeout without a byte taken, the connection is given up and its query cancelled."""
+    with running(folder, write_timeout=0.3, high_water=64 * KiB) as it, it.raw() as raw:
+        raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * KiB)
+        raw.log_in()
+        raw.sequence = -1
+        raw.write(QUERY + b"SELECT * FROM many")
+        until(lambda: it.frontend.lake.queries and it.frontend.lake.queries[0].cancelled.is_set(), deadline=5)
+        until(lambda: not it.connections, deadline=5)
+
+
+def test_a_row_beyond_16_mib(console: Running) -> None:
+    """A row bigger than a packet is split, and joined again by the client."""
+    [(value,)] = console.ask("SELECT * FROM big", max_allowed_packet=64 * MiB)
+    assert value == BIG
+
+
+def test_a_statement_beyond_16_mib(console: Running) -> None:
+    """A statement bigger than a packet is joined."""
+    text = "x" * (17 * MiB)
+    [(value,)] = console.ask(f"SELECT '{text}' FROM t", max_allowed_packet=64 * MiB)
+    assert len(value) == len(text) + len("SELECT '' FROM t")
+
+
+def test_a_statement_of_exactly_16_mib(console: Running) -> None:
+    """A packet that fills its frame is followed by an empty one."""
+    size = 0xFFFFFF - 1 - len("SELECT '' FROM t")
+    [(value,)] = console.ask(f"SELECT '{'x' * size}' FROM t", max_allowed_packet=64 * MiB)
+    assert len(value) == 0xFFFFFF - 1
+
+
+def test_a_packet_too_large_is_refused_at_once(console: Running) -> None:
+    """More than max_allowed_packet is 1153 before it is read, and the end of the connection."""
+    with console.raw() as raw:
+        raw.log_in()
+        raw.socket.sendall(b"\xff\xff\xff\x00" + b"\x03" * 0xFFFFFF + b"\xff\xff\xff\x01")
+        answer = raw.read()
+        assert (answer[:1], struct.unpack("<H", answer[1:3])) == (DENIED, (1153,))
+
+
+def test_a_large_packet_before_the_login_is_refused(console: Running) -> None:
+    """A stranger cannot send much: the end of the connection, at once."""
+    with console.raw() as raw:
+        raw.greet()
+        raw.socket.sendall(b"\xff\xff\xff\x01")
+        assert raw.read()[:1] in {b"", DENIED}
+        assert raw.read() == b""
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x20\x00\x00\x01\x00"])
+def test_a_slow_login_is_ended(console: Running, sent: bytes) -> None:
+    """A client that does not log in is dropped at connect_timeout, also in the middle of a packet."""
+    with console.raw() as raw:
+        raw.greet()
+        raw.socket.sendall(sent)
+        started = time.monotonic()
+        while raw.read():
+            pass
+        assert time.monotonic() - started < 5
+
+
+def test_a_packet_that_stalls_is_ended(console: Running) -> None:
+    """Half a packet and then silence ends the connection at net_read_timeout."""
+    with console.raw() as raw:
+        raw.log_in()
+        raw.socket.sendall(b"\x00\x10\x00\x00\x03SELECT")
+        assert raw.read() == b""
+
+
+def test_an_idle_connection_is_ended(console: Running) -> None:
+    """wait_timeout ends an idle connection; a session may shorten it."""
+    with console.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET wait_timeout = 1")
+        until(lambda: id_of(connection) not in console.connections, deadline=5)
+        connection._force_close()  # type: ignore[attr-defined]
+
+
+def test_a_header_may_come_byte_by_byte(console: Running) -> None:
+    """TCP may cut a packet anywhere."""
+    with console.raw() as raw:
+        raw.log_in()
+        for byte in b"\x01\x00\x00\x00" + PING:
+            raw.socket.sendall(bytes((byte,)))
+        assert raw.read()[:1] == b"\0"
+
+
+def test_a_wrong_sequence_number_ends_the_connection(console: Running) -> None:
+    """Packets out of order mean that the two sides have lost each other."""
+    with console.raw() as raw:
+        raw.log_in()
+        raw.sequence = 6
+        raw.write(PING)
+        assert raw.read() == b""
+
+
+@pytest.mark.parametrize("command", [b"", b"\x7f", b"\x05", b"\x20"])
+def test_an_unknown_command_is_1047(console: Running, command: bytes) -> None:
+    """A command that is none of ours is an error, and the connection goes on."""
+    with console.raw() as raw:
+        raw.log_in()
+        assert raw.command(command)[:3] == DENIED + struct.pack("<H", 1047)
+        assert raw.command(PING)[:1] == b"\0"
+
+
+def test_text_that_is_none_is_1300(console: Running) -> None:
+    """Bytes that are not of the client's character set are an error that shows them."""
+    with console.raw() as raw:
+        raw.log_in()
+        answer = raw.command(QUERY + b"SELECT '\xff\xfe'")
+        assert answer[:3] == DENIED + struct.pack("<H", 1300)
+        assert b"Invalid utf8mb4 character string: 'FFFE27'" in answer
+
+
+def test_deep_nesting_is_an_error(console: Running) -> None:
+    """Five thousand brackets do not break the parser."""
+    with console.connect() as connection, connection.cursor() as cursor:
+        with pytest.raises(pymysql.err.MySQLError) as caught:
+            cursor.execute("SHOW SYNC JOB WHERE " + "(" * 5000 + "1" + ")" * 5000)
+        assert code(caught) in {1064, 1436}
+        connection.ping(reconnect=False)
+
+
+def test_an_expensive_question_is_ended(console: Running) -> None:
+    """A question about metadata that would run for ever ends with 3024, and disturbs nobody meanwhile."""
+    endless = (
+        "SELECT count(*) FROM information_schema.columns a, information_schema.columns b, "
+        "information_schema.columns c, information_schema.columns d"
+    )
+    with console.connect() as busy:
+        thread, raised = in_thread(busy, endless)
+        started = time.monotonic()
+        assert console.ask("SELECT 42") == ((42,),)
+        assert time.monotonic() - started < 2
+        thread.join(10)
+        assert [error.args[0] for error in raised] == [3024]
+
+
+@pytest.mark.parametrize("sql", ["SELECT load_extension('x')", "SELECT randomblob(100000000)", "SELECT readfile('x')"])
+def test_sqlite_is_guarded(console: Running, sql: str) -> None:
+    """No function that reaches outside can be called where information_schema is asked."""
+    with pytest.raises(pymysql.err.MySQLError) as caught:
+        console.ask(f"{sql} FROM information_schema.schemata")
+    assert code(caught) == 5208
+
+
+def test_stop_lets_a_statement_end(folder: Path) -> None:
+    """stop() closes idle connections, waits for a running statement, and refuses new clients."""
+    with running(folder, drain_timeout=10) as it:
+        idle, busy = it.connect(), it.connect()
+        thread, raised = in_thread(busy, "SELECT * FROM wait")
+        wait_for_query(it, 0)
+        stopping = threading.Thread(target=it.console.stop)
+        stopping.start()
+        until(lambda: not it.is_open(), deadline=5)
+        it.frontend.lake.queries[0].waits = False
+        it.frontend.lake.queries[0].cancelled.set()
+        thread.join(5)
+        stopping.join(5)
+        assert not stopping.is_alive()
+        assert [error.args[0] for error in raised] in ([], [5208])
+        with pytest.raises(pymysql.err.OperationalError):
+            idle.ping(reconnect=False)
+        for ended in (idle, busy):
+            ended._force_close()  # type: ignore[attr-defined]
+
+
+def test_stop_ends_what_does_not_end(folder: Path) -> None:
+    """A statement that outlives the drain is told that the server shuts down."""
+    with running(folder, drain_timeout=0.2) as it, it.connect() as busy:
+        thread, raised = in_thread(busy, "SELECT * FROM wait")
+        wait_for_query(it, 0)
+        it.console.stop()
+        thread.join(5)
+        assert [error.args[0] for error in raised] == [1053]
+        until(it.frontend.lake.queries[0].cancelled.is_set, deadline=5)
+        busy._force_close()  # type: ignore[attr-defined]
+
+
+def test_many_clients_that_hang_up(console: Running) -> None:
+    """Clients that connect and go, politely or not, leave nothing behind."""
+    for number in range(100):
+        with RawClient(console.port) as raw:
+            if number % 3 == 0:
+                raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            elif number % 3 == 1:
+                raw.socket.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    until(lambda: not console.connections, deadline=10)
+    assert psutil.Process().num_fds() < 100
+    assert console.ask("SELECT 42") == ((42,),)
+
+
+FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FUZZ
+@given(sent=st.binary(max_size=80), start=st.integers(0, 60))
+def test_a_mangled_login_never_hangs(console: Running, sent: bytes, start: int) -> None:
+    """Whatever stands in a handshake response, the console answers or hangs up, and lives."""
+    with console.raw() as raw:
+        raw.greet()
+        good = raw.hello(b"")
+        raw.write((good[:start] + sent + good[start + len(sent) :])[: 64 * KiB] or b"\0")
+        assert raw.read()[:1] in {b"\0", b"\xff", b"\xfe", b"\x01", b""}
+
+
+@FUZZ
+@given(
+    commands=st.lists(
+        st.tuples(
+            st.sampled_from([0x02, 0x03, 0x04, 0x0A, 0x0C, 0x16, 0x17, 0x18, 0x19, 0x1A, 0x1B, 0x1F, 0x40]),
+            st.one_of(st.binary(max_size=60), st.text(max_size=30).map(str.encode), st.just(b"SELECT ?, ?")),
+        ),
+        max_size=6,
+    )
+)
+def test_mangled_commands_never_hang(console: Running, commands: list[tuple[int, bytes]]) -> None:
+    """Whatever stands in a command, the console goes on or hangs up; it never stops answering others."""
+    with console.raw() as raw:
+        raw.log_in()
+        for number, body in commands:
+            if not raw.command(bytes((number,)) + body) or number in {0x18, 0x19}:
+                break
+    with console.raw() as raw:
+        raw.log_in()
+        assert raw.command(PING)[:1] == b"\0"
