@@ -97,7 +97,7 @@ start_frontend() {
   ln -s "$PRIVATE/jars" "$DEMO/var/lake/jars" # Spark's jars outlive the demo, and are fetched once
   echo "query_port = $FE_PORT" >"$DEMO/conf/fe.conf"
   SYNCMGR_HOME=$DEMO "$PROJECT/bin/start_fe.sh" --daemon
-  tail --pid=$$ --lines=+1 --follow "$DEMO/log/fe.out" | sed --unbuffered 's/^/syncmgr: /' >&2 & # Spark's start, and what it fetches
+  tail --pid=$$ --lines=+1 --sleep-interval=0.2 --follow "$DEMO/log/fe.out" | sed --unbuffered 's/^/syncmgr: /' >&2 & # Spark's start, and what it fetches
 }
 
 free_port() {

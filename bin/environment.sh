@@ -6,7 +6,7 @@
 
 PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 PYTHON=$PROJECT/.venv/bin/python
-PRIVATE=${XDG_CACHE_HOME:-$HOME/.cache}/syncmgr
+PRIVATE=${XDG_CACHE_HOME:-${HOME:-~}/.cache}/syncmgr
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # servers live there, and plain users do not look there
 
 say() { printf 'syncmgr: %s\n' "$*" >&2; }
