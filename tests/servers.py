@@ -136,7 +136,7 @@ class MysqlServer:
             "RESET BINARY LOGS AND GTIDS" if self.flavour == "mysql" else "RESET MASTER",
         )
 
-    def connect(self, **options: Any) -> "pymysql.connections.Connection[Any]":  # noqa: ANN401 - PyMySQL's own
+    def connect(self, **options: Any) -> "pymysql.connections.Connection[Any]":
         """A connection as root, autocommit, without TLS unless told otherwise."""
         settings = {"user": "root", "autocommit": True, "ssl_disabled": True, "charset": "utf8mb4", **options}
         return pymysql.connect(host="127.0.0.1", port=self.port, **settings)

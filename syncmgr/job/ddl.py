@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from syncmgr.job.schema import TEXT, SourceColumn, arrow_type
+from syncmgr.job.schema import GEOMETRY, TEXT, SourceColumn, arrow_type
 
 if TYPE_CHECKING:
     from syncsql.tokens import Token
@@ -180,13 +180,13 @@ def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:
 
 def keeps_values(old: SourceColumn, new: SourceColumn) -> bool:
     """Whether every value that a column held is still the same one after its type became `new`."""
-    if old == new:
+    if old == new or {old.type, new.type} <= GEOMETRY:
         return True
     if arrow_type(old) != arrow_type(new) or old.unsigned != new.unsigned:
         return False
     if old.type in TEXT and new.type in TEXT:
         wider = not old.length or new.length >= old.length or not new.length
-        return wider and (old.charset == new.charset or new.charset == "utf8mb4")
+        return wider and new.charset in {old.charset, "utf8mb4"}
     if old.type != new.type or old.charset != new.charset:
         return False
     if old.type == "time":
@@ -308,8 +308,8 @@ def _create(words: _Words, default_db: str) -> _Effect:
         words.skip("IF", "NOT", "EXISTS")
         return _Effect((), rows_survive=False, database=words.name()) if replaces else _NOTHING
     if words.skip("TABLE"):
-        words.skip("IF", "NOT", "EXISTS")
-        return _Effect((words.table(default_db),), rows_survive=not replaces)
+        words.skip("IF", "NOT", "EXISTS")  # without OR REPLACE: it is there, or something before has dropped it
+        return _Effect((words.table(default_db),), rows_survive=False) if replaces else _NOTHING
     return _without_rows(words)
 
 

@@ -6,7 +6,7 @@ Must not know: connections, sources, jobs.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -103,7 +103,10 @@ class GtidSet:
     def intervals(self) -> Iterator[tuple[Sid, list[tuple[int, int]]]]:
         """In canonical order; both ends of an interval belong to it."""
         for sid in sorted(self._starts):
-            yield sid, list(zip(self._starts[sid], self._stops[sid], strict=True))
+            yield sid, self.of(sid)
+
+    def of(self, sid: Sid) -> list[tuple[int, int]]:
+        return list(zip(self._starts.get(sid, ()), self._stops.get(sid, ()), strict=True))
 
     def has(self, sid: Sid, gno: int) -> bool:
         at = bisect_right(self._starts.get(sid, ()), gno) - 1
@@ -117,22 +120,20 @@ class GtidSet:
         return at >= 0 and last <= self._stops[sid][at]
 
     def copy(self) -> "GtidSet":
-        made = GtidSet()
-        made._starts = {sid: list(starts) for sid, starts in self._starts.items()}
-        made._stops = {sid: list(stops) for sid, stops in self._stops.items()}
-        return made
+        return GtidSet().union(self)
 
     def union(self, other: "GtidSet") -> "GtidSet":
-        made = self.copy()
-        for sid, intervals in other.intervals():
-            for first, last in intervals:
-                made.add_interval(sid, first, last)
+        made = GtidSet()
+        for whole in (self, other):
+            for sid, intervals in whole.intervals():
+                for first, last in intervals:
+                    made.add_interval(sid, first, last)
         return made
 
     def subtract(self, other: "GtidSet") -> "GtidSet":
         made = GtidSet()
         for sid, intervals in self.intervals():
-            holes = list(zip(other._starts.get(sid, ()), other._stops.get(sid, ()), strict=True))
+            holes = other.of(sid)
             for first, last in intervals:
                 for left in _without(first, last, holes):
                     made.add_interval(sid, *left)
@@ -182,6 +183,10 @@ class MariadbGtids:
             made.add(domain, server, seq)
         return made
 
+    def items(self) -> Iterable[tuple[int, tuple[int, int]]]:
+        """Domain -> (server, sequence)."""
+        return self._last.items()
+
     def add(self, domain: int, server: int, seq: int) -> None:
         self._last[domain] = server, seq
 
@@ -190,7 +195,7 @@ class MariadbGtids:
 
     def contains(self, other: "MariadbGtids") -> bool:
         """False too where a domain's histories have parted: the same sequence by another server."""
-        return all(self._reaches(domain, server, seq) for domain, (server, seq) in other._last.items())
+        return all(self._reaches(domain, server, seq) for domain, (server, seq) in other.items())
 
     def _reaches(self, domain: int, server: int, seq: int) -> bool:
         mine = self._last.get(domain)
@@ -202,7 +207,7 @@ class MariadbGtids:
     def union(self, other: "MariadbGtids") -> "MariadbGtids":
         """The later of both in each domain."""
         made = self.copy()
-        for domain, (server, seq) in other._last.items():
+        for domain, (server, seq) in other.items():
             if not made.has(domain, seq):
                 made.add(domain, server, seq)
         return made
@@ -228,7 +233,7 @@ class MariadbGtids:
 
 def parse_gtids(text: str) -> GtidSet | MariadbGtids:
     """By its form. Raises ValueError."""
-    if _MARIADB.fullmatch(text.split(",")[0].strip()):
+    if _MARIADB.fullmatch(text.partition(",")[0].strip()):
         return MariadbGtids.parse(text)
     return GtidSet.parse(text)
 

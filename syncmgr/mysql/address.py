@@ -19,6 +19,7 @@ from syncmgr.errors import Code, SyncError
 
 ACCESS_DENIED: Final = frozenset({1044, 1045, 1130, 1251, 1698, 1862, 2061, 3118, 4151})  # wrong user, password, host
 
+SslMode = Literal["disabled", "preferred", "required"]
 Connection: TypeAlias = "pymysql.connections.Connection[Any]"
 
 
@@ -30,7 +31,7 @@ class MysqlAddress:
     port: int
     user: str
     password: str = field(repr=False)
-    ssl: Literal["disabled", "preferred", "required"] = "preferred"
+    ssl: SslMode = "preferred"
     connect_timeout: float = 10.0
     query_timeout: float = 30.0
 

@@ -80,7 +80,7 @@ def decode_label(charset: str, label: bytes) -> str:
 
 
 def decode(charset: str, cells: pa.Array) -> pa.Array:
-    """binary -> string. Raises UndecodableError for the first cell that is no text, KeyError for an unknown charset."""
+    """From binary to string. Raises UndecodableError for the first cell that is no text, KeyError for no charset."""
     if charset in UTF8:
         return _utf8(cells)
     if charset in TABLES:

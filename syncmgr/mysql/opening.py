@@ -1,26 +1,28 @@
-"""From a job's description to an open source.
+"""A job's description of a MySQL source -> the source.
 
-Owns: what of a job's values the source needs, and how many failures in a row it may retry.
-Must not know: connections, events, who reads the source.
+Owns: which property and setting becomes which option.
+Must not know: how the server is checked or read.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from syncmgr.errors import SyncError
+from syncmgr.job.ddl import Table
 from syncmgr.job.description import SourceDescription
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.mysql.address import MysqlAddress
+from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 
-Trouble = Callable[[SyncError | None], None]
+HEARTBEATS: Final = 4  # in one read time-out
 
 
-class Wanted(Protocol):
-    """What is wanted of one table."""
+class Channel(Protocol):
+    """What of a worker's channel matters here."""
 
     @property
     def source(self) -> SourceTable: ...
@@ -31,17 +33,23 @@ class Wanted(Protocol):
 
 
 class Plan(Protocol):
-    """Where reading starts, and which tables."""
+    """What of a worker's plan matters here."""
 
     @property
     def start(self) -> Position: ...
     @property
-    def channels(self) -> Sequence[Wanted]: ...
+    def channels(self) -> Sequence[Channel]: ...
+
+
+def inspect(source: SourceDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
+    """What CREATE SYNC must know of the server. Raises SyncError for whatever forbids the job."""
+    address = _address(source, connect_timeout)
+    return inspect_server(address, tables, source.start, source.server_id)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenMysql:
-    """Opens the source of a job in its worker process; it crosses to it by value. Times in seconds."""
+    """Opens the source of a job; it travels to the worker's process. Times in seconds."""
 
     description: SourceDescription
     server_id: int
@@ -49,45 +57,32 @@ class OpenMysql:
     read_timeout: float
     max_retry: int
 
-    def __call__(self, plan: Plan, trouble: Trouble) -> MysqlSource:
-        return MysqlSource(
-            address_of(self.description, connect_timeout=self.connect_timeout),
-            self.server_id,
-            plan.start,
-            {(c.source.db, c.source.name): _subscription(c) for c in plan.channels},
-            options=SourceOptions(
-                # Two heartbeats may be lost before silence counts; often enough that lag is honest.
-                heartbeat=min(2.0, self.read_timeout / 3),
-                read_timeout=self.read_timeout,
-            ),
-            trouble=at_most(self.max_retry, trouble),
+    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None]) -> MysqlSource:
+        options = SourceOptions(
+            heartbeat=self.read_timeout / HEARTBEATS,
+            read_timeout=self.read_timeout,
+            max_retry=self.max_retry,
         )
+        address = _address(self.description, self.connect_timeout)
+        schema_holds = self.description.start.strip().lower() == "latest"
+        tables = {
+            (channel.source.db, channel.source.name): Subscription(
+                columns=channel.reads,
+                keys=channel.source_keys,
+                schema=channel.source,
+                schema_holds=schema_holds,
+            )
+            for channel in plan.channels
+        }
+        return MysqlSource(address, self.server_id, plan.start, tables, options=options, trouble=trouble)
 
 
-def address_of(description: SourceDescription, *, connect_timeout: float) -> MysqlAddress:
+def _address(source: SourceDescription, connect_timeout: float) -> MysqlAddress:
     return MysqlAddress(
-        host=description.host,
-        port=description.port,
-        user=description.user,
-        password=description.password,
-        ssl=description.ssl,
+        host=source.host,
+        port=source.port,
+        user=source.user,
+        password=source.password,
+        ssl=source.ssl,
         connect_timeout=connect_timeout,
     )
-
-
-def _subscription(channel: Wanted) -> Subscription:
-    return Subscription(columns=channel.reads, keys=channel.source_keys, schema=channel.source)
-
-
-def at_most(retries: int, tell: Trouble) -> Trouble:
-    """Tells each trouble, and raises the one that is one too many in a row."""
-    failures = 0
-
-    def count(error: SyncError | None) -> None:
-        nonlocal failures
-        failures = 0 if error is None else failures + 1
-        if error is not None and failures > retries:
-            raise error
-        tell(error)
-
-    return count

@@ -177,7 +177,7 @@ class Router:
         return self.ddl is not None or any(p.numbers[0] < self._boundary for p in self._pending.values())
 
     def take(self) -> Batch:
-        """What waits up to the last boundary; if there is none and the batch is full, a part of the open transaction."""
+        """What waits up to the last boundary; where there is none and no room, a part of the open transaction."""
         is_open = self.full and not self.ready
         below = self._next if is_open else self._boundary
         taken = [(key, part) for key, pending in self._pending.items() if (part := pending.cut(below)) is not None]
@@ -308,13 +308,13 @@ class Router:
         reason = "the server changed inside a transaction of which a part was read"
         return SyncError(Code.SOURCE_PROTOCOL, address=self._address, reason=reason)
 
-    def _partial(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _partial(self, data: bytes | bytearray, start: int, _end: int) -> None:
         if self._route(data, start) is not None:
             raise self._unsupported("partial JSON updates; SET GLOBAL binlog_row_value_options = ''")
 
     # -- transactions
 
-    def _gtid(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _gtid(self, data: bytes | bytearray, start: int, _end: int) -> None:
         raw = bytes(data[start + 20 : start + 36])
         sid = self._sids.get(raw)
         if sid is None:
@@ -326,7 +326,7 @@ class Router:
         self._gtid_now = events.tagged_gtid(bytes(data[start:end]))
         self._in_transaction = False
 
-    def _anonymous(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _anonymous(self, _data: bytes | bytearray, _start: int, _end: int) -> None:
         self._gtid_now = None
         self._in_transaction = False
 
@@ -335,14 +335,14 @@ class Router:
         self._gtid_now = domain, server, seq
         self._in_transaction = not flags & events.MARIADB_STANDALONE
 
-    def _xid(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _xid(self, data: bytes | bytearray, start: int, _end: int) -> None:
         self._end_transaction(data, start)
 
     def _end_transaction(self, data: bytes | bytearray, start: int) -> None:
         if self._skip is not None:
             raise self._torn()
         if self._gtids is not None and self._gtid_now is not None:
-            self._gtids.add(*self._gtid_now)  # type: ignore[arg-type]  # one server writes one kind
+            self._gtids.add(*self._gtid_now)
         self._set_offset(_log_pos(data, start) if self._inner is None else self._inner.log_pos)
         self._delivered = None
         self._boundary = self._next
@@ -424,7 +424,7 @@ class Router:
     def _between_transactions(self) -> bool:
         return not self._in_transaction and self._gtid_now is None and self._taken == 0 and self._delivered is None
 
-    def _format(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _format(self, data: bytes | bytearray, start: int, _end: int) -> None:
         self._created = int.from_bytes(data[start : start + 4], "little")
         self._routes.clear()
         if self._between_transactions:
@@ -439,7 +439,7 @@ class Router:
         if self._gtids is None and not artificial and self._offset <= FILE_HEAD:
             self._gtids = events.mariadb_gtid_list(bytes(data[start:end]))
 
-    def _incident(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _incident(self, _data: bytes | bytearray, _start: int, _end: int) -> None:
         raise self._unsupported("an incident: the server says that events are missing from its binlog")
 
     def _unsupported(self, reason: str) -> SyncError:

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
@@ -30,10 +30,11 @@ class SourceOptions:
     """How a source reads. Times in seconds.
 
     `linger`: how long rows wait for company, which makes batches out of a trickle. `position_interval`: how often
-    the position alone is told while only foreign transactions pass.
+    the position alone is told while only foreign transactions pass. `max_retry`: failures in a row before the error is
+    raised; None: it tries for ever.
     """
 
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     heartbeat: float = 5.0
     read_timeout: float = 20.0
     verify: bool = True
@@ -41,6 +42,7 @@ class SourceOptions:
     position_interval: float = 1.0
     retry_first: float = 0.2
     retry_max: float = 15.0
+    max_retry: int | None = None
 
 
 class MysqlSource:
@@ -78,7 +80,7 @@ class MysqlSource:
         self._socket: socket.socket | None = None
 
     def get(self, timeout: float) -> Batch | None:
-        """The next batch, None if nothing came within `timeout` seconds. Raises SyncError for what a retry does not mend."""
+        """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
         if self._failure is not None:
             raise self._failure
         deadline = time.monotonic() + timeout
@@ -144,7 +146,10 @@ class MysqlSource:
     def _take(self) -> Batch:
         self._told_at = time.monotonic()
         self._since = None
-        return self._router.take()
+        batch = self._router.take()
+        if batch.events:
+            self._failures = 0
+        return batch
 
     # -- the connection
 
@@ -194,7 +199,10 @@ class MysqlSource:
             self._options.retry_first * 2.0 ** min(self._failures - 1, 16), self._options.retry_max
         )
         self._connected_at = 0.0
-        self._trouble(self._named(lost))
+        error = self._named(lost)
+        if self._options.max_retry is not None and self._failures > self._options.max_retry:
+            raise error
+        self._trouble(error)
 
     def _named(self, lost: StreamLostError | DuplicateServerIdError) -> SyncError:
         if isinstance(lost, StreamLostError):

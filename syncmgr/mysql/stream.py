@@ -135,7 +135,7 @@ class BinlogStream:
         body = struct.pack("<I", server_id) + bytes([len(name)]) + name + b"\0\0" + struct.pack("<HII", 0, 0, 0)
         self._connection._execute_command(COMMAND.COM_REGISTER_SLAVE, body)  # type: ignore[attr-defined]  # noqa: SLF001
         try:
-            self._connection._read_packet()  # type: ignore[attr-defined]  # noqa: SLF001
+            self._connection._read_packet()  # type: ignore[no-untyped-call]  # noqa: SLF001
         except Exception as error:
             number, reason = (*getattr(error, "args", ()), 0, "")[:2]
             if number in ACCESS_REFUSED:

@@ -25,12 +25,14 @@ ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TAB
 class Subscription:
     """What is wanted of one source table: columns to decode, and those that make the target's key.
 
-    `schema`: the table as it was where reading starts; needed where row metadata is below FULL.
+    `schema`: the table as CREATE SYNC found it. `schema_holds`: from where reading began on, so that it may interpret
+    rows whose metadata is below FULL.
     """
 
     columns: tuple[str, ...]
     keys: tuple[str, ...] = ()
     schema: SourceTable | None = None
+    schema_holds: bool = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,7 +75,7 @@ class Subscriptions:
             self._wanted(table_map, schema, name, key=name.casefold() in keys)
             for name in dict.fromkeys((*subscription.columns, *subscription.keys))
         ]
-        self._check_against_known(table, schema, wanted)
+        self._check_against_known(table, wanted)
         self._seen[table] = schema, table_map.full
         self._altered.pop(table, None)
         return Subscribed(table, RowsDecoder(table_map, wanted, self._address))
@@ -84,7 +86,7 @@ class Subscriptions:
             return source_table(table_map)
         if table in self._altered:
             raise self._below_full(table, self._altered[table])
-        if subscription.schema is None:
+        if subscription.schema is None or not subscription.schema_holds:
             reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
             raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
         return agreed(table_map, subscription.schema)
@@ -100,7 +102,7 @@ class Subscriptions:
             raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason)
         return Wanted(place=place, column=column, name=name, key=key)
 
-    def _check_against_known(self, table: Table, schema: SourceTable, wanted: list[Wanted]) -> None:
+    def _check_against_known(self, table: Table, wanted: list[Wanted]) -> None:
         """What is staged must keep its types; after an ALTER, the rows already synced must keep their values too."""
         before = self._seen[table][0] if table in self._seen else self.tables[table].schema
         if before is None:

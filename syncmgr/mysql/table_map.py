@@ -55,6 +55,12 @@ WORDS: Final = {
     wire.GEOMETRY: "geometry",
     wire.VECTOR: "vector",
 }
+STRING_WORDS: Final = {  # of bytes, of text
+    wire.STRING: ("binary", "char"),
+    wire.VARCHAR: ("varbinary", "varchar"),
+    wire.VAR_STRING: ("varbinary", "varchar"),
+    wire.BLOB: ("blob", "text"),
+}
 BLOB_WORDS: Final = ("", "tiny", "", "medium", "long")  # by bytes of the length
 PREFIXED: Final = frozenset({wire.BLOB, wire.JSON, wire.GEOMETRY, wire.VECTOR, wire.BLOB_COMPRESSED})
 ONE_BYTE_META: Final = PREFIXED | {wire.DOUBLE, wire.FLOAT, wire.TIMESTAMP2, wire.DATETIME2, wire.TIME2}
@@ -69,7 +75,8 @@ LABELLED: Final = frozenset({wire.ENUM, wire.SET})
 class Field:
     """One column as the event tells it. What the metadata leaves out is None.
 
-    `meta`: bytes of a string, of a length, of an enum; bits of bit; digits of a fraction. `digits`: precision and scale.
+    `meta`: bytes of a string, of a length, of an enum; bits of bit; digits of a fraction. `digits`: those of a decimal,
+    in all and behind the point.
     """
 
     code: int
@@ -283,43 +290,35 @@ def _source_column(made: Field) -> SourceColumn:
     base = SourceColumn(name=made.name, type=_word(made, charset), nullable=made.nullable, key=made.key)
     match made.code:
         case wire.NEWDECIMAL:
-            return replace(base, precision=made.digits[0], scale=made.digits[1], unsigned=bool(made.unsigned))
+            base = replace(base, precision=made.digits[0], scale=made.digits[1], unsigned=bool(made.unsigned))
         case code if code in NUMERIC:
-            return replace(base, unsigned=bool(made.unsigned))
+            base = replace(base, unsigned=bool(made.unsigned))
         case wire.DATETIME2 | wire.TIMESTAMP2 | wire.TIME2:
-            return replace(base, precision=made.meta)
+            base = replace(base, precision=made.meta)
         case wire.BIT:
-            return replace(base, length=made.meta)
+            base = replace(base, length=made.meta)
         case wire.ENUM | wire.SET if made.members is not None and charset is not None:
             members = tuple(charsets.decode_label(charset, member) for member in made.members)
-            return replace(base, members=members, charset=charset)
+            base = replace(base, members=members, charset=charset)
         case wire.STRING | wire.VARCHAR | wire.VAR_STRING if charset == "binary":
-            return replace(base, length=made.meta)
+            base = replace(base, length=made.meta)
         case wire.STRING | wire.VARCHAR | wire.VAR_STRING if charset is not None:
-            return replace(base, length=made.meta // MAX_BYTES[charset], charset=charset)
+            base = replace(base, length=made.meta // MAX_BYTES[charset], charset=charset)
         case wire.BLOB if charset != "binary":
-            return replace(base, charset=charset)
-        case _:
-            return base
+            base = replace(base, charset=charset)
+    return base
 
 
 def _word(made: Field, charset: str | None) -> str:
     """MySQL's type word, or "unknown", which nothing accepts."""
+    if charset is None and made.code in LABELLED | CHARACTER:
+        return "unknown"
     known = WORDS.get(made.code)
     if known is not None:
-        return known if made.code not in LABELLED or charset is not None else "unknown"
-    if charset is None:
-        return "unknown"
-    binary = charset == "binary"
-    match made.code:
-        case wire.STRING:
-            return "binary" if binary else "char"
-        case wire.VARCHAR | wire.VAR_STRING:
-            return "varbinary" if binary else "varchar"
-        case wire.BLOB:
-            return BLOB_WORDS[made.meta] + ("blob" if binary else "text")
-        case _:
-            return "unknown"
+        return known
+    size = BLOB_WORDS[made.meta] if made.code == wire.BLOB else ""
+    of_bytes, of_text = STRING_WORDS.get(made.code, ("unknown", "unknown"))
+    return size + (of_bytes if charset == "binary" else of_text)
 
 
 def agreed(table: TableMap, stored: SourceTable) -> SourceTable:

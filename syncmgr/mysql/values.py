@@ -57,7 +57,7 @@ class Cells:
         kind = np.dtype(dtype)
         count = max(len(self.data) - kind.itemsize + 1, 0)
         every = np.ndarray((count,), kind, self.data.data, 0, (1,))
-        return every[self.start + shift]  # type: ignore[no-any-return]
+        return every[self.start + shift]
 
     def big(self, width: int, shift: int = 0) -> Ints:
         """An unsigned big-endian number of up to 7 bytes."""
@@ -172,7 +172,7 @@ def _decimal(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
 
 
 def _digit_groups(column: SourceColumn, cells: Cells, negative: Bools) -> Iterable[tuple[int, Ints]]:
-    """(decimal digits, their value) from the left; the first byte's sign bit is turned, negative ones are all turned."""
+    """(decimal digits, their value) from the left. The sign bit comes turned, and all bits of a negative one."""
     whole, scale = column.precision - column.scale, column.scale
     counts = [whole % 9, *[9] * (whole // 9), *[9] * (scale // 9), scale % 9]
     at = 0
@@ -227,7 +227,8 @@ def _days(year: Ints, month: Ints, day: Ints) -> Ints:
 def _no_date(year: Ints, month: Ints, day: Ints) -> Bools:
     leap = (month == 2) & (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     last = MONTH_DAYS[month] + leap
-    return (year == 0) | (year > 9999) | (day == 0) | (day > last)
+    bad: Bools = (year == 0) | (year > 9999) | (day == 0) | (day > last)
+    return bad
 
 
 NO_DATE: Final = "there is no such date"
@@ -286,13 +287,15 @@ def _micros(field: Field, cells: Cells) -> Ints:
         stored = cells.little(3)
         stored -= (stored >> 23) << 24
         size = np.abs(stored)
-        return np.sign(stored) * ((size // 10_000 * 3600 + size // 100 % 100 * 60 + size % 100) * 1_000_000)
+        micros: Ints = np.sign(stored) * ((size // 10_000 * 3600 + size // 100 % 100 * 60 + size % 100) * 1_000_000)
+        return micros
     width = (field.meta + 1) // 2
     stored = cells.big(3 + width) - (0x800000 << (8 * width))
     size = np.abs(stored)
     clock, fraction = size >> (8 * width), (size & ((1 << (8 * width)) - 1)) * SCALE[field.meta]
     seconds = (clock >> 12 & 1023) * 3600 + (clock >> 6 & 63) * 60 + (clock & 63)
-    return np.sign(stored) * (seconds * 1_000_000 + fraction)
+    micros = np.sign(stored) * (seconds * 1_000_000 + fraction)
+    return micros  # noqa: RET504 - numpy calls it Any
 
 
 def _time_text(micros: int, digits: int) -> str:
@@ -305,7 +308,7 @@ def _time_text(micros: int, digits: int) -> str:
 
 
 def _slices(cells: Cells) -> pa.Array:
-    """binary. [begin, end, begin, end, ...] over the buffer is an array of which every other cell is a value.
+    """As binary: [begin, end, begin, end, ...] over the buffer is an array of which every other cell is a value.
 
     Those are monotonic where the cells lie in stream order, and then Arrow picks the values out by itself.
     """

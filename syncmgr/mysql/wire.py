@@ -91,7 +91,7 @@ class Cursor:
         first = self.uint(1)
         if first < 251:
             return first
-        if first == 251 or first == 255:
+        if first in {251, 255}:
             raise MalformedEventError("a bad length in an event")
         return self.uint({252: 2, 253: 3, 254: 8}[first])
 

@@ -1,0 +1,363 @@
+"""What CREATE SYNC asks a server before a job may read it.
+
+Owns: the questions, and what each bad answer is called.
+Must not know: jobs, targets, how the stream is read.
+"""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pymysql import err
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl import Table
+from syncmgr.job.position import GtidSet, MariadbGtids, Position, parse_gtids
+from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.stream import BinlogStream, DuplicateServerIdError, StreamLostError, StreamOptions
+
+VARIABLES: Final = (
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_metadata",
+    "binlog_row_value_options",
+    "gtid_mode",
+    "log_bin",
+    "server_id",
+    "server_uuid",
+    "version",
+)
+NO_SUCH: Final = frozenset({1049, 1146})
+SELECT_DENIED: Final = frozenset({1044, 1142, 1143})
+PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
+SYNTAX: Final = 1064
+PROBE_SECOND: Final = 2.0
+SETTLE_TRIES: Final = 5
+FIRST_OFFSET: Final = 4
+_FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
+_LABEL: Final = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "r": "\r", "0": "\0", "t": "\t", "Z": "\x1a"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceFacts:
+    """What the server said. `tables`, `unique_keys` and `cascades` stand in the order of the tables asked for.
+
+    `start`: where the job begins; the tables' schemas hold there if it was "latest". `unique_keys`: per table the
+    column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes its rows
+    beside the statements on it. `server_time` in unix seconds.
+    """
+
+    version: str
+    flavour: Literal["mysql", "mariadb"]
+    server: str
+    by_gtid: bool
+    full_metadata: bool
+    server_time: float
+    start: Position
+    tables: tuple[SourceTable, ...]
+    unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
+    cascades: tuple[bool, ...]
+
+
+def inspect_server(address: MysqlAddress, tables: Sequence[Table], start: str, server_id: int) -> SourceFacts:
+    """Everything that must hold before a job may read. `server_id` 0: not chosen by the user, so not checked.
+
+    Raises SyncError: each SOURCE_* code, and PROPERTY_WRONG for `start`.
+    """
+    connection = connect(address)
+    try:
+        with naming_failures(address):
+            return _Inspection(address, connection).facts(tables, start, server_id)
+    finally:
+        connection.close()
+
+
+class _Inspection:
+    """One connection's questions."""
+
+    def __init__(self, address: MysqlAddress, connection: Connection) -> None:
+        self._address = address
+        self._connection = connection
+        names = ", ".join(f"'{name}'" for name in VARIABLES)
+        rows = query(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
+        self._variables = {row["Variable_name"]: row["Value"] for row in rows}
+        self._mariadb = "mariadb" in self._variables["version"].lower()
+
+    def facts(self, tables: Sequence[Table], start: str, server_id: int) -> SourceFacts:
+        self._check_binlog()
+        for table in tables:
+            self._check_table(table)
+        position, schemas = self._settled(tables, start)
+        self._check_server_id(server_id)
+        self._probe(position)
+        return SourceFacts(
+            version=self._variables["version"],
+            flavour="mariadb" if self._mariadb else "mysql",
+            server=self._server,
+            by_gtid=self._by_gtid,
+            full_metadata=self._full_metadata,
+            server_time=float(query(self._connection, "SELECT UNIX_TIMESTAMP(NOW(6)) seconds")[0]["seconds"]),
+            start=position,
+            tables=schemas,
+            unique_keys=tuple(self._unique_keys(table) for table in tables),
+            cascades=tuple(self._cascades(table) for table in tables),
+        )
+
+    @property
+    def _server(self) -> str:
+        return str(self._variables["server_id" if self._mariadb else "server_uuid"])
+
+    @property
+    def _by_gtid(self) -> bool:
+        return self._mariadb or self._variables.get("gtid_mode") == "ON"
+
+    @property
+    def _full_metadata(self) -> bool:
+        return self._variables.get("binlog_row_metadata") == "FULL"
+
+    # -- settings and grants
+
+    def _check_binlog(self) -> None:
+        told, label = self._variables, self._address.label
+        if told["log_bin"] != "ON":
+            raise SyncError(Code.SOURCE_BINLOG_OFF, address=label)
+        if told.get("binlog_format", "ROW") != "ROW":
+            raise SyncError(Code.SOURCE_NOT_ROW, value=told["binlog_format"], address=label)
+        if told.get("binlog_row_image", "FULL") != "FULL":
+            raise SyncError(Code.SOURCE_ROW_IMAGE, value=told["binlog_row_image"], address=label)
+        if told.get("binlog_row_value_options"):
+            raise self._unsupported("partial JSON updates; SET GLOBAL binlog_row_value_options = ''")
+
+    def _check_table(self, table: Table) -> None:
+        label = ".".join(table)
+        try:
+            query(self._connection, f"SELECT 1 FROM {_quoted(table)} LIMIT 0")  # noqa: S608 - quoted
+        except err.MySQLError as error:
+            number = error.args[0] if error.args else 0
+            if number in NO_SUCH:
+                raise self._unknown_table(label) from error
+            if number in SELECT_DENIED:
+                raise self._grant_missing(f"SELECT on {label}", "SELECT", _quoted(table)) from error
+            raise
+        found = query(
+            self._connection,
+            "SELECT TABLE_TYPE kind FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+            *table,
+        )
+        if not found:
+            raise self._unknown_table(label)  # a name in another case than the binlog writes
+        if "TABLE" not in found[0]["kind"] or "VIEW" in found[0]["kind"]:
+            raise self._unsupported(f"{label} is a {found[0]['kind'].lower()}; only a table has rows in the binlog")
+
+    def _unknown_table(self, label: str) -> SyncError:
+        return SyncError(Code.SOURCE_UNKNOWN_TABLE, table=label, address=self._address.label)
+
+    def _unsupported(self, reason: str) -> SyncError:
+        return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
+
+    def _grant_missing(self, shown: str, grant: str, on: str) -> SyncError:
+        user = self._address.user
+        account = query(self._connection, "SELECT CURRENT_USER() account")[0]["account"]
+        name, _, host = account.rpartition("@")
+        remedy = f"GRANT {grant} ON {on} TO '{name}'@'{host}'"
+        return SyncError(Code.SOURCE_GRANT_MISSING, user=user, grant=shown, address=self._address.label, remedy=remedy)
+
+    def _privileged(self, *texts: str) -> list[dict[str, Any]]:
+        """The first of several spellings that the server knows. Raises SOURCE_GRANT_MISSING."""
+        for text in texts:
+            try:
+                return query(self._connection, text)
+            except err.MySQLError as error:
+                number = error.args[0] if error.args else 0
+                if number in PRIVILEGE_MISSING:
+                    raise self._grant_missing("REPLICATION CLIENT", "REPLICATION CLIENT", "*.*") from error
+                if number != SYNTAX or text == texts[-1]:
+                    raise
+        raise AssertionError("the last one returned or raised")
+
+    def _check_server_id(self, server_id: int) -> None:
+        if not server_id:
+            return
+        taken = server_id == int(self._variables["server_id"])
+        try:
+            rows = query(self._connection, "SHOW SLAVE HOSTS" if self._mariadb else "SHOW REPLICAS")
+        except err.MySQLError:
+            rows = []  # older than the word, or not allowed: then the stream itself will tell
+        replicas = {int(row.get("Server_Id", row.get("Server_id", 0))) for row in rows}
+        if taken or server_id in replicas:
+            raise SyncError(Code.SOURCE_SERVER_ID, server_id=server_id, address=self._address.label)
+
+    # -- where to begin
+
+    def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, tuple[SourceTable, ...]]:
+        """A position and the schemas that hold there: they were the same before and after it was read."""
+        before = tuple(self._schema(table) for table in tables)
+        for _ in range(SETTLE_TRIES):
+            position = self._start(start)
+            after = tuple(self._schema(table) for table in tables)
+            if before == after:
+                return position, after
+            before = after
+        raise self._unsupported("the tables are being altered all the time")
+
+    def _start(self, text: str) -> Position:
+        word = text.strip()
+        if word.lower() == "latest":
+            self._refuse_prepared()
+            return self._latest()
+        if not self._full_metadata:
+            shown = self._variables.get("binlog_row_metadata", "MINIMAL")
+            raise _wrong_start(
+                text,
+                f"binlog_row_metadata is {shown} on the server, so the columns of older rows are not told; "
+                "use latest, or SET GLOBAL binlog_row_metadata = FULL",
+            )
+        if word.lower() == "earliest":
+            return self._earliest()
+        coordinate = _FILE_POS.fullmatch(word)
+        if coordinate is not None:
+            return Position(file=coordinate[1], offset=max(int(coordinate[2]), FIRST_OFFSET), server=self._server)
+        return self._gtid_start(text)
+
+    def _gtid_start(self, text: str) -> Position:
+        try:
+            gtids = parse_gtids(text)
+        except ValueError as error:
+            reason = f"it is neither latest, earliest, a GTID set nor file:position ({error})"
+            raise _wrong_start(text, reason) from error
+        if not gtids or isinstance(gtids, MariadbGtids) is not self._mariadb:
+            raise _wrong_start(text, "it is not a GTID set of this kind of server")
+        if not self._by_gtid:
+            raise _wrong_start(text, f"gtid_mode is {self._variables.get('gtid_mode')} on the server")
+        return Position(gtids=str(gtids), server=self._server)
+
+    def _latest(self) -> Position:
+        row = self._privileged("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")[0]
+        file, offset, gtids = str(row["File"]), int(row["Position"]), ""
+        if self._mariadb:
+            told = query(self._connection, "SELECT BINLOG_GTID_POS(%s, %s) gtids", file, offset)[0]["gtids"]
+            gtids = str(MariadbGtids.parse(told or ""))
+        elif self._by_gtid:
+            gtids = str(GtidSet.parse(row["Executed_Gtid_Set"]))
+        return Position(gtids=gtids, file=file, offset=offset, server=self._server)
+
+    def _earliest(self) -> Position:
+        row = self._privileged("SHOW BINARY LOGS")[0]
+        return Position(file=str(row["Log_name"]), offset=FIRST_OFFSET, server=self._server)
+
+    def _refuse_prepared(self) -> None:
+        """A transaction prepared before the start is committed after it, and its rows lie before."""
+        try:
+            rows = query(self._connection, "XA RECOVER")
+        except err.MySQLError:
+            return  # MySQL 8 tells it only to XA_RECOVER_ADMIN
+        if rows:
+            names = ", ".join(str(row["data"]) for row in rows[:5])
+            raise self._unsupported(f"prepared XA transactions are open ({names}); commit or roll them back first")
+
+    def _probe(self, position: Position) -> None:
+        """Ask for the stream: only that shows whether the position is still there and the grants suffice."""
+        options = StreamOptions(server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1, heartbeat=PROBE_SECOND / 10)
+        try:
+            stream = BinlogStream(self._address, options, position)
+            try:
+                stream.read(PROBE_SECOND)
+                stream.read(PROBE_SECOND)
+            finally:
+                stream.close()
+        except StreamLostError as error:
+            raise error.cause_for_user from error
+        except DuplicateServerIdError as error:
+            raise unreachable(self._address, str(error)) from error
+
+    # -- tables
+
+    def _schema(self, table: Table) -> SourceTable:
+        rows = query(
+            self._connection,
+            "SELECT COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length,"
+            " NUMERIC_PRECISION digits, NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset,"
+            " IS_NULLABLE nullable FROM information_schema.COLUMNS"
+            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
+            *table,
+        )
+        if not rows:
+            raise self._unknown_table(".".join(table))
+        places = {name: place for place, name in enumerate(self._keys(table).get("PRIMARY", ()), 1)}
+        columns = tuple(source_column(row, places.get(row["name"], 0)) for row in rows)
+        return SourceTable(db=table[0], name=table[1], columns=columns)
+
+    def _keys(self, table: Table) -> dict[str, tuple[str, ...]]:
+        """Unique indexes over NOT NULL columns: name -> columns in order."""
+        rows = query(
+            self._connection,
+            "SELECT INDEX_NAME name, COLUMN_NAME col, NULLABLE nullable FROM information_schema.STATISTICS"
+            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+            *table,
+        )
+        unfit = {row["name"] for row in rows if row["nullable"] == "YES" or row["col"] is None}
+        keys: dict[str, tuple[str, ...]] = {}
+        for row in rows:
+            if row["name"] not in unfit:
+                keys[row["name"]] = (*keys.get(row["name"], ()), row["col"])
+        return keys
+
+    def _unique_keys(self, table: Table) -> tuple[tuple[str, ...], ...]:
+        keys = self._keys(table)
+        return tuple(keys[name] for name in sorted(keys, key=lambda name: (name != "PRIMARY", name)))
+
+    def _cascades(self, table: Table) -> bool:
+        rows = query(
+            self._connection,
+            "SELECT UPDATE_RULE u, DELETE_RULE d FROM information_schema.REFERENTIAL_CONSTRAINTS"
+            " WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s",
+            *table,
+        )
+        return any(rule not in {"NO ACTION", "RESTRICT"} for row in rows for rule in (row["u"], row["d"]))
+
+
+def source_column(row: dict[str, Any], key: int) -> SourceColumn:
+    """A column as information_schema tells it; sizes that the type does not have are 0, as in a table map."""
+    word = row["word"].lower()
+    charset = row["charset"]
+    fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
+    return SourceColumn(
+        name=row["name"],
+        type="geomcollection" if word == "geometrycollection" else word,
+        unsigned="unsigned" in row["full"].lower() and word not in {"enum", "set"},
+        precision=int(row["digits"] if word == "decimal" else fraction or 0),
+        scale=int(row["scale"] if word == "decimal" else 0),
+        length=int(_length(word, row) or 0),
+        charset="utf8mb3" if charset == "utf8" else charset,
+        members=labels(row["full"]) if word in {"enum", "set"} else (),
+        nullable=row["nullable"] == "YES",
+        key=key,
+    )
+
+
+def _length(word: str, row: dict[str, Any]) -> int | None:
+    if word in {"char", "varchar", "binary", "varbinary"}:
+        size: int | None = row["length"]
+        return size
+    return row["digits"] if word == "bit" else None
+
+
+def labels(full: str) -> tuple[str, ...]:
+    """The labels of enum('a','b''c') as information_schema prints them."""
+    return tuple(_unescaped(found[1]) for found in _LABEL.finditer(full))
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"''|\\(.)", lambda m: "'" if m[1] is None else _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)
+
+
+def _quoted(table: Table) -> str:
+    return ".".join("`" + name.replace("`", "``") + "`" for name in table)
+
+
+def _wrong_start(value: str, reason: str) -> SyncError:
+    return SyncError(Code.PROPERTY_WRONG, name="start", value=value, reason=reason)
