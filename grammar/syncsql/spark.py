@@ -5,6 +5,7 @@ nobody has checked, it refuses: a wrong value must never pass silently.
 Must not know: statements, sessions, the schema of any table.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -20,12 +21,19 @@ class NoEqualError(Exception):
         super().__init__(reason)
 
 
+_BITS: Final = "bit operators give unsigned numbers in MySQL alone; only & with a number has an equal in Spark"
 _MISSING: Final[Mapping[type[exp.Expr], str]] = {
     exp.Xor: "XOR has no equal in Spark; write (a AND NOT b) OR (b AND NOT a)",
     exp.JSONExtract: "-> and JSON_EXTRACT give quoted JSON, which Spark has not; use ->>",
     exp.Collate: "COLLATE has no equal in Spark",
     exp.Introducer: "a character set introducer has no equal in Spark",
     exp.CharacterSet: "a character set has no equal in Spark",
+    exp.BitwiseOr: _BITS,
+    exp.BitwiseXor: _BITS,
+    exp.BitwiseNot: _BITS,
+    exp.BitwiseLeftShift: _BITS,
+    exp.BitwiseRightShift: _BITS,
+    exp.BitString: "a bit literal is bytes in MySQL and a number in Spark; write the number",
     exp.MatchAgainst: "MATCH AGAINST has no equal in Spark",
 }
 
@@ -34,14 +42,13 @@ _SAME: Final = (
     *(exp.Cast, exp.And, exp.Or, exp.Anonymous, exp.JSONExtractScalar, exp.RegexpLike),
     *(exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least),
     *(exp.Lower, exp.Upper, exp.Length, exp.BitLength, exp.Concat, exp.ConcatWs, exp.Left, exp.Right, exp.Substring),
-    *(exp.Trim, exp.Replace, exp.Repeat, exp.Reverse, exp.SubstringIndex, exp.StrPosition, exp.Pad, exp.Ascii),
+    *(exp.Trim, exp.Replace, exp.Repeat, exp.Reverse, exp.SubstringIndex, exp.StrPosition, exp.Pad),
     *(exp.MD5, exp.SHA, exp.SHA2, exp.Hex, exp.Unhex),
     *(exp.Abs, exp.Ceil, exp.Floor, exp.Round, exp.Sign, exp.Sqrt, exp.Pow, exp.Exp, exp.Ln),
     *(exp.Year, exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear),
     *(exp.Hour, exp.Minute, exp.Second, exp.LastDay, exp.DateDiff, exp.DateAdd, exp.DateSub),
     *(exp.TsOrDsToDate, exp.TsOrDsToTimestamp, exp.TimeToStr, exp.StrToDate),
 )
-_BITS: Final = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _CASTS: Final[Mapping[str, str]] = {
     "BIGINT": "BIGINT",
     "DATE": "DATE",
@@ -56,6 +63,8 @@ _CASTS: Final[Mapping[str, str]] = {
     "VARCHAR": "STRING",
     "TEXT": "STRING",
 }
+_OTHERWISE: Final = frozenset({"UNIX_TIMESTAMP", "ORD"})
+_PLAIN_FORMAT: Final = re.compile(r"(?:%[YymcdeHis]|[-/.:, ])*")
 _UNITS: Final = frozenset({"SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"})
 
 
@@ -73,21 +82,42 @@ def _check(node: exp.Expr) -> None:
     for kind, reason in _MISSING.items():
         if isinstance(node, kind):
             raise NoEqualError(reason, node)
-    if isinstance(node, _BITS):
-        _check_bits(node)
-    if isinstance(node, exp.Func) and not isinstance(node, _SAME):
-        raise NoEqualError(f"{node.sql_name()} has no known equal in Spark", node)
+    problem = _problem(node)
+    if problem is not None:
+        raise NoEqualError(problem, node)
 
 
-def _check_bits(node: exp.Expr) -> None:
-    """MySQL, Spark and sqlglot rank | & ^ << differently: they agree where brackets stand."""
-    inside = [part for part in (node.this, node.args["expression"]) if isinstance(part, exp.Binary)]
-    if isinstance(node, exp.BitwiseXor):
-        clear = not inside and not isinstance(node.parent, exp.Binary)
-    else:
-        clear = all(type(part) is type(node) or not isinstance(part, _BITS) for part in inside)
-    if not clear:
-        raise NoEqualError("the order of these bit operators needs brackets", node)
+def _problem(node: exp.Expr) -> str | None:
+    """What is wrong with this node in particular."""
+    match node:
+        case exp.BitwiseAnd() if not _has_number(node):
+            return _BITS
+        case exp.Substring() if not _is_number(node.args["start"]) or int(node.args["start"].name) < 1:
+            return (
+                "SUBSTRING needs a number above 0 as its position in Spark; LEFT, RIGHT and SUBSTRING_INDEX have none"
+            )
+        case exp.TimeToStr() | exp.StrToDate() if not _is_plain_format(node.args["format"]):
+            return "only the formats %Y %y %m %c %d %e %H %i %s and signs between them are known in Spark"
+        case exp.DateDiff() if any(part.name.startswith("0") for part in node.find_all(exp.Literal)):
+            return "the years before 1000 are counted differently in Spark"
+        case exp.Anonymous() if node.name.upper() in _OTHERWISE:
+            return f"{node.name.upper()} means something else in Spark"
+        case exp.Func() if not isinstance(node, _SAME):
+            return f"{node.sql_name()} has no known equal in Spark"
+        case _:
+            return None
+
+
+def _is_number(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()
+
+
+def _has_number(node: exp.Expr) -> bool:
+    return _is_number(node.this) or _is_number(node.args["expression"])
+
+
+def _is_plain_format(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and _PLAIN_FORMAT.fullmatch(node.name) is not None
 
 
 def _in_spark(tree: exp.Expr) -> exp.Expr:
@@ -113,9 +143,35 @@ def _safe_division(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _root(node: exp.Expr) -> exp.Expr:
+    """The root of a negative number is NULL in MySQL and NaN in Spark."""
+    negative = exp.LT(this=node.this.copy(), expression=exp.Literal.number(0))
+    return exp.If(this=negative, true=exp.Null(), false=node.copy())
+
+
+def _extreme(node: exp.Expr) -> exp.Expr:
+    """One NULL makes GREATEST and LEAST NULL in MySQL; Spark passes over it."""
+    tests = [exp.Is(this=part.copy(), expression=exp.Null()) for part in (node.this, *node.expressions)]
+    return exp.If(this=exp.or_(*tests, copy=False), true=exp.Null(), false=node.copy())
+
+
+def _round(node: exp.Expr) -> exp.Expr:
+    """MySQL rounds the half of a DOUBLE to the even neighbour, of a DECIMAL away from zero; Spark always the latter."""
+    parts = [part.copy() for part in (node.this, node.args.get("decimals")) if part is not None]
+    return exp.If(this=_is_double(node.this), true=_call("BROUND", *parts), false=node.copy())
+
+
+def _is_double(node: exp.Expr) -> exp.Expr:
+    return exp.In(this=_call("TYPEOF", node.copy()), expressions=[exp.Literal.string(n) for n in ("double", "float")])
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
 def _length(node: exp.Expr) -> exp.Expr:
     """LENGTH counts bytes in MySQL, characters in Spark."""
-    return exp.Anonymous(this="OCTET_LENGTH", expressions=[node.this]) if node.args.get("binary") else node
+    return _call("OCTET_LENGTH", node.this) if node.args.get("binary") else node
 
 
 def _interval(node: exp.Expr) -> exp.Expr:
@@ -140,15 +196,30 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if lengths and name == "DECIMAL":
         target.set("expressions", [each.copy() for each in lengths])
     cast = exp.Cast(this=node.this, to=target)
+    if name == "BIGINT":
+        return _whole(cast)
     if lengths and _CASTS[name] == "STRING":
         return exp.Left(this=cast, expression=lengths[0].this.copy())
     return cast
+
+
+def _whole(cast: exp.Expr) -> exp.Expr:
+    """CAST AS SIGNED rounds a fraction, as ROUND does; Spark cuts it off."""
+    number, target = cast.this, cast.args["to"]
+    decimal = exp.Like(this=_call("TYPEOF", number.copy()), expression=exp.Literal.string("decimal%"))
+    fraction = exp.or_(_is_double(number), decimal, copy=False)
+    rounded = exp.Cast(this=_round(exp.Round(this=number.copy())), to=target.copy())
+    return exp.If(this=fraction, true=rounded, false=cast.copy())
 
 
 _CHANGES: Final[Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]] = {
     exp.Div: _safe_division,
     exp.IntDiv: _safe_division,
     exp.Mod: _safe_division,
+    exp.Sqrt: _root,
+    exp.Greatest: _extreme,
+    exp.Least: _extreme,
+    exp.Round: _round,
     exp.Length: _length,
     exp.DateAdd: _interval,
     exp.DateSub: _interval,

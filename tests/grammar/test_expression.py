@@ -2,6 +2,10 @@ import pytest
 
 from syncsql import Expression, ShowDatabases, SqlSyntaxError, parse
 
+BITS = "bit operators give unsigned numbers in MySQL alone; only & with a number has an equal in Spark"
+FORMATS = "only the formats %Y %y %m %c %d %e %H %i %s and signs between them are known in Spark"
+POSITION = "SUBSTRING needs a number above 0 as its position in Spark; LEFT, RIGHT and SUBSTRING_INDEX have none"
+
 
 def expression(text: str) -> Expression:
     (parsed,) = parse(f"SHOW DATABASES WHERE {text}")
@@ -32,21 +36,22 @@ def expression(text: str) -> Expression:
         ("a DIV b", "`a` DIV NULLIF(`b`, 0)"),
         ("a % b", "`a` % NULLIF(`b`, 0)"),
         ("a / (b - c)", "`a` / NULLIF((`b` - `c`), 0)"),
-        ("CAST(a AS SIGNED)", "CAST(`a` AS BIGINT)"),
         ("CAST(a AS CHAR)", "CAST(`a` AS STRING)"),
         ("CAST(a AS CHAR(5))", "LEFT(CAST(`a` AS STRING), 5)"),
         ("CAST(a AS DECIMAL(10, 2))", "CAST(`a` AS DECIMAL(10, 2))"),
         ("CAST(a AS DATETIME)", "CAST(`a` AS TIMESTAMP_NTZ)"),
-        ("CAST(CAST(a AS CHAR(5)) AS SIGNED)", "CAST(LEFT(CAST(`a` AS STRING), 5) AS BIGINT)"),
+        ("CAST(CAST(a AS CHAR(5)) AS DATE)", "CAST(LEFT(CAST(`a` AS STRING), 5) AS DATE)"),
         ("DATE '2020-01-01'", "CAST('2020-01-01' AS DATE)"),
         ("date_add(a, INTERVAL 1 HOUR)", "(`a` + INTERVAL '1' HOUR)"),
         ("date_sub(a, INTERVAL 2 DAY)", "(`a` - INTERVAL '2' DAY)"),
         ("a + INTERVAL 1 DAY", "`a` + INTERVAL '1' DAY"),
         ("date_format(a, '%Y-%m')", "DATE_FORMAT(CAST(`a` AS TIMESTAMP), 'yyyy-MM')"),
         ("doc->>'$.a'", "GET_JSON_OBJECT(`doc`, '$.a')"),
-        ("a & b & c", "`a` & `b` & `c`"),
-        ("(a & b) | (c ^ d)", "(`a` & `b`) | (`c` ^ `d`)"),
-        ("(a << 2) > b", "(SHIFTLEFT(`a`, 2)) > `b`"),
+        ("flags & 4", "`flags` & 4"),
+        ("substring(a, 2, 3)", "SUBSTRING(`a`, 2, 3)"),
+        ("greatest(a, b)", "IF(`a` IS NULL OR `b` IS NULL, NULL, GREATEST(`a`, `b`))"),
+        ("sqrt(a)", "IF(`a` < 0, NULL, SQRT(`a`))"),
+        ("round(a, 1)", "IF(TYPEOF(`a`) IN ('double', 'float'), BROUND(`a`, 1), ROUND(`a`, 1))"),
         ("my_function(a)", "MY_FUNCTION(`a`)"),
     ],
 )
@@ -68,8 +73,13 @@ def test_an_expression_is_said_in_sparks_words(mysql: str, spark: str) -> None:
         ("CAST(a AS UNSIGNED)", "a CAST to this type has no equal in Spark", "CAST(`a` AS UNSIGNED)"),
         ("CAST(a AS TIME)", "a CAST to this type has no equal in Spark", "CAST(`a` AS TIME)"),
         ("CAST(a AS BINARY(5))", "CAST AS BINARY(n) has no equal in Spark", "CAST(`a` AS BINARY(5))"),
-        ("a | b & c = 0", "the order of these bit operators needs brackets", "`a` | `b` & `c`"),
-        ("a * b ^ c = 0", "the order of these bit operators needs brackets", "`b` ^ `c`"),
+        ("a = (b | 4)", BITS, "`b` | 4"),
+        ("a = (b & c)", BITS, "`b` & `c`"),
+        ("a = b'101'", "a bit literal is bytes in MySQL and a number in Spark; write the number", "b'101'"),
+        ("unix_timestamp(a) > 5", "UNIX_TIMESTAMP means something else in Spark", "UNIX_TIMESTAMP(`a`)"),
+        ("date_format(a, '%W') = b", FORMATS, "DATE_FORMAT(`a`, '%W')"),
+        ("substring(a, -2) = b", POSITION, "SUBSTRING(`a`, -2)"),
+        ("to_days(a) > 5", "the years before 1000 are counted differently in Spark", "DATEDIFF(`a`, '0000-01-01')"),
         ("soundex(a)", "SOUNDEX has no known equal in Spark", "SOUNDEX(`a`)"),
         ("MATCH(a) AGAINST ('x')", "MATCH AGAINST has no equal in Spark", "MATCH(`a`) AGAINST('x')"),
     ],

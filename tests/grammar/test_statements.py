@@ -224,7 +224,7 @@ statements: st.SearchStrategy[Statement] = st.one_of(
 )
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=700, deadline=None)
 @given(statement=statements)
 def test_every_statement_prints_itself(statement: Statement) -> None:
     """Whatever names, texts and numbers a statement holds, its print parses back to an equal statement."""
@@ -233,7 +233,7 @@ def test_every_statement_prints_itself(statement: Statement) -> None:
     assert parsed.text == statement.sql()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(several=st.lists(statements, max_size=4))
 def test_statements_between_semicolons_stay_apart(several: list[Statement]) -> None:
     """Statements joined by semicolons parse back one by one, whatever their strings and names hold."""
