@@ -12,7 +12,6 @@ from pathlib import Path
 
 from syncmgr import settings
 from syncmgr.errors import Code, SyncError
-from syncmgr.fe import Frontend
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,7 +33,10 @@ def _serve(conf: Path) -> int:
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
-    frontend = Frontend(settings.read(conf))
+    values = settings.read(conf)
+    from syncmgr.fe import Frontend  # here, not above: workers import this module, and need no Spark
+
+    frontend = Frontend(values)
     try:
         frontend.start()
         ending.wait()

@@ -97,7 +97,7 @@ def main() -> None:
         folder = Path(place)
         mysql = MysqlServer(folder / "mysql", "mysql")
         mysql.start()
-        fe = FrontendProcess(folder / "fe", {"sync_commit_interval_second": 10}).start()
+        fe = FrontendProcess(folder / "fe", {"sync_commit_interval_second": 1}).start()
         try:
             measure(mysql, fe, options.rows, options.changes)
         finally:
