@@ -132,10 +132,14 @@ _WORD: Final = TargetType(name="VARCHAR", args=(512,))
 
 
 def answer(question: Question, catalog: Catalog, present: Present) -> tuple[list[str], list[Row]]:
-    """Names and rows. Blocks: it asks the catalog. Raises UNKNOWN_SCHEMA_TABLE and what SQLite says."""
+    """Names and rows. Blocks: it asks the catalog. Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT."""
     for name in question.tables:
         if name not in TABLES:
             raise SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name.upper())
+    known = {column for name in question.tables for column in TABLES[name]}
+    for column in question.columns:
+        if column.upper() not in known:
+            raise SyncError(Code.UNKNOWN_COLUMN, column=column, where="field list")
     schema = _gather(question, catalog, present)
     with Lite() as lite:
         lite.attach(INFORMATION_SCHEMA)

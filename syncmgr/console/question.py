@@ -61,12 +61,14 @@ class Question:
     """A SELECT for SQLite. `tables`: those of information_schema that it reads, in lower case.
 
     `names`: the columns of its result as MySQL names them, where they are known before it runs.
+    `columns`: those it reads, as typed; SQLite takes a quoted name that it does not know for a text.
     `db`: the only database whose tables can be in the answer, if the question says so.
     """
 
     sql: str
     tables: frozenset[str]
     names: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     db: str | None = None
 
 
@@ -128,11 +130,18 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Asker
     for collate in list(told.find_all(exp.Collate)):
         collate.replace(collate.this)
     return Question(
-        sql=_having_without_group(told).sql("sqlite", comments=False),
+        sql=_having_without_group(told).sql("sqlite", identify=True, comments=False),
         tables=frozenset(table.name.lower() for table in tables),
         names=names,
+        columns=_columns(told),
         db=_only_database(told),
     )
+
+
+def _columns(tree: exp.Query) -> tuple[str, ...]:
+    aliases = {alias.alias.casefold() for alias in tree.find_all(exp.Alias)}
+    named = (column.name for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star))
+    return tuple(name for name in named if name.casefold() not in aliases)
 
 
 def _having_without_group(tree: exp.Query) -> exp.Query:
