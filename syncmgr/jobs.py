@@ -8,7 +8,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 from uuid import uuid4
 
@@ -34,22 +33,26 @@ ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a sto
 
 log = logging.getLogger(__name__)
 
-__all__ = ["SHOW_COLUMNS", "Inspected", "Jobs"]
+__all__ = ["SHOW_COLUMNS", "Jobs"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Inspected:
+class Inspected(Protocol):
     """What the source server said at CREATE SYNC. Tables in the order they were asked for.
 
     `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether
-    a foreign key changes its rows beside the statements on it.
+    a foreign key changes its rows beside the statements on it. `server_time`: unix seconds.
     """
 
-    start: Position
-    server_time: float
-    tables: tuple[SourceTable, ...]
-    unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
-    cascades: tuple[bool, ...]
+    @property
+    def start(self) -> Position: ...
+    @property
+    def server_time(self) -> float: ...
+    @property
+    def tables(self) -> tuple[SourceTable, ...]: ...
+    @property
+    def unique_keys(self) -> tuple[tuple[tuple[str, ...], ...], ...]: ...
+    @property
+    def cascades(self) -> tuple[bool, ...]: ...
 
 
 class Catalog(Protocol):

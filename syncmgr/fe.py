@@ -1,0 +1,218 @@
+"""The frontend: builds the house, starts it, stops it.
+
+Owns: the order of start and stop, and the reading of settings; nobody else reads them.
+Must not know: how any part works.
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Final
+
+from syncmgr.catalog import Catalog
+from syncmgr.console import limits as console
+from syncmgr.console.server import Console
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import AppendOnChange
+from syncmgr.job.epoch import Thresholds
+from syncmgr.job.failure import FailType
+from syncmgr.job.sync_job import SyncJob, replica_id
+from syncmgr.jobs import Jobs
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.ledger import JobLedger
+from syncmgr.meta.store import Store, sqlite_url
+from syncmgr.mysql.opening import OpenMysql, inspect
+from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
+from syncmgr.scheduler import Scheduler
+from syncmgr.settings import Settings, Value, find, parse
+from syncmgr.spark.lake import Lake
+
+STOP_SECOND: Final = 25.0  # for the last commits; what is not done by then is resumed by the next start
+LOG_BYTES: Final = 64 * 1024 * 1024
+LOG_FILES: Final = 5
+
+log = logging.getLogger(__name__)
+
+
+class Frontend:
+    """Everything, once. `start` opens the port before Spark is up; `stop` leaves running jobs to the next start."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir"):
+            make_writable(settings.folder(name))
+        _log_to(settings.folder("log_dir") / "fe.log", settings.text("log_level"))
+        self.config = Config(settings, self._on_config)
+        self.lake = Lake(
+            lake_dir=settings.folder("lake_dir"),
+            jars_dir=settings.folder("lake_dir") / "jars",
+            options=settings.spark,
+            progress=_say,
+            wait_second=settings.seconds("spark_start_timeout_second"),
+        )
+        meta = settings.folder("meta_dir")
+        self._store = Store(settings.text("meta_url") or sqlite_url(meta), Vault(meta / "secret.key"))
+        self.catalog = Catalog(self.lake, self._store.target_of)
+        self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
+        self.jobs = Jobs(
+            store=self._store,
+            catalog=self.catalog,
+            lake=self.lake,
+            inspect=partial(inspect, connect_timeout=settings.seconds("source_connect_timeout_second")),
+            new_run=self._new_run,
+            keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
+        )
+        self._scheduler = Scheduler(
+            self.jobs.tick,
+            settings.seconds("sync_checker_interval_second"),
+            self._upkeep,
+            settings.seconds("upkeep_interval_second"),
+        )
+        self._console = Console(
+            self,
+            limits=console_limits(settings),
+            host=settings.text("query_host"),
+            port=settings.number("query_port"),
+            tls_folder=meta / "tls",
+        )
+
+    def start(self) -> None:
+        """Raises PORT_IN_USE; what Spark's start may fail on shows in the statements that need it."""
+        self._console.start()
+        _say(f"The console is open on port {self._settings.number('query_port')}")
+        self.lake.start()
+        self.jobs.recover()
+        self.jobs.wake = self._scheduler.wake
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        self._scheduler.stop()
+        self._console.stop()
+        self.jobs.close(STOP_SECOND)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self.lake.stop()
+        self._store.close()
+        log.info("stopped")
+
+    def root_password(self) -> str:
+        return self._settings.text("root_password")
+
+    def _on_config(self, name: str) -> None:
+        if name == "log_level":
+            logging.getLogger().setLevel(self._settings.text(name))
+        self.jobs.retune()
+
+    def _new_run(
+        self,
+        job: SyncJob,
+        on_trouble: Callable[[SyncError | None], None],
+        on_end: Callable[[SyncError | None, FailType], None],
+    ) -> JobRun:
+        settings = self._settings
+        options = RunOptions(
+            job_id=job.id,
+            name=f"{job.db}.{job.name}",
+            channels=job.channels,
+            append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
+            folder=settings.folder("staging_dir") / f"job-{job.id}",
+            limits=partial(limits_of, settings, job),
+            max_retry=lambda: int(value_of(settings, job, "max_retry")),
+        )
+        open_source = OpenMysql(
+            description=job.source,
+            server_id=replica_id(job),
+            connect_timeout=settings.seconds("source_connect_timeout_second"),
+            read_timeout=settings.seconds("source_read_timeout_second"),
+            max_retry=int(value_of(settings, job, "max_retry")),
+        )
+        ledger = JobLedger(self._store, job.id, lambda: settings.seconds("consistent_point_keep_second"))
+        listeners = Listeners(on_trouble=on_trouble, on_end=on_end)
+        return JobRun(options, ledger, self.lake, self._pool, open_source, listeners)
+
+    def _upkeep(self) -> None:
+        """One tick: every target of a live job that needs it. An error is logged and the next tick tries again."""
+        for job in self._store.jobs():
+            if job.finished_at is not None:
+                continue
+            for channel in job.channels:
+                oldest = self._store.oldest_snapshot(channel.token, job.id)
+                try:
+                    self.lake.upkeep(channel.target_db, channel.target, oldest)
+                except SyncError as error:
+                    log.warning("upkeep of %s.%s: %s", channel.target_db, channel.target, error)
+
+
+class Config:
+    """SHOW and ADMIN SET FRONTEND CONFIG."""
+
+    def __init__(self, settings: Settings, changed: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._changed = changed
+
+    def show(self) -> list[tuple[str, ...]]:
+        return list(self._settings.rows())
+
+    def set(self, name: str, value: str) -> None:
+        self._settings.set(name, value)
+        self._changed(name)
+
+
+def value_of(settings: Settings, job: SyncJob, name: str) -> Value:
+    """A setting as it holds for a job."""
+    text = job.properties.get(name)
+    return settings[name] if text is None else parse(find(name), text)
+
+
+def limits_of(settings: Settings, job: SyncJob) -> Limits:
+    value = partial(value_of, settings, job)
+    return Limits(
+        thresholds=Thresholds(
+            interval_second=float(value("sync_commit_interval_second")),
+            min_events=int(value("min_sync_commit_size")),
+            min_bytes=int(value("min_bytes_sync_commit")),
+            max_bytes=int(value("max_bytes_sync_commit")),
+        ),
+        position_interval_second=float(value("position_commit_interval_second")),
+        max_staged_bytes=int(value("max_staged_bytes")),
+    )
+
+
+def console_limits(settings: Settings) -> console.Limits:
+    return console.Limits(
+        max_connections=settings.number("max_connections"),
+        max_packet=settings.number("max_allowed_packet"),
+        threads=settings.number("query_threads"),
+        connect_timeout=settings.seconds("connect_timeout"),
+        read_timeout=settings.seconds("net_read_timeout"),
+        write_timeout=settings.seconds("net_write_timeout"),
+        wait_timeout=settings.seconds("wait_timeout"),
+    )
+
+
+def make_writable(folder: Path) -> None:
+    """The folder exists and takes files. Raises NOT_WRITABLE."""
+    probe = folder / "writable"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise SyncError(Code.NOT_WRITABLE, folder=folder, reason=error.strerror) from error
+
+
+def _log_to(file: Path, level: str) -> None:
+    handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+
+
+def _say(line: str) -> None:
+    """A line for the person who started the frontend, and for the log."""
+    log.info(line)
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
