@@ -85,7 +85,7 @@ _NO_VIEWS: Final = "there are no views; use a query with WITH"
 _NO_PREPARE: Final = "there is no PREPARE in SQL; use the driver's prepared statements"
 _NO_LOCKS: Final = "there are no table locks; every query reads one snapshot"
 
-# The first that fits decides.
+# Two words decide before one.
 _NOT_OFFERED: Final[Mapping[tuple[str, ...], str]] = {
     **{(verb,): _ROWS for verb in ("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "LOAD", "TRUNCATE")},
     ("ALTER", "SYNC"): _NO_ALTER_SYNC,
@@ -166,6 +166,7 @@ def _statement(tokens: TokenisedStatement) -> Statement:
 
 
 def _refuse_not_offered(at: Cursor) -> None:
-    for words, reason in _NOT_OFFERED.items():
-        if at.sees(*words):
-            raise at.error(reason)
+    words = (at.word() or "", at.word(1) or "")
+    reason = _NOT_OFFERED.get(words) or _NOT_OFFERED.get(words[:1])
+    if reason is not None:
+        raise at.error(reason)

@@ -29,6 +29,7 @@ _OPAQUE: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_BAD_BITS: Final = re.compile(r"(?<![\w$])(?:x'(?![\da-f]*')|b'(?![01]*'))[^']*'", re.IGNORECASE)
 _WORD: Final = re.compile(r"[\w$\u0080-\U0010ffff]+")
 _PIECE: Final = re.compile(r"\S+")
 
@@ -125,7 +126,9 @@ def raw_tokens(source: str) -> list[RawToken]:
     try:
         return _MySQLTokenizer(dialect=MySQL()).tokenize(source)
     except TokenError:
-        raise error_at(source, 0, len(source), "this text cannot be cut into words") from None
+        wrong = _BAD_BITS.search(source)
+        start, end = wrong.span() if wrong else (0, 1)
+        raise error_at(source, start, end, "this is no hexadecimal or bit literal") from None
 
 
 def _tokens(source: str, raw: Sequence[RawToken]) -> Iterator[Token]:
