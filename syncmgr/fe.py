@@ -120,6 +120,7 @@ class Frontend:
             channels=job.channels,
             append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
             folder=settings.folder("staging_dir") / f"job-{job.id}",
+            silence_second=settings.seconds("source_read_timeout_second") / 2,  # two heartbeats
             limits=partial(limits_of, settings, job),
             max_retry=lambda: int(value_of(settings, job, "max_retry")),
         )

@@ -46,20 +46,23 @@ FINISH_SECOND: Final = (
     20.0  # a worker that has not ended by then is killed; what it staged and did not send is read again
 )
 POLL_SECOND: Final = 0.2
-SILENCE_SECOND: Final = 5.0  # heartbeats come every second or two
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """What a run needs to know of its job. `folder`: the job's own staging folder."""
+    """What a run needs to know of its job. `folder`: the job's own staging folder.
+
+    `silence_second`: longer than this a source in good health is never silent.
+    """
 
     job_id: int
     name: str
     channels: tuple[ChannelDescription, ...]
     append_on_change: AppendOnChange
     folder: Path
+    silence_second: float
     limits: Callable[[], Limits]
     max_retry: Callable[[], int]
 
@@ -203,7 +206,7 @@ class JobRun:
             waiting_since=waiting,
             drained=progress.drained,
             committed_time=last.source_time,
-            silence_second=SILENCE_SECOND,
+            silence_second=self._options.silence_second,
         )
 
     # -- the thread

@@ -42,6 +42,7 @@ class Bench:
             channels=(make_channel(reads=("id", "version")),),
             append_on_change=AppendOnChange.ERROR,
             folder=self.folder,
+            silence_second=5.0,
             limits=self.limits,
             max_retry=lambda: 3,
         )
