@@ -34,17 +34,10 @@ NO_CHARACTER: Final = "\ufffd"
 
 # Where MySQL and Python's codec part, or only MySQL knows the character: MySQL's reading.
 _OVERRIDES: Final[Mapping[str, Mapping[bytes, str]]] = {
-    "big5": {
-        b"\xa1\x5a": "\u2574",
-        b"\xa1\xc3": "\uffe3",
-        b"\xa1\xc5": "\u02cd",
-        b"\xa1\xfe": "\uff0f",
-        b"\xa2\x40": "\uff3c",
-        b"\xa2\xcc": "\u5341",
-        b"\xa2\xce": "\u5345",
-    },
+    "big5": dict.fromkeys(
+        (b"\xa1\x5a", b"\xa1\xc3", b"\xa1\xc5", b"\xa1\xfe", b"\xa2\x40", b"\xa2\xcc", b"\xa2\xce"), "\ufffd"
+    ),
     "eucjpms": {
-        b"\xa1\xc0": "\uff3c",
         b"\xa1\xc1": "\uff5e",
         b"\xa1\xc2": "\u2225",
         b"\xa1\xdd": "\uff0d",

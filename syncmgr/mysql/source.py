@@ -110,6 +110,7 @@ class MysqlSource:
                 return self._take()
             if not came and time.monotonic() >= deadline:
                 return None
+        self._disconnect()
         return None
 
     def _feed(self) -> bool:

@@ -16,7 +16,7 @@ from syncmgr.job.schema import GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn,
 from syncmgr.mysql import charsets, json_text, wire
 from syncmgr.mysql.table_map import DIGIT_BYTES, Field
 
-PADDING: Final = 16  # bytes behind the buffer's last event, so that a wide read never leaves it
+PADDING: Final = 64  # bytes behind the last event: a NULL at its end may be read as if it were a value of 30 bytes
 INT64_DIGITS: Final = 18
 MICRO: Final = (1, 100_000, 10_000, 1_000, 100, 10, 1)  # microseconds of the last digit of a fraction
 SCALE: Final = (0, 10_000, 10_000, 100, 100, 1, 1)  # the same of the stored integer, which has an even count of digits

@@ -1,0 +1,144 @@
+"""Reading a real server's binlog through the product, for the tests of the MySQL source.
+
+Owns: opening a source at the server's end, collecting until the server's end.
+Must not know: what is asserted.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import uuid4
+
+from syncmgr.errors import SyncError
+from syncmgr.job.batch import OP, Batch
+from syncmgr.job.ddl import Table
+from syncmgr.job.position import Order, Position, compare
+from syncmgr.mysql.address import MysqlAddress
+from syncmgr.mysql.check import SourceFacts, inspect_server
+from syncmgr.mysql.source import MysqlSource, SourceOptions
+from syncmgr.mysql.subscriptions import Subscription
+from tests.servers import PASSWORD, MysqlServer
+
+READ_SECOND: Final = 30.0
+GET_SECOND: Final = 0.1
+Row = dict[str, Any]
+
+
+@dataclass
+class Reader:
+    """A source and what came out of it."""
+
+    source: MysqlSource
+    batches: list[Batch] = field(default_factory=list)
+    troubles: list[SyncError | None] = field(default_factory=list)
+
+    def until(self, end: Position, *, deadline: float = READ_SECOND) -> list[Batch]:
+        """All batches up to a position; fails when it is not reached in time."""
+        stop = time.monotonic() + deadline
+        while not (self.batches and self.batches[-1].end and reached(self.batches[-1].end, end)):
+            if time.monotonic() > stop:
+                raise AssertionError(f"{end} was not reached: {self.batches[-1:]} {self.troubles}")
+            self.get()
+        return self.batches
+
+    def get(self, timeout: float = GET_SECOND) -> Batch | None:
+        batch = self.source.get(timeout)
+        if batch is not None:
+            self.batches.append(batch)
+        return batch
+
+    def until_error(self, *, deadline: float = READ_SECOND) -> SyncError:
+        """The error that ends the source."""
+        stop = time.monotonic() + deadline
+        while time.monotonic() < stop:
+            try:
+                self.get()
+            except SyncError as error:
+                return error
+        raise AssertionError("no error came")
+
+    def rows(self, table: Table) -> list[Row]:
+        """Every change row of a table, in order."""
+        return [
+            row
+            for batch in self.batches
+            for changes in batch.changes
+            if changes.table == table
+            for row in changes.decode().to_pylist()
+        ]
+
+    def state(self, table: Table, key: str = "id") -> dict[Any, Row]:
+        """What the changes make of an empty table."""
+        return replay(self.rows(table), key)
+
+
+def replay(rows: Sequence[Row], key: str = "id") -> dict[Any, Row]:
+    state: dict[Any, Row] = {}
+    for row in rows:
+        plain = {name: value for name, value in row.items() if name != OP}
+        if row[OP] == 2:
+            del state[row[key]]
+        else:
+            assert (row[key] in state) == (row[OP] == 1), row
+            state[row[key]] = plain
+    return state
+
+
+def reached(mine: Position, end: Position) -> bool:
+    if mine.gtids and end.gtids:
+        return compare(mine, end) in {Order.SAME, Order.AFTER}
+    return (mine.file, mine.offset) >= (end.file, end.offset)
+
+
+def address(server: MysqlServer, **changes: Any) -> MysqlAddress:  # noqa: ANN401 - fields of the address
+    facts: dict[str, Any] = {"host": "127.0.0.1", "port": server.port, "user": "repl", "password": PASSWORD}
+    return MysqlAddress(**{**facts, **changes})
+
+
+def facts(server: MysqlServer, tables: Sequence[Table] = (), start: str = "latest") -> SourceFacts:
+    return inspect_server(address(server), tables, start, 0)
+
+
+def latest(server: MysqlServer) -> Position:
+    return facts(server).start
+
+
+@contextmanager
+def reading(
+    server: MysqlServer,
+    tables: Mapping[Table, Subscription],
+    start: Position | None = None,
+    *,
+    options: SourceOptions | None = None,
+    server_id: int = 4711,
+    ssl: str = "preferred",
+) -> Iterator[Reader]:
+    """A reader from `start`, else from the server's end."""
+    where = address(server, ssl=ssl)
+    reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
+    reader.source = MysqlSource(
+        where,
+        server_id,
+        start or latest(server),
+        tables,
+        options=options or SourceOptions(position_interval=0.05, retry_first=0.05),
+        trouble=reader.troubles.append,
+    )
+    try:
+        yield reader
+    finally:
+        reader.source.close()
+        reader.source.get(0)
+
+
+@contextmanager
+def database(server: MysqlServer) -> Iterator[str]:
+    """A database of the test's own."""
+    name = f"t_{uuid4().hex[:12]}"
+    server.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    try:
+        yield name
+    finally:
+        server.run(f"DROP DATABASE {name}")
