@@ -132,7 +132,10 @@ _WORD: Final = TargetType(name="VARCHAR", args=(512,))
 
 
 def answer(question: Question, catalog: Catalog, present: Present) -> tuple[list[str], list[Row]]:
-    """Names and rows. Blocks: it asks the catalog. Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT."""
+    """Names and rows. Blocks: it asks the catalog.
+
+    Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
+    """
     for name in question.tables:
         if name not in TABLES:
             raise SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name.upper())

@@ -108,6 +108,8 @@ class StatementSession:
     async def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
         """Each statement's result, and whether more follow. All are parsed before the first runs."""
         parsed = await self._parse(sql, multi=multi)
+        if not parsed:
+            yield Done(), False  # a comment alone: MySQL answers OK
         for left, each in reversed(list(enumerate(reversed(parsed)))):
             statement = each.statement
             if not isinstance(statement, ShowMeta):
@@ -151,7 +153,7 @@ class StatementSession:
             raise SyncError(Code.NESTED_TOO_DEEPLY) from error
         except SqlSyntaxError as error:
             raise _syntax(error.reason, near=error.near, line=error.line, column=error.column) from error
-        if not parsed:
+        if not sql.strip(" \t\r\n;\0"):
             raise SyncError(Code.EMPTY_QUERY)
         if len(parsed) > 1 and not multi:
             raise _one_at_a_time(sql, parsed)

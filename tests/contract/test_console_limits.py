@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncmgr.console.limits import KiB, MiB
+from syncmgr.errors import Code
 from tests.unit.console.frontend import BIG, FakeQuery
 from tests.unit.console.running import RawClient, Running, id_of, running
 from tests.until import until
@@ -290,7 +291,7 @@ def test_sqlite_is_guarded(console: Running, sql: str) -> None:
     """No function that reaches outside can be called where information_schema is asked."""
     with pytest.raises(pymysql.err.MySQLError) as caught:
         console.ask(f"{sql} FROM information_schema.schemata")
-    assert code(caught) == 5208
+    assert code(caught) == Code.QUERY_FAILED.number
 
 
 def test_stop_lets_a_statement_end(folder: Path) -> None:
@@ -307,7 +308,7 @@ def test_stop_lets_a_statement_end(folder: Path) -> None:
         thread.join(5)
         stopping.join(5)
         assert not stopping.is_alive()
-        assert [error.args[0] for error in raised] in ([], [5208])
+        assert [error.args[0] for error in raised] in ([], [Code.QUERY_FAILED.number])
         with pytest.raises(pymysql.err.OperationalError):
             idle.ping(reconnect=False)
         for ended in (idle, busy):

@@ -11,6 +11,7 @@ import pymysql
 import pytest
 from pymysql.constants import FIELD_TYPE
 
+from syncmgr.errors import Code
 from syncmgr.job.status import SHOW_COLUMNS
 from tests.unit.console.frontend import TYPED
 from tests.unit.console.running import Running, id_of, running
@@ -130,14 +131,14 @@ def test_no_password_is_shown(console: Running, caplog: pytest.LogCaptureFixture
         ("PAUSE SYNC JOB\n  job1 now", 1064, "near 'now' at line 2, column 8"),
         ("SELECT 'open", 1064, "unterminated string"),
         ("", 1065, "Query was empty"),
-        ("-- nothing", 1065, "Query was empty"),
+        (" ;; ", 1065, "Query was empty"),
         ("USE nowhere", 1049, "Unknown database 'nowhere'"),
         ("SHOW TABLES FROM nowhere", 1049, "Unknown database 'nowhere'"),
         ("SHOW SYNC JOB FROM nowhere", 1049, "Unknown database 'nowhere'"),
         ("DESC nothing", 1146, "Table 'demo.nothing' doesn't exist"),
         ("SHOW SYNC JOB WHERE nothing = 1", 1054, "Unknown column 'nothing' in 'where clause'"),
         ("SHOW SYNC JOB ORDER BY nothing", 1054, "Unknown column 'nothing' in 'order clause'"),
-        ("PAUSE SYNC JOB nothing", 5001, "Unknown sync job 'nothing' in database 'demo'"),
+        ("PAUSE SYNC JOB nothing", Code.UNKNOWN_JOB.number, "Unknown sync job 'nothing' in database 'demo'"),
         ("SELECT nothing", 1054, "Unknown column 'nothing' in 'field list'"),
         ("SELECT @@nothing", 1193, "Unknown system variable 'nothing'"),
         ("SET nothing = 1", 1193, "Unknown system variable 'nothing'"),
@@ -148,8 +149,8 @@ def test_no_password_is_shown(console: Running, caplog: pytest.LogCaptureFixture
         ("SET GLOBAL autocommit = 1", 1235, "use ADMIN SET FRONTEND CONFIG"),
         ("SELECT * FROM information_schema.nothing", 1109, "Unknown table 'NOTHING' in information_schema"),
         ("SELECT nothing FROM information_schema.tables", 1054, "Unknown column 'nothing'"),
-        ("ADMIN SET FRONTEND CONFIG ('nothing' = '1')", 5302, "Unknown config 'nothing'"),
-        ("SELECT * FROM broken", 5208, "TABLE_OR_VIEW_NOT_FOUND"),
+        ("ADMIN SET FRONTEND CONFIG ('nothing' = '1')", Code.UNKNOWN_CONFIG.number, "Unknown config 'nothing'"),
+        ("SELECT * FROM broken", Code.QUERY_FAILED.number, "TABLE_OR_VIEW_NOT_FOUND"),
         ("SELECT * FROM odd", 1235, "column 'x' of type made_up"),
         ("SELECT * FROM bug", 1105, "Internal error: KeyError: 'bug'"),
         ("INSERT INTO orders VALUES (1)", 1064, "rows come from sync jobs alone"),
@@ -243,6 +244,7 @@ def test_several_statements_must_be_asked_for(console: Running) -> None:
         ("SELECT 1 FROM DUAL", ["1"], (1,)),
         ("/* ping */ SELECT 1;", ["1"], (1,)),
         ("SELECT CONCAT('a', 1, NULL)", None, (None,)),
+        ("-- a comment\nSELECT 1", ["1"], (1,)),
         ("/*!40101 SELECT 1 */", None, (1,)),
     ],
 )

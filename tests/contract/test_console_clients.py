@@ -1,0 +1,264 @@
+"""The console and the programs that people use: mysql, mariadb, SQLAlchemy, and drivers' prepared statements."""
+
+import os
+import pty
+import select
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from syncmgr.console.packet import Reader, lenenc_bytes
+from syncmgr.console.protocol import FieldType
+from syncmgr.errors import Code
+from tests.unit.console.running import PASSWORD, RawClient, Running, running
+
+CREATE = 'CREATE SYNC demo.job1 (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("tls"), password=PASSWORD) as it:
+        it.ask(CREATE)
+        yield it
+
+
+@pytest.fixture(scope="module")
+def open_console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("tls")) as it:
+        yield it
+
+
+def command(program: str, it: Running, *arguments: str) -> list[str]:
+    return [program, "--no-defaults", "-h127.0.0.1", f"-P{it.port}", "-uroot", f"-p{PASSWORD}", *arguments]
+
+
+def say(program: str, it: Running, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What the command line answers to a text on its standard input."""
+    return subprocess.run(
+        command(program, it, *arguments), input=text, capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def program(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_a_table(console: Running, program: str) -> None:
+    """A SELECT comes out as a table with its rows counted."""
+    done = say(program, console, "SELECT * FROM orders;", "-t", "-v", "-v", "-v")
+    assert "|  1 | new    |   9.50 |" in done.stdout, done
+    assert "3 rows in set" in done.stdout
+
+
+def test_vertical_output(console: Running, program: str) -> None:
+    """Long values of SHOW SYNC JOB are shown whole in vertical output."""
+    done = say(program, console, "SHOW SYNC JOB FROM demo;", "-E")
+    assert "  JobName: job1" in done.stdout, done
+    assert "      Msg: " + "X" * 5000 in done.stdout
+
+
+def test_errors_are_shown_as_mysql_shows_them(console: Running, program: str) -> None:
+    """Number, SQLSTATE, words and line of an error."""
+    done = say(program, console, "SELECT 1;\nUSE nothing;\nSELECT 2;", "--line-numbers", "--force")
+    assert "ERROR 1049 (42000) at line 2: Unknown database 'nothing'" in done.stderr
+    done = say(program, console, "SELEC 1;")
+    assert "ERROR 1064 (42000) at line 1: You have an error in your SQL syntax; unknown statement near" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "mysql",
+        pytest.param("mariadb", marks=pytest.mark.xfail(reason="libmariadb keeps 5000 to 5999 for errors of its own")),
+    ],
+)
+def test_our_own_errors_are_shown(console: Running, program: str) -> None:
+    """An error that MySQL has not is shown like one that it has."""
+    done = say(program, console, "PAUSE SYNC JOB demo.nothing;")
+    expected = f"ERROR {Code.UNKNOWN_JOB.number} (42S02) at line 1: Unknown sync job 'nothing' in database 'demo'"
+    assert expected in done.stderr
+
+
+def test_several_statements_and_use(console: Running, program: str) -> None:
+    """USE, a statement over several lines, comments and delimiters."""
+    text = "USE demo;\n-- a comment\nSHOW\n  TABLES; /* another */ SELECT DATABASE();\ndelimiter //\nSELECT 7//\n"
+    done = say(program, console, text, "-N")
+    assert done.stdout.split() == ["orders", "demo", "7"], done
+
+
+def test_the_word_status(console: Running, program: str) -> None:
+    """The client's status command shows user, version and uptime."""
+    done = say(program, console, "status\n", *(["--commands"] if program == "mysql" else []))
+    assert "8.0.36-syncmgr" in done.stdout, done
+    assert "Threads: " in done.stdout
+    assert "root@127.0.0.1" in done.stdout
+
+
+def test_server_side_help(console: Running, program: str) -> None:
+    """HELP of the command line asks the server: a topic in full, or the topics that fit."""
+    more = ["--commands"] if program == "mysql" else []
+    done = say(program, console, "help PAUSE SYNC JOB\n", *more)
+    assert "PAUSE SYNC JOB [db.]job" in done.stdout, done
+    done = say(program, console, "help BINLOG\n", *more)
+    assert "CREATE SYNC JOB" in done.stdout, done
+    assert "RESUME SYNC JOB" in done.stdout
+
+
+def test_tab_completion(console: Running, program: str) -> None:
+    """The command line learns databases, tables and columns for its tab key."""
+    leader, follower = pty.openpty()
+    arguments = command(program, console, "--auto-rehash", "demo")
+    with subprocess.Popen(arguments, stdin=follower, stdout=follower, stderr=follower, close_fds=True) as client:
+        os.close(follower)
+        read_until(leader, "> ")
+        os.write(leader, b"SELECT amou\t FROM orde\t;\n")
+        read_until(leader, "in set")
+        os.write(leader, b"quit\n")
+        assert client.wait(10) == 0
+    os.close(leader)
+    assert console.frontend.lake.asked[-1][0].split() == ["SELECT", "amount", "FROM", "orders"]
+
+
+def read_until(terminal: int, text: str) -> None:
+    shown = ""
+    end = time.monotonic() + 10
+    while text not in shown and time.monotonic() < end:
+        ready, _, _ = select.select([terminal], [], [], 0.5)
+        if ready:
+            shown += os.read(terminal, 65536).decode(errors="replace")
+    assert text in shown, shown
+
+
+def test_mysqladmin(console: Running) -> None:
+    """Ping, status, processlist and kill of the admin tool."""
+    for word, expected in (
+        ("ping", "alive"),
+        ("status", "Uptime"),
+        ("processlist", "Host"),
+        ("variables", "version_comment"),
+    ):
+        done = subprocess.run(
+            command("mariadb-admin", console, word), capture_output=True, text=True, timeout=20, check=False
+        )
+        assert expected in done.stdout, done
+
+
+@pytest.fixture(scope="module")
+def engine(console: Running) -> Iterator[sa.Engine]:
+    it = sa.create_engine(f"mysql+pymysql://root:{PASSWORD}@127.0.0.1:{console.port}/demo?ssl_disabled=true")
+    yield it
+    it.dispose()
+
+
+def test_sqlalchemy_selects(engine: sa.Engine) -> None:
+    """SQLAlchemy connects, selects typed rows and binds values."""
+    with engine.connect() as connection:
+        assert connection.execute(sa.text("SELECT * FROM orders")).all() == [(1, "new", Decimal("9.50"))] * 3
+        assert connection.execute(sa.text("SELECT :x"), {"x": "it's \\ fine"}).scalar() == "it's \\ fine"
+        with pytest.raises(DBAPIError, match="1054"):
+            connection.execute(sa.text("SELECT nothing"))
+        assert connection.execute(sa.text("SELECT 42")).scalar() == 42
+
+
+def test_sqlalchemy_inspects(engine: sa.Engine) -> None:
+    """SQLAlchemy's inspector finds databases, tables and columns."""
+    inspector = sa.inspect(engine)
+    assert inspector.get_schema_names() == ["information_schema", "demo", "empty"]
+    assert inspector.get_table_names() == ["orders"]
+    assert inspector.has_table("orders")
+    assert not inspector.has_table("nothing")
+    assert inspector.get_view_names() == []
+
+
+@pytest.mark.filterwarnings("ignore:Unknown schema content")
+def test_sqlalchemy_reads_columns(engine: sa.Engine) -> None:
+    """SQLAlchemy reads the columns of a table from SHOW CREATE TABLE."""
+    columns = sa.inspect(engine).get_columns("orders")
+    assert [(column["name"], str(column["type"]), column["nullable"]) for column in columns] == [
+        ("id", "BIGINT", False),
+        ("status", "VARCHAR(16)", True),
+        ("amount", "DECIMAL(12, 2)", True),
+    ]
+
+
+def prepare(raw: RawClient, sql: str) -> tuple[int, int]:
+    """Id and number of parameters of a prepared statement."""
+    reader = Reader(raw.command(b"\x16" + sql.encode()))
+    assert reader.uint(1) == 0
+    statement, _, count = reader.uint(4), reader.uint(2), reader.uint(2)
+    for _ in range(count):
+        raw.read()
+    return statement, count
+
+
+def execute(raw: RawClient, statement: int, nulls: int, types: list[FieldType], values: bytes) -> list[bytes]:
+    """The rows of an EXECUTE with at most eight parameters."""
+    kinds = b"".join(bytes((kind, 0)) for kind in types)
+    body = struct.pack("<IBI", statement, 0, 1) + (bytes((nulls, 1)) + kinds + values if types else b"")
+    first = raw.command(b"\x17" + body)
+    assert first[:1] != b"\xff", first
+    for _ in range(first[0]):
+        raw.read()
+    rows = []
+    while (packet := raw.read())[:1] != b"\xfe":
+        rows.append(packet)
+    return rows
+
+
+def test_prepared_statements_bind_text(open_console: Running) -> None:
+    """Quotes and backslashes in a bound text stay text."""
+    text = 'it\'s \\ "fine"; DROP'
+    with open_console.raw() as raw:
+        raw.log_in()
+        statement, count = prepare(raw, "SELECT ?, '?' /* ? */")
+        assert count == 1
+        [row] = execute(raw, statement, 0, [FieldType.VAR_STRING], lenenc_bytes(text.encode()))
+        assert row == b"\0\0" + lenenc_bytes(text.encode()) + lenenc_bytes(b"?")
+
+
+def test_prepared_statements_bind_numbers_and_null(open_console: Running) -> None:
+    """Integers come back as integers of eight bytes, NULL as a bit."""
+    with open_console.raw() as raw:
+        raw.log_in()
+        statement, _ = prepare(raw, "SELECT ?, ?")
+        [row] = execute(raw, statement, 0b10, [FieldType.LONG, FieldType.NULL], struct.pack("<i", -7))
+        assert row == b"\0" + bytes((0b1000,)) + struct.pack("<q", -7)
+
+
+def test_every_type_travels_in_binary(open_console: Running) -> None:
+    """A prepared SELECT of every type of the lake is answered in the binary protocol."""
+    with open_console.raw() as raw:
+        raw.log_in()
+        statement, _ = prepare(raw, "SELECT * FROM typed")
+        [row] = execute(raw, statement, 0, [], b"")
+        reader = Reader(row[1 + (16 + 9) // 8 :])
+        assert struct.unpack("<bbhiqfd", reader.take(28)) == (1, -1, 300, -70000, 1 << 40, pytest.approx(0.1), 1.5)
+        texts = [reader.lenenc_bytes() for _ in range(4)]
+        assert texts == [b"-123.40", "Größe".encode(), b"", b"\x00\xff"]
+        assert reader.lenenc_bytes() == struct.pack("<HBB", 2026, 11, 21)
+        assert reader.lenenc_bytes() == struct.pack("<HBBBBBI", 2026, 11, 21, 10, 0, 0, 5)
+        assert reader.lenenc_bytes() == struct.pack("<HBBBBB", 2026, 11, 21, 10, 0, 0)
+        assert reader.lenenc_bytes() == b"[1, null]"
+        assert reader.left == 0
+
+
+def test_long_data(open_console: Running) -> None:
+    """A parameter may come in pieces; a statement that is not there is 1243."""
+    with open_console.raw() as raw:
+        raw.log_in()
+        statement, _ = prepare(raw, "SELECT ?")
+        for piece in (b"ab", b"cd"):
+            raw.sequence = -1
+            raw.write(b"\x18" + struct.pack("<IH", statement, 0) + piece)
+        [row] = execute(raw, statement, 0, [FieldType.VAR_STRING], b"")
+        assert row == b"\0\0" + lenenc_bytes(b"abcd")
+        assert raw.command(b"\x17" + struct.pack("<IBI", 99, 0, 1))[1:3] == struct.pack("<H", 1243)
+        assert raw.command(b"\x1f")[:1] == b"\0"
+        assert raw.command(b"\x1a" + struct.pack("<I", statement))[1:3] == struct.pack("<H", 1243)
