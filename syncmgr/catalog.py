@@ -14,8 +14,8 @@ import syncsql
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import target
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
-from syncmgr.spark.jvm import Field, Layout, PartitionField
 from syncmgr.spark.lake import Lake
+from syncmgr.spark.layout import Field, Layout, PartitionField
 
 TYPES: Final = "syncmgr.types"  # JSON: field id -> type in Doris' words
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from syncmgr.spark.jvm import Snapshot
+from syncmgr.spark.layout import Snapshot
 
 EPOCH_MARK: Final = "syncmgr.epoch"  # "token:epoch" in the summary of an epoch's snapshot
 FILES_MARK: Final = "syncmgr.files"  # the folder of its files

@@ -14,7 +14,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.spark import rows
 from syncmgr.spark.ancestry import EPOCH_MARK, FILES_MARK, MARKS, Standing, standing, token_property
-from syncmgr.spark.jvm import FAILURES, REFUSED, Iceberg, Java, Layout, failed, java_class, text_of
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_of
+from syncmgr.spark.layout import Layout
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 

@@ -13,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.spark import jvm, rows
+from syncmgr.spark.layout import Layout
 from syncmgr.spark.segment import quoted, spark_type
 
 _MOMENTARY: Final = re.compile(
@@ -20,7 +21,7 @@ _MOMENTARY: Final = re.compile(
 )
 
 
-def check_expressions(session: SparkSession, channel: ChannelDescription, layout: jvm.Layout) -> None:
+def check_expressions(session: SparkSession, channel: ChannelDescription, layout: Layout) -> None:
     """Raises BAD_EXPRESSION, UNKNOWN_COLUMN. Runs nothing."""
     nulls = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quoted(column.name)}" for column in channel.source.columns)
     relation = session.sql(f"SELECT {nulls}")

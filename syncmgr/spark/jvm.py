@@ -1,13 +1,11 @@
-"""Spark and Iceberg behind py4j: the one module that calls into the JVM.
+"""Spark behind py4j: with `iceberg` the only module that calls into the JVM.
 
-Owns: every Java call, and what a Java error means.
+Owns: the gateway, what a Java error means, plans and job groups.
 Must not know: epochs, jobs, when something is called.
 """
 
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -20,12 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark import words as spark_words
-from syncmgr.spark.launch import CATALOG
 
 Java = Any  # an object of the JVM
 
-EQUALITY_DELETES: Final = 2  # FileContent ids of the Iceberg specification
-POSITION_DELETES: Final = 1
 REFUSED: Final = frozenset(
     {
         "org.apache.iceberg.exceptions.ValidationException",  # somebody changed what we relied on
@@ -33,7 +28,6 @@ REFUSED: Final = frozenset(
         "org.apache.iceberg.exceptions.CommitStateUnknownException",  # the table itself tells which
     },
 )
-NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 MOST_CAUSES: Final = 10
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
@@ -46,6 +40,8 @@ def connect(port: int, secret: str) -> SparkSession:
         gateway = launch_gateway()  # type: ignore[no-untyped-call] # PySpark leaves it untyped
         context = SparkContext(gateway=gateway)
         context.setLogLevel("ERROR")
+        # it prints a stack when the JVM hangs up; the watcher of the process is the one who tells
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[union-attr,method-assign] # noqa: SLF001
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # what they say is raised as well
             PySparkLogger.getLogger(name).setLevel("CRITICAL")
         return SparkSession(context)
@@ -62,11 +58,6 @@ def forget() -> None:
         context._accumulatorServer.shutdown()  # noqa: SLF001
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
     SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
-
-
-def deterministic(rows: DataFrame) -> bool:
-    """Whether computing the rows again gives the same values."""
-    return bool(rows._jdf.queryExecution().analyzed().deterministic())  # noqa: SLF001 - Spark tells it nowhere else
 
 
 def activate(session: SparkSession) -> None:
@@ -116,7 +107,8 @@ def text_of(error: BaseException) -> str:
     """Everything that Spark said, causes included."""
     if not isinstance(error, Py4JJavaError):
         return str(error)
-    said, cause = [], error.java_exception
+    said: list[str] = []
+    cause = error.java_exception
     while cause is not None and len(said) < MOST_CAUSES:
         said.append(str(cause.toString()))
         cause = cause.getCause()
@@ -167,260 +159,3 @@ def begin_job_group(session: SparkSession, group: str) -> None:
 def cancel_job_group(session: SparkSession, group: str) -> None:
     """Ends its jobs, and those that it would start later."""
     session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)  # noqa: SLF001
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Field:
-    """A column of an Iceberg table: `type` is Iceberg's word for it, "decimal(12, 2)"."""
-
-    id: int
-    name: str
-    type: str
-    required: bool
-    doc: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PartitionField:
-    """`transform` is Iceberg's word: "identity", "bucket[4]", "day"."""
-
-    name: str
-    transform: str
-    source_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
-    """Schema and partition spec of a table, as one of its metadata versions has them."""
-
-    schema_id: int
-    spec_id: int
-    fields: tuple[Field, ...]
-    partition: tuple[PartitionField, ...]
-    identifier: tuple[int, ...] = ()
-
-    def field(self, name: str) -> Field | None:
-        folded = name.casefold()
-        return next((f for f in self.fields if f.name.casefold() == folded), None)
-
-    def by_id(self, field_id: int) -> Field:
-        return next(f for f in self.fields if f.id == field_id)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Snapshot:
-    """`marks`: what we wrote into its summary."""
-
-    id: int
-    parent: int | None
-    operation: str
-    marks: Mapping[str, str]
-
-
-def layout_of(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Layout:
-    """From a schema and a partition spec as Iceberg's specification writes them in JSON."""
-    fields = tuple(
-        Field(
-            id=f["id"],
-            name=f["name"],
-            type=f["type"] if isinstance(f["type"], str) else json.dumps(f["type"]),
-            required=f["required"],
-            doc=f.get("doc", ""),
-        )
-        for f in schema["fields"]
-    )
-    partition = tuple(
-        PartitionField(name=f["name"], transform=f["transform"], source_id=f["source-id"]) for f in spec["fields"]
-    )
-    return Layout(
-        schema_id=schema["schema-id"],
-        spec_id=spec["spec-id"],
-        fields=fields,
-        partition=partition,
-        identifier=tuple(schema.get("identifier-field-ids", ())),
-    )
-
-
-class Iceberg:
-    """The catalog of one Spark session."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
-        jvm: Java = spark._jvm  # noqa: SLF001 - this module is the way to it
-        self.jvm = jvm
-        self._session: Java = spark._jsparkSession  # noqa: SLF001
-        self._hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
-        self._package: Java = jvm.org.apache.iceberg
-        activate(spark)
-        self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
-
-    def load(self, db: str, table: str) -> Java:
-        """A fresh Table. Raises NO_SUCH_TABLE."""
-        try:
-            return self._catalog.loadTable(self._identifier(db, table))
-        except Py4JJavaError as error:
-            if java_class(error) == NOT_FOUND:
-                raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table) from None
-            raise
-
-    def namespaces(self) -> list[str]:
-        return [str(namespace.toString()) for namespace in self._catalog.listNamespaces()]
-
-    def create_namespace(self, db: str) -> None:
-        self._catalog.createNamespace(self._namespace(db))
-
-    def drop_namespace(self, db: str) -> None:
-        self._catalog.dropNamespace(self._namespace(db))
-
-    def tables(self, db: str) -> list[str]:
-        return [str(identifier.name()) for identifier in self._catalog.listTables(self._namespace(db))]
-
-    def table_exists(self, db: str, table: str) -> bool:
-        return bool(self._catalog.tableExists(self._identifier(db, table)))
-
-    def drop_table(self, db: str, table: str) -> bool:
-        """Drops the table and its files; False where there was none."""
-        return bool(self._catalog.dropTable(self._identifier(db, table), True))
-
-    def create_table(
-        self,
-        db: str,
-        table: str,
-        fields: Iterable[Field],
-        identifier: Iterable[int],
-        partition: Iterable[tuple[str, str, int | None]],
-        location: str,
-        properties: Mapping[str, str],
-    ) -> None:
-        """`partition`: (transform, column, width) for Iceberg's PartitionSpec builder."""
-        schema = self._schema(fields, identifier)
-        builder = self._package.PartitionSpec.builderFor(schema)
-        for transform, column, width in partition:
-            arguments = [column] if width is None else [column, width]
-            builder = getattr(builder, transform)(*arguments)
-        self._catalog.createTable(self._identifier(db, table), schema, builder.build(), location, self._map(properties))
-
-    def _schema(self, fields: Iterable[Field], identifier: Iterable[int]) -> Java:
-        document = {
-            "type": "struct",
-            "schema-id": 0,
-            "identifier-field-ids": list(identifier),
-            "fields": [
-                {"id": f.id, "name": f.name, "required": f.required, "type": f.type} | ({"doc": f.doc} if f.doc else {})
-                for f in fields
-            ],
-        }
-        return self._package.SchemaParser.fromJson(json.dumps(document))
-
-    def layout(self, table: Java) -> Layout:
-        schema = json.loads(self._package.SchemaParser.toJson(table.schema()))
-        spec = json.loads(self._package.PartitionSpecParser.toJson(table.spec()))
-        return layout_of(schema, spec)
-
-    def properties(self, table: Java) -> dict[str, str]:
-        return {str(key): str(value) for key, value in dict(table.properties()).items()}
-
-    def use_pool(self, name: str) -> None:
-        """Which scheduler pool the calling thread's Spark jobs go to from now on."""
-        self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
-
-    def token(self, table: Java, key: str) -> int:
-        """A number in the table's properties, 0 where it is not there."""
-        return int(table.properties().get(key) or 0)
-
-    def history(self, table: Java, marks: Iterable[str]) -> Iterator[Snapshot]:
-        """The current snapshot and its ancestors, newest first, as far back as they were not expired."""
-        known = tuple(marks)
-        snapshot = table.currentSnapshot()
-        while snapshot is not None:
-            parent = snapshot.parentId()
-            summary = snapshot.summary()
-            found = {mark: summary.get(mark) for mark in known}
-            yield Snapshot(
-                id=int(snapshot.snapshotId()),
-                parent=None if parent is None else int(parent),
-                operation=str(snapshot.operation()),
-                marks={mark: str(value) for mark, value in found.items() if value is not None},
-            )
-            snapshot = None if parent is None else table.snapshot(parent)
-
-    def files(self, table: Java, folder: str, partition: Mapping[str, str]) -> list[Java]:
-        """DataFiles, with column bounds, of a folder of Parquet files; none where there is no folder."""
-        path = self.jvm.org.apache.hadoop.fs.Path(folder)
-        if not path.getFileSystem(self._hadoop).exists(path):
-            return []
-        metrics = self._package.MetricsConfig.forTable(table)
-        spec = table.spec()
-        migration = self._package.data.TableMigrationUtil
-        return list(migration.listPartition(self._map(partition), folder, "parquet", spec, self._hadoop, metrics, None))
-
-    def folders(self, root: str) -> list[str]:
-        """The folders right below `root`, by name; none where there is no `root`."""
-        path = self.jvm.org.apache.hadoop.fs.Path(root)
-        system = path.getFileSystem(self._hadoop)
-        if not system.exists(path):
-            return []
-        return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
-
-    def delete_folder(self, root: str) -> None:
-        path = self.jvm.org.apache.hadoop.fs.Path(root)
-        path.getFileSystem(self._hadoop).delete(path, True)
-
-    def equality_delete(self, table: Java, file: Java, key_ids: Iterable[int]) -> Java:
-        """A DataFile of key rows as equality DeleteFile; its bounds let readers skip it."""
-        metrics = self._package.Metrics(
-            file.recordCount(),
-            file.columnSizes(),
-            file.valueCounts(),
-            file.nullValueCounts(),
-            file.nanValueCounts(),
-            file.lowerBounds(),
-            file.upperBounds(),
-        )
-        builder = self._package.FileMetadata.deleteFileBuilder(table.spec()).ofEqualityDeletes(self._ints(key_ids))
-        return self._delete_file(builder, table.spec(), file).withMetrics(metrics).build()
-
-    def position_delete(self, spec: Java, file: Java) -> Java:
-        builder = self._package.FileMetadata.deleteFileBuilder(spec).ofPositionDeletes()
-        return self._delete_file(builder, spec, file).withRecordCount(file.recordCount()).build()
-
-    def _delete_file(self, builder: Java, spec: Java, file: Java) -> Java:
-        if spec.isPartitioned():
-            builder = builder.withPartition(file.partition())
-        size = file.fileSizeInBytes()
-        return builder.withPath(file.location()).withFormat("parquet").withFileSizeInBytes(size)
-
-    def fenced_delta(self, transaction: Java) -> Java:
-        """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""
-        table = transaction.table()
-        delta = transaction.newRowDelta()
-        snapshot = table.currentSnapshot()
-        if snapshot is not None:
-            delta = delta.validateFromSnapshot(snapshot.snapshotId())
-        always = self._package.expressions.Expressions.alwaysTrue()
-        return delta.conflictDetectionFilter(always).validateNoConflictingDataFiles().validateNoConflictingDeleteFiles()
-
-    def _namespace(self, db: str) -> Java:
-        gateway = SparkContext._gateway  # noqa: SLF001
-        assert gateway is not None
-        levels = gateway.new_array(self.jvm.java.lang.String, 1)
-        levels[0] = db
-        return self._package.catalog.Namespace.of(levels)
-
-    def _identifier(self, db: str, table: str) -> Java:
-        return self._package.catalog.TableIdentifier.of(self._namespace(db), table)
-
-    def _ints(self, values: Iterable[int]) -> Java:
-        gateway = SparkContext._gateway  # noqa: SLF001
-        assert gateway is not None
-        known = list(values)
-        array = gateway.new_array(self.jvm.int, len(known))
-        for index, value in enumerate(known):
-            array[index] = value
-        return array
-
-    def _map(self, values: Mapping[str, str]) -> Java:
-        result = self.jvm.java.util.HashMap()
-        for key, value in values.items():
-            result.put(key, value)
-        return result

@@ -20,11 +20,14 @@ from syncmgr.job.target import Transform
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.durable import sync_file_system
 from syncmgr.spark.expressions import check_expressions
-from syncmgr.spark.jvm import FAILURES, Field, Iceberg, Layout, failed, query_error
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.jvm import FAILURES, failed, query_error
 from syncmgr.spark.launch import LakePlace
+from syncmgr.spark.layout import Field, Layout
 from syncmgr.spark.query import Query, Sessions
 from syncmgr.spark.session import Session
 from syncmgr.spark.shelf import Shelf
+from syncmgr.spark.upkeep import Ran, TableUpkeep
 
 COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
     "spark.sql.adaptive.enabled": "false",
@@ -50,6 +53,7 @@ class _Open:
     spark: SparkSession
     iceberg: Iceberg
     sessions: Sessions
+    upkeep_session: SparkSession
 
 
 class Lake:
@@ -74,6 +78,7 @@ class Lake:
         self._shelf = Shelf(file=self.place.catalog_file)
         self._lock = threading.Lock()
         self._open: _Open | None = None
+        self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
         self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
 
     def start(self) -> None:
@@ -99,20 +104,21 @@ class Lake:
 
     def iceberg(self) -> Iceberg:
         """The catalog in the session of the commits. Raises LAKE_STARTING."""
+        return self._opened_now().iceberg
+
+    def _opened_now(self) -> _Open:
         spark = self._session.current()
         with self._lock:
             if self._open is None or self._open.spark is not spark:
                 self._open = self._opened(spark)
-            return self._open.iceberg
+            return self._open
 
     def query(self, sql: str, db: str | None, tag: str) -> Query:
         """A SELECT in the database `db`; `tag` is its own among all queries.
 
         Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING.
         """
-        self.iceberg()
-        opened = self._open
-        assert opened is not None
+        opened = self._opened_now()
         try:
             session = opened.sessions.of(db)
         except FAILURES as error:
@@ -126,12 +132,37 @@ class Lake:
         LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
         """
         strays = self._strays_of(channel)
+        upkeep = self._upkeep_of(channel.db, channel.table)
+        upkeep.committed()
         with asked():
             iceberg = self.iceberg()
             iceberg.use_pool("commit")
             done = Commit(iceberg, channel, strays).run()
         self._make_durable()
+        upkeep.committed()
         return done
+
+    def upkeep(self, db: str, table: str, oldest: int | None) -> tuple[Ran, ...]:
+        """Runs what a table needs: fold, compaction, expiry, orphans; what ran. Blocks, but never a commit.
+
+        `oldest`: the snapshot of the oldest consistent point that must stay readable; None: nothing is expired.
+        Raises NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
+        """
+        with asked():
+            opened = self._opened_now()
+            opened.iceberg.use_pool("upkeep")
+            ran = self._upkeep_of(db, table).tick(opened.iceberg, opened.upkeep_session, oldest)
+        if ran:
+            self._make_durable()
+        return ran
+
+    def upkeep_log(self, db: str, table: str) -> tuple[Ran, ...]:
+        """The last upkeep of a table, oldest first."""
+        return tuple(self._upkeep_of(db, table).ran)
+
+    def _upkeep_of(self, db: str, table: str) -> TableUpkeep:
+        with self._lock:
+            return self._upkeep.setdefault((db, table), TableUpkeep(db, table))
 
     def _strays_of(self, channel: ChannelCommit) -> list[str]:
         """Folders that failed attempts at this epoch left behind; those of earlier epochs are settled."""
@@ -155,7 +186,14 @@ class Lake:
             spark.conf.set(key, value)
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
         with asked():
-            return _Open(spark=spark, iceberg=Iceberg(spark), sessions=Sessions(spark))
+            upkeep_session = spark.newSession()
+            upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+            return _Open(
+                spark=spark,
+                iceberg=Iceberg(spark),
+                sessions=Sessions(spark),
+                upkeep_session=upkeep_session,
+            )
 
     def namespaces(self) -> list[str]:
         if self.place.embedded:

@@ -11,14 +11,13 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import StructField, StructType
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.spark.jvm import Field, Layout, PartitionField
 from syncmgr.spark.launch import CATALOG
-from syncmgr.spark.segment import by_schema, quoted
+from syncmgr.spark.layout import Field, Layout, PartitionField
+from syncmgr.spark.segment import by_schema
 from syncmgr.spark.words import told
 
 DATA, GONE = 0, 1  # folders syncmgr_kind=0: row images; syncmgr_kind=1: keys that must vanish
@@ -61,19 +60,24 @@ def spark_type(field: Field) -> str:
 
 
 def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
-    """The columns that the channel fills. Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED."""
-    keys = {key.casefold() for key in channel.keys}
-    columns = []
+    """All columns of the table, in its order; what the channel does not fill is NULL.
+
+    A file that lacks a column of the table breaks Iceberg's vectorised reader. Raises UNKNOWN_COLUMN,
+    COLUMN_NOT_COVERED.
+    """
+    texts = {}
     for mapped in channel.columns:
         field = layout.field(mapped.target)
         if field is None:
             raise SyncError(Code.UNKNOWN_COLUMN, column=mapped.target, where=f"{channel.db}.{channel.table}")
-        sql = f"CAST({mapped.expression} AS {spark_type(field)})"
-        columns.append(Filled(field=field, sql=sql, key=field.name.casefold() in keys))
-    covered = {column.field.id for column in columns}
+        texts[field.id] = mapped.expression
+    keys = {key.casefold() for key in channel.keys}
+    columns = []
     for field in layout.fields:
-        if field.required and field.id not in covered:
+        if field.required and field.id not in texts:
             raise SyncError(Code.COLUMN_NOT_COVERED, column=field.name, table=f"{channel.db}.{channel.table}")
+        sql = f"CAST({texts.get(field.id, 'NULL')} AS {spark_type(field)})"
+        columns.append(Filled(field=field, sql=sql, key=field.name.casefold() in keys))
     return tuple(columns)
 
 
@@ -86,12 +90,7 @@ def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, delete
     shape = _upserts(channel, columns, deletes=deletes) if channel.keys else _appends(channel)
     [(ddl, paths)] = _one_schema(channel)
     images = _images(shape(_narrow(spark.read.schema(ddl).parquet(*paths), channel)), columns, layout)
-    folders = images.columns[len(columns) :]
-    schema = StructType(
-        [StructField(c.field.name, images.schema[c.field.name].dataType, metadata=_field_id(c.field)) for c in columns]
-        + [images.schema[name] for name in folders],
-    )
-    images.to(schema).write.partitionBy(*folders).option("compression", "zstd").parquet(folder)
+    images.write.partitionBy(*images.columns[len(columns) :]).option("compression", "zstd").parquet(folder)
 
 
 def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:
@@ -104,10 +103,6 @@ def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:
 
 def _narrow(rows: DataFrame, channel: ChannelCommit) -> DataFrame:
     return rows.coalesce(1) if sum(file.rows for file in channel.files) <= ONE_TASK_ROWS else rows
-
-
-def _field_id(field: Field) -> dict[str, int]:
-    return {"parquet.field.id": field.id}
 
 
 def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], *, deletes: bool) -> Callable[[DataFrame], DataFrame]:
@@ -141,13 +136,17 @@ def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
 
 def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
     """Target columns, `syncmgr_kind`, and one hex column `syncmgr_p<i>` per partition field."""
-    texts = [f"{_value(column)} AS {quoted(column.field.name)}" for column in columns]
+    values = [
+        # without their ids in the files Iceberg would tell columns by their place
+        F.expr(_value(column)).alias(column.field.name, metadata={"parquet.field.id": column.field.id})
+        for column in columns
+    ]
     by_id = {column.field.id: column for column in columns}
     parts = [
-        f"hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)) AS `syncmgr_p{place}`"
+        F.expr(f"hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING))").alias(f"syncmgr_p{place}")
         for place, part in enumerate(layout.partition)
     ]
-    return rows.selectExpr(*texts, f"`{KIND}`", *parts)
+    return rows.select(*values, KIND, *parts)
 
 
 def _value(column: Filled) -> str:

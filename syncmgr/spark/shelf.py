@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.spark.jvm import Layout, layout_of
 from syncmgr.spark.launch import CATALOG
+from syncmgr.spark.layout import Layout, layout_of
 
 BUSY_SECOND: Final = 30.0
 

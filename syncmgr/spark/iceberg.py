@@ -1,0 +1,358 @@
+"""Tables of Iceberg behind py4j, the counterpart of `jvm`: between them they make every Java call.
+
+Owns: Iceberg's API as methods on plain values.
+Must not know: epochs, jobs, when something is called.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.spark.jvm import Java, activate, java_class
+from syncmgr.spark.launch import CATALOG
+from syncmgr.spark.layout import Field, Layout, Snapshot, layout_of
+
+EQUALITY_DELETES: Final = 2  # FileContent id of the Iceberg specification
+NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What a table is made of now; `snapshots` counts those that are still known."""
+
+    snapshot: int
+    snapshots: int
+    data_files: int
+    data_bytes: int
+    delete_files: int
+    equality_deletes: int  # rows in them
+    position_deletes: int
+    records: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataFile:
+    """A data or delete file; `spark_path`: as Spark's _metadata.file_path shows it."""
+
+    path: str
+    spark_path: str
+    sequence: int
+    java: Java
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoldCommit:
+    """`scanned` data files at `snapshot` gave the position deletes `added`, which stand for `removed`."""
+
+    snapshot: int
+    scanned: tuple[DataFile, ...]
+    removed: tuple[DataFile, ...]
+    added: tuple[Java, ...]
+    marks: Mapping[str, str]
+
+
+def iterated(iterable: Java) -> Iterator[Java]:
+    """A Java Iterable, one by one."""
+    iterator = iterable.iterator()
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+@contextmanager
+def closing_java(closeable: Java) -> Iterator[Java]:
+    try:
+        yield closeable
+    finally:
+        closeable.close()
+
+
+class Iceberg:
+    """The catalog of one Spark session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        jvm: Java = spark._jvm  # noqa: SLF001 - this module is the way to it
+        self.jvm = jvm
+        self._session: Java = spark._jsparkSession  # noqa: SLF001
+        self._hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
+        self._package: Java = jvm.org.apache.iceberg
+        activate(spark)
+        self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
+
+    def load(self, db: str, table: str) -> Java:
+        """A fresh Table. Raises NO_SUCH_TABLE."""
+        try:
+            return self._catalog.loadTable(self._identifier(db, table))
+        except Py4JJavaError as error:
+            if java_class(error) == NOT_FOUND:
+                raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table) from None
+            raise
+
+    def namespaces(self) -> list[str]:
+        return [str(namespace.toString()) for namespace in self._catalog.listNamespaces()]
+
+    def create_namespace(self, db: str) -> None:
+        self._catalog.createNamespace(self._namespace(db))
+
+    def drop_namespace(self, db: str) -> None:
+        self._catalog.dropNamespace(self._namespace(db))
+
+    def tables(self, db: str) -> list[str]:
+        return [str(identifier.name()) for identifier in self._catalog.listTables(self._namespace(db))]
+
+    def table_exists(self, db: str, table: str) -> bool:
+        return bool(self._catalog.tableExists(self._identifier(db, table)))
+
+    def drop_table(self, db: str, table: str) -> bool:
+        """Drops the table and its files; False where there was none."""
+        return bool(self._catalog.dropTable(self._identifier(db, table), True))
+
+    def create_table(
+        self,
+        db: str,
+        table: str,
+        fields: Iterable[Field],
+        identifier: Iterable[int],
+        partition: Iterable[tuple[str, str, int | None]],
+        location: str,
+        properties: Mapping[str, str],
+    ) -> None:
+        """`partition`: (transform, column, width) for Iceberg's PartitionSpec builder."""
+        schema = self._schema(fields, identifier)
+        builder = self._package.PartitionSpec.builderFor(schema)
+        for transform, column, width in partition:
+            arguments = [column] if width is None else [column, width]
+            builder = getattr(builder, transform)(*arguments)
+        self._catalog.createTable(self._identifier(db, table), schema, builder.build(), location, self._map(properties))
+
+    def _schema(self, fields: Iterable[Field], identifier: Iterable[int]) -> Java:
+        document = {
+            "type": "struct",
+            "schema-id": 0,
+            "identifier-field-ids": list(identifier),
+            "fields": [
+                {"id": f.id, "name": f.name, "required": f.required, "type": f.type} | ({"doc": f.doc} if f.doc else {})
+                for f in fields
+            ],
+        }
+        return self._package.SchemaParser.fromJson(json.dumps(document))
+
+    def layout(self, table: Java) -> Layout:
+        schema = json.loads(self._package.SchemaParser.toJson(table.schema()))
+        spec = json.loads(self._package.PartitionSpecParser.toJson(table.spec()))
+        return layout_of(schema, spec)
+
+    def properties(self, table: Java) -> dict[str, str]:
+        return {str(key): str(value) for key, value in dict(table.properties()).items()}
+
+    def use_pool(self, name: str) -> None:
+        """Which scheduler pool the calling thread's Spark jobs go to from now on."""
+        self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+
+    def token(self, table: Java, key: str) -> int:
+        """A number in the table's properties, 0 where it is not there."""
+        return int(table.properties().get(key) or 0)
+
+    def history(self, table: Java, marks: Iterable[str]) -> Iterator[Snapshot]:
+        """The current snapshot and its ancestors, newest first, as far back as they were not expired."""
+        known = tuple(marks)
+        snapshot = table.currentSnapshot()
+        while snapshot is not None:
+            parent = snapshot.parentId()
+            summary = snapshot.summary()
+            found = {mark: summary.get(mark) for mark in known}
+            yield Snapshot(
+                id=int(snapshot.snapshotId()),
+                parent=None if parent is None else int(parent),
+                operation=str(snapshot.operation()),
+                marks={mark: str(value) for mark, value in found.items() if value is not None},
+            )
+            snapshot = None if parent is None else table.snapshot(parent)
+
+    def files(self, table: Java, folder: str, partition: Mapping[str, str]) -> list[Java]:
+        """DataFiles, with column bounds, of a folder of Parquet files; none where there is no folder."""
+        path = self.jvm.org.apache.hadoop.fs.Path(folder)
+        if not path.getFileSystem(self._hadoop).exists(path):
+            return []
+        metrics = self._package.MetricsConfig.forTable(table)
+        spec = table.spec()
+        migration = self._package.data.TableMigrationUtil
+        return list(migration.listPartition(self._map(partition), folder, "parquet", spec, self._hadoop, metrics, None))
+
+    def folders(self, root: str) -> list[str]:
+        """The folders right below `root`, by name; none where there is no `root`."""
+        path = self.jvm.org.apache.hadoop.fs.Path(root)
+        system = path.getFileSystem(self._hadoop)
+        if not system.exists(path):
+            return []
+        return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
+
+    def delete_folder(self, root: str) -> None:
+        path = self.jvm.org.apache.hadoop.fs.Path(root)
+        path.getFileSystem(self._hadoop).delete(path, True)
+
+    def equality_delete(self, table: Java, file: Java, key_ids: Iterable[int]) -> Java:
+        """A DataFile of key rows as equality DeleteFile; its bounds let readers skip it."""
+        spec = table.spec()
+        builder = self._package.FileMetadata.deleteFileBuilder(spec).ofEqualityDeletes(self._ints(key_ids))
+        if spec.isPartitioned():
+            builder = builder.withPartition(file.partition())
+        builder = builder.withPath(file.location()).withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
+        return builder.withMetrics(self._metrics_of(file)).build()
+
+    def _metrics_of(self, file: Java) -> Java:
+        return self._package.Metrics(
+            file.recordCount(),
+            file.columnSizes(),
+            file.valueCounts(),
+            file.nullValueCounts(),
+            file.nanValueCounts(),
+            file.lowerBounds(),
+            file.upperBounds(),
+        )
+
+    def fenced_delta(self, transaction: Java) -> Java:
+        """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""
+        table = transaction.table()
+        delta = transaction.newRowDelta()
+        snapshot = table.currentSnapshot()
+        if snapshot is not None:
+            delta = delta.validateFromSnapshot(snapshot.snapshotId())
+        always = self._package.expressions.Expressions.alwaysTrue()
+        return delta.conflictDetectionFilter(always).validateNoConflictingDataFiles().validateNoConflictingDeleteFiles()
+
+    def current(self, table: Java) -> Totals | None:
+        """What the current snapshot's summary counts; None on an empty table."""
+        snapshot = table.currentSnapshot()
+        if snapshot is None:
+            return None
+        summary = snapshot.summary()
+
+        def total(name: str) -> int:
+            return int(summary.get(f"total-{name}") or 0)
+
+        return Totals(
+            snapshot=int(snapshot.snapshotId()),
+            snapshots=self._count(table.snapshots()),
+            data_files=total("data-files"),
+            data_bytes=total("files-size"),
+            delete_files=total("delete-files"),
+            equality_deletes=total("equality-deletes"),
+            position_deletes=total("position-deletes"),
+            records=total("records"),
+        )
+
+    def hit_files(self, table: Java, snapshot: int) -> list[DataFile]:
+        """The data files of a snapshot that any delete file may concern."""
+        with closing_java(table.newScan().useSnapshot(snapshot).planFiles()) as tasks:
+            return [self._data_file(task.file()) for task in iterated(tasks) if not task.deletes().isEmpty()]
+
+    def equality_deletes(self, table: Java, snapshot: int, key_ids: Iterable[int]) -> list[DataFile]:
+        """The equality delete files over exactly these columns."""
+        wanted = set(key_ids)
+        found: list[DataFile] = []
+        for manifest in table.snapshot(snapshot).deleteManifests(table.io()):
+            reader = self._package.ManifestFiles.readDeleteManifest(manifest, table.io(), table.specs())
+            with closing_java(reader):
+                found += [
+                    self._data_file(file.copy())
+                    for file in iterated(reader)
+                    if file.content().id() == EQUALITY_DELETES and set(file.equalityFieldIds()) == wanted
+                ]
+        return found
+
+    def _data_file(self, file: Java) -> DataFile:
+        location = str(file.location())
+        return DataFile(
+            path=location,
+            spark_path=self._spark_path(location),
+            sequence=int(file.dataSequenceNumber()),
+            java=file,
+        )
+
+    def _spark_path(self, location: str) -> str:
+        """As Spark's _metadata.file_path shows it."""
+        path = self.jvm.org.apache.hadoop.fs.Path(location)
+        return str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
+
+    def position_deletes(self, table: Java, folder: str, like: DataFile) -> list[Java]:
+        """A folder of position deletes, all of them for data files of the partition that `like` is in."""
+        path = self.jvm.org.apache.hadoop.fs.Path(folder)
+        if not path.getFileSystem(self._hadoop).exists(path):
+            return []
+        spec = table.specs().get(like.java.specId())
+        metrics = self._package.MetricsConfig.forPositionDelete()
+        made = []
+        unpartitioned = self._package.PartitionSpec.unpartitioned()
+        migration = self._package.data.TableMigrationUtil
+        for file in migration.listPartition(
+            self._map({}), folder, "parquet", unpartitioned, self._hadoop, metrics, None
+        ):
+            builder = self._package.FileMetadata.deleteFileBuilder(spec).ofPositionDeletes()
+            if spec.isPartitioned():
+                builder = builder.withPartition(like.java.partition())
+            builder = builder.withPath(file.location()).withFormat("parquet")
+            made.append(builder.withFileSizeInBytes(file.fileSizeInBytes()).withMetrics(self._metrics_of(file)).build())
+        return made
+
+    def fold(self, table: Java, plan: FoldCommit) -> None:
+        """Swaps equality deletes for position deletes, as a RowDelta: RewriteFiles would validate nothing here, and a
+        compaction beside it would bring deleted rows back. Refused when a scanned or removed file has gone.
+        """
+        delta = table.newRowDelta().validateFromSnapshot(plan.snapshot).validateDeletedFiles()
+        paths = self.jvm.java.util.ArrayList()
+        for file in plan.scanned:
+            paths.add(file.path)
+        delta = delta.validateDataFilesExist(paths)
+        for file in plan.removed:
+            delta = delta.removeDeletes(file.java)
+        for added in plan.added:
+            delta = delta.addDeletes(added)
+        for mark, value in plan.marks.items():
+            delta = delta.set(mark, value)
+        delta.commit()
+
+    def expire(self, table: Java, oldest: int) -> int:
+        """Forgets the snapshots before `oldest`, and deletes the files that only they name; how many went."""
+        kept = table.snapshot(oldest)
+        if kept is None:
+            return 0
+        before = self._count(table.snapshots())
+        table.expireSnapshots().expireOlderThan(kept.timestampMillis()).commit()
+        table.refresh()
+        return before - self._count(table.snapshots())
+
+    def _count(self, iterable: Java) -> int:
+        return sum(1 for _ in iterated(iterable))
+
+    def _namespace(self, db: str) -> Java:
+        gateway = SparkContext._gateway  # noqa: SLF001
+        assert gateway is not None
+        levels = gateway.new_array(self.jvm.java.lang.String, 1)
+        levels[0] = db
+        return self._package.catalog.Namespace.of(levels)
+
+    def _identifier(self, db: str, table: str) -> Java:
+        return self._package.catalog.TableIdentifier.of(self._namespace(db), table)
+
+    def _ints(self, values: Iterable[int]) -> Java:
+        gateway = SparkContext._gateway  # noqa: SLF001
+        assert gateway is not None
+        known = list(values)
+        array = gateway.new_array(self.jvm.int, len(known))
+        for index, value in enumerate(known):
+            array[index] = value
+        return array
+
+    def _map(self, values: Mapping[str, str]) -> Java:
+        result = self.jvm.java.util.HashMap()
+        for key, value in values.items():
+            result.put(key, value)
+        return result

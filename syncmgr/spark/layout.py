@@ -1,0 +1,82 @@
+"""Tables of Iceberg as values: columns, partition spec, snapshots.
+
+Owns: their shape, and how Iceberg's JSON is read.
+Must not know: Java, Spark.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Field:
+    """A column of an Iceberg table: `type` is Iceberg's word for it, "decimal(12, 2)"."""
+
+    id: int
+    name: str
+    type: str
+    required: bool
+    doc: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartitionField:
+    """`transform` is Iceberg's word: "identity", "bucket[4]", "day"."""
+
+    name: str
+    transform: str
+    source_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """Schema and partition spec of a table, as one of its metadata versions has them."""
+
+    schema_id: int
+    spec_id: int
+    fields: tuple[Field, ...]
+    partition: tuple[PartitionField, ...]
+    identifier: tuple[int, ...] = ()
+
+    def field(self, name: str) -> Field | None:
+        folded = name.casefold()
+        return next((f for f in self.fields if f.name.casefold() == folded), None)
+
+    def by_id(self, field_id: int) -> Field:
+        return next(f for f in self.fields if f.id == field_id)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """`marks`: what we wrote into its summary."""
+
+    id: int
+    parent: int | None
+    operation: str
+    marks: Mapping[str, str]
+
+
+def layout_of(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Layout:
+    """From a schema and a partition spec as Iceberg's specification writes them in JSON."""
+    fields = tuple(
+        Field(
+            id=f["id"],
+            name=f["name"],
+            type=f["type"] if isinstance(f["type"], str) else json.dumps(f["type"]),
+            required=f["required"],
+            doc=f.get("doc", ""),
+        )
+        for f in schema["fields"]
+    )
+    partition = tuple(
+        PartitionField(name=f["name"], transform=f["transform"], source_id=f["source-id"]) for f in spec["fields"]
+    )
+    return Layout(
+        schema_id=schema["schema-id"],
+        spec_id=spec["spec-id"],
+        fields=fields,
+        partition=partition,
+        identifier=tuple(schema.get("identifier-field-ids", ())),
+    )

@@ -1,0 +1,205 @@
+"""What keeps a table fast while nobody looks: fold, compaction, expiry, orphans.
+
+Owns: when each is due, and that one of them at a time runs on a table.
+Must not know: jobs, who ticks.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from syncmgr.spark.fold import Fold
+from syncmgr.spark.iceberg import Iceberg, Totals
+from syncmgr.spark.jvm import FAILURES, REFUSED, java_class, words
+from syncmgr.spark.launch import CATALOG
+
+QUIET_SECOND: Final = 2.0  # so long without a commit, and upkeep disturbs nobody
+BUSY_SHARE: Final = 10  # beside commits a kind of upkeep takes at most a tenth of the time
+BUSY_DELETE_FILES: Final = 16
+SMALL_FILES: Final = 24
+SMALL_FILE_BYTES: Final = 16 * 1024 * 1024
+BUSY_SMALL_FILES: Final = 200
+OLD_SNAPSHOTS: Final = 20
+ORPHAN_SECOND: Final = 3 * 24 * 3600  # a commit in flight is never that old
+ORPHAN_PERIOD_SECOND: Final = 24 * 3600
+SHOWN: Final = 20
+COMPACTION: Final = {
+    "min-input-files": 8,
+    "remove-dangling-deletes": "true",
+    "max-concurrent-file-group-rewrites": 1,  # the driver is the executor: memory for one
+}
+
+logger = logging.getLogger(__name__)
+
+
+class Kind(StrEnum):
+    """What upkeep does."""
+
+    FOLD = "fold"
+    COMPACT = "compact"
+    EXPIRE = "expire"
+    ORPHANS = "orphans"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """`at`: unix seconds of its end. `done`: files or snapshots that it dealt with; 0: it gave way."""
+
+    kind: Kind
+    at: float
+    seconds: float
+    done: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Situation:
+    """All that decides. `quiet`: seconds since the last commit.
+
+    `since`: time since each kind ran, in multiples of how long that took. `compacted_files`: what compaction left.
+    """
+
+    totals: Totals
+    quiet: float
+    since: dict[Kind, float]
+    orphans_due: bool
+    compacted_files: int
+
+
+def due(at: Situation) -> Kind | None:
+    """The one kind that should run now. Fold comes before compaction, which would read equality deletes slowly."""
+    totals, is_quiet = at.totals, at.quiet >= QUIET_SECOND
+    rested = {kind: at.since.get(kind, BUSY_SHARE) >= BUSY_SHARE for kind in Kind}
+    if totals.equality_deletes and (is_quiet or (totals.delete_files >= BUSY_DELETE_FILES and rested[Kind.FOLD])):
+        return Kind.FOLD
+    small = totals.data_files - at.compacted_files
+    is_small = totals.data_bytes < SMALL_FILE_BYTES * totals.data_files
+    if is_small and rested[Kind.COMPACT] and small >= (SMALL_FILES if is_quiet else BUSY_SMALL_FILES):
+        return Kind.COMPACT
+    if totals.snapshots > OLD_SNAPSHOTS and rested[Kind.EXPIRE]:
+        return Kind.EXPIRE
+    return Kind.ORPHANS if at.orphans_due and is_quiet else None
+
+
+class TableUpkeep:
+    """The upkeep of one table: one kind at a time."""
+
+    def __init__(self, db: str, table: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._db, self._table, self._clock = db, table, clock
+        self._lock = threading.Lock()
+        self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
+        self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
+        self._compacted_files = 0
+        self._expired_below: int | None = None
+        self._committed_at = clock() - QUIET_SECOND
+        self.ran: deque[Ran] = deque(maxlen=SHOWN)
+
+    def committed(self) -> None:
+        """A commit has just ended, or begins."""
+        self._committed_at = self._clock()
+
+    def tick(self, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> tuple[Ran, ...]:
+        """Runs what is due, at most each kind once. `oldest`: the snapshot of the oldest kept consistent point.
+
+        Returns at once where upkeep already runs on the table.
+        """
+        if not self._lock.acquire(blocking=False):
+            return ()
+        try:
+            ran: list[Ran] = []
+            while (kind := self._due(iceberg, oldest, {each.kind for each in ran})) is not None:
+                ran.append(self._run(kind, iceberg, session, oldest))
+            return tuple(ran)
+        finally:
+            self._lock.release()
+
+    def _due(self, iceberg: Iceberg, oldest: int | None, had: set[Kind]) -> Kind | None:
+        totals = iceberg.current(iceberg.load(self._db, self._table))
+        if totals is None:
+            return None
+        now = self._clock()
+        since = {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in self._ended.items()}
+        if oldest is None or oldest == self._expired_below:
+            since[Kind.EXPIRE] = 0.0
+        situation = Situation(
+            totals=totals,
+            quiet=now - self._committed_at,
+            since=since,
+            orphans_due=now >= self._orphans_at,
+            compacted_files=self._compacted_files,
+        )
+        kind = due(situation)
+        return None if kind in had else kind
+
+    def _run(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> Ran:
+        began = self._clock()
+        try:
+            done = self._work(kind, iceberg, session, oldest)
+        except FAILURES as error:
+            if java_class(error) not in REFUSED:
+                raise
+            logger.info("%s of %s.%s gave way to a commit: %s", kind, self._db, self._table, words(error))
+            done = 0
+        end = self._clock()
+        self._ended[kind] = end, end - began
+        ran = Ran(kind=kind, at=time.time(), seconds=end - began, done=done)
+        self.ran.append(ran)
+        logger.info("%s of %s.%s: %s in %.1f s", kind, self._db, self._table, done, end - began)
+        return ran
+
+    def _work(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> int:
+        match kind:
+            case Kind.FOLD:
+                return self._fold(iceberg, session)
+            case Kind.COMPACT:
+                return self._compact(iceberg, session)
+            case Kind.EXPIRE:
+                assert oldest is not None
+                self._expired_below = oldest
+                return iceberg.expire(iceberg.load(self._db, self._table), oldest)
+            case Kind.ORPHANS:
+                self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND
+                return remove_orphans(session, self._db, self._table, time.time() - ORPHAN_SECOND)
+
+    def _fold(self, iceberg: Iceberg, session: SparkSession) -> int:
+        fold = Fold(iceberg, session, self._db, self._table)
+        try:
+            return fold.run()
+        except FAILURES as error:
+            if java_class(error) in REFUSED:  # nothing names its files
+                iceberg.delete_folder(fold.folder)
+            raise
+
+    def _compact(self, iceberg: Iceberg, session: SparkSession) -> int:
+        rewritten = compact(session, self._db, self._table)
+        totals = iceberg.current(iceberg.load(self._db, self._table))
+        self._compacted_files = totals.data_files if totals else 0
+        return rewritten
+
+
+def compact(session: SparkSession, db: str, table: str) -> int:
+    """Small files into big ones; how many went. Deletes that come meanwhile keep their hold on the rows."""
+    options = ", ".join(f"'{key}', '{value}'" for key, value in COMPACTION.items())
+    call = f"CALL {CATALOG}.system.rewrite_data_files(table => {_literal(db, table)}, options => map({options}))"
+    return int(session.sql(call).collect()[0]["rewritten_data_files_count"])
+
+
+def remove_orphans(session: SparkSession, db: str, table: str, before: float) -> int:
+    """Files that no snapshot names and that are older than `before` (unix seconds); how many went."""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(before))
+    call = (
+        f"CALL {CATALOG}.system.remove_orphan_files(table => {_literal(db, table)}, older_than => TIMESTAMP '{stamp}')"
+    )
+    return len(session.sql(call).collect())
+
+
+def _literal(db: str, table: str) -> str:
+    """A quoted table name inside a string literal."""
+    name = ".".join("`" + part.replace("`", "``") + "`" for part in (db, table))
+    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
