@@ -13,7 +13,7 @@ from syncmgr.console.frontend import Catalog
 from syncmgr.console.lite import Lite, quoted
 from syncmgr.console.question import INFORMATION_SCHEMA, Question
 from syncmgr.console.results import Row
-from syncmgr.console.show import COLLATION, ENGINE, type_text
+from syncmgr.console.show import COLLATION, ENGINE, type_of
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 
@@ -205,7 +205,7 @@ def _column(table: TargetTable, column: TargetColumn, place: int) -> Row:
     digits = (column.type.args or (6,))[0] if kind in {"DATETIME", "TIMESTAMP"} else None
     head = ("def", table.db, table.name, column.name, place, None, "YES" if column.nullable else "NO")
     sizes = (_DATA_TYPES.get(kind, kind.lower()), length, None if length is None else length * 4, precision, scale)
-    text = (digits, "utf8mb4" if is_text else None, COLLATION if is_text else None, type_text(column))
+    text = (digits, "utf8mb4" if is_text else None, COLLATION if is_text else None, type_of(column))
     key = "PRI" if column.name in table.keys else ""
     return *head, *sizes, *text, key, "", "select", column.comment, "", None
 

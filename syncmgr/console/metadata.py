@@ -5,13 +5,14 @@ Must not know: sessions, threads.
 """
 
 from syncmgr.console import show
+from syncmgr.console.create_text import create_text
 from syncmgr.console.frontend import Catalog
 from syncmgr.console.information_schema import TABLES, described, tables_of
 from syncmgr.console.question import INFORMATION_SCHEMA
 from syncmgr.console.show import Listing, listing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.schema import TargetTable
-from syncsql import Name, quote_name
+from syncsql import CreateTable, Name, parse, quote_name
 
 
 def check_database(catalog: Catalog, db: str) -> None:
@@ -55,4 +56,6 @@ def create_database(catalog: Catalog, db: str) -> Listing:
 
 def create_table(catalog: Catalog, name: Name, in_use: str | None) -> Listing:
     db = named(name.db, in_use)
-    return listing(("Table", "Create Table"), [(name.name, catalog.create_table_text(db, name.name))])
+    [parsed] = parse(catalog.create_table_text(db, name.name))
+    assert isinstance(parsed.statement, CreateTable)
+    return listing(("Table", "Create Table"), [(name.name, create_text(parsed.statement))])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.console.charset import CHARSETS
+from syncmgr.console.create_text import type_text
 from syncmgr.console.lite import Lite, quoted
 from syncmgr.console.protocol import FieldType
 from syncmgr.console.results import Column, Row, Rows, at_once
@@ -102,9 +103,8 @@ def tables(db: str, names: Sequence[str], *, full: bool, kind: str = "BASE TABLE
     return listing((first,), [(name,) for name in names])
 
 
-def type_text(column: TargetColumn) -> str:
-    """A column type as MySQL prints it."""
-    return column.type.text.lower()
+def type_of(column: TargetColumn) -> str:
+    return type_text(column.type.name, column.type.args)
 
 
 def _key(table: TargetTable, column: TargetColumn) -> str:
@@ -121,7 +121,7 @@ def columns(table: TargetTable, *, full: bool) -> Listing:
 
 
 def _described(table: TargetTable, column: TargetColumn) -> Row:
-    return column.name, type_text(column), "YES" if column.nullable else "NO", _key(table, column), None, ""
+    return column.name, type_of(column), "YES" if column.nullable else "NO", _key(table, column), None, ""
 
 
 def _described_fully(table: TargetTable, column: TargetColumn) -> Row:

@@ -177,7 +177,6 @@ def test_sqlalchemy_inspects(engine: sa.Engine) -> None:
     assert inspector.get_view_names() == []
 
 
-@pytest.mark.filterwarnings("ignore:Unknown schema content")
 def test_sqlalchemy_reads_columns(engine: sa.Engine) -> None:
     """SQLAlchemy reads the columns of a table from SHOW CREATE TABLE."""
     columns = sa.inspect(engine).get_columns("orders")

@@ -10,7 +10,7 @@ from decimal import Decimal
 from syncmgr.console.frontend import Frontend
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
-from syncsql import CreateSync, CreateTable, DropTable, KeyKind, Name
+from syncsql import ColumnDefinition, CreateSync, CreateTable, DataType, DropTable, KeyKind, Name, TableKey
 
 ORDERS = TargetTable(
     db="demo",
@@ -121,11 +121,17 @@ class FakeCatalog:
 
     def create_table_text(self, db: str, name: str) -> str:
         table = self.table(db, name)
-        columns = ",\n".join(
-            f"  `{each.name}` {each.type.text.lower()}{'' if each.nullable else ' NOT NULL'}" for each in table.columns
+        columns = tuple(
+            ColumnDefinition(
+                name=each.name,
+                type=DataType(name=each.type.name, args=each.type.args),
+                nullable=each.nullable,
+                comment=each.comment or None,
+            )
+            for each in table.columns
         )
-        key = f"\nUNIQUE KEY (`{'`, `'.join(table.keys)}`)" if table.keys else ""
-        return f"CREATE TABLE `{name}` (\n{columns}\n){key}"
+        key = TableKey(kind=KeyKind.UNIQUE, columns=table.keys) if table.keys else None
+        return CreateTable(table=Name(name=name, db=db), columns=columns, key=key).sql()
 
     def _db(self, db: str) -> dict[str, TargetTable]:
         if db not in self.dbs:
