@@ -60,7 +60,7 @@ class Lake:
     """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
 
     `jars_dir`: where jars are kept between starts. `options`: the spark.* keys of fe.conf, passed on as they are.
-    `progress` hears one line at a time while Spark starts. `wait_second`: how long CREATE and DROP wait for that.
+    `progress` hears one line at a time while Spark starts. `wait_second`: how long statements and commits wait for that.
     """
 
     def __init__(
@@ -118,6 +118,7 @@ class Lake:
 
         Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING.
         """
+        self.ready()
         opened = self._opened_now()
         try:
             session = opened.sessions.of(db)
@@ -131,6 +132,7 @@ class Lake:
         Raises FENCED, TARGET_REPLACED, NO_SUCH_TABLE, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, SOURCE_VALUE for good;
         LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
         """
+        self.ready()
         strays = self._strays_of(channel)
         upkeep = self._upkeep_of(channel.db, channel.table)
         upkeep.committed()

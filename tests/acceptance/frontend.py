@@ -40,13 +40,13 @@ class FrontendProcess:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "FrontendProcess":
-        output = (self.folder / "fe.out").open("ab")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "syncmgr", "--conf", str(self.conf)],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=self.folder,
-        )
+        with (self.folder / "fe.out").open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "syncmgr", "--conf", str(self.conf)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+            )
         until(self._answers, deadline=60, why="the console's port")
         return self
 
