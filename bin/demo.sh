@@ -97,7 +97,9 @@ start_frontend() {
   ln -s "$PRIVATE/jars" "$DEMO/var/lake/jars" # Spark's jars outlive the demo, and are fetched once
   echo "query_port = $FE_PORT" >"$DEMO/conf/fe.conf"
   SYNCMGR_HOME=$DEMO "$PROJECT/bin/start_fe.sh" --daemon
-  tail --pid=$$ --lines=+1 --sleep-interval=0.2 --follow "$DEMO/log/fe.out" | sed --unbuffered 's/^/syncmgr: /' >&2 & # Spark's start, and what it fetches
+  # Spark's start, and what it fetches
+  tail --lines=+1 --sleep-interval=0.2 --follow "$DEMO/log/fe.out" > >(sed --unbuffered 's/^/syncmgr: /' >&2) &
+  tail_pid=$!
 }
 
 free_port() {
@@ -107,6 +109,7 @@ free_port() {
 clean_up() {
   local status=$?
   trap - EXIT
+  [ -z "${tail_pid:-}" ] || kill "$tail_pid" 2>/dev/null || true
   if [ "$keep" = --keep ] && [ -n "${FE_PORT:-}" ]; then
     how_to_go_on
   else

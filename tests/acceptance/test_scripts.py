@@ -76,7 +76,7 @@ def test_a_daemon_starts_once_says_how_to_connect_and_stops(home: Home) -> None:
 
     stopped = home.stop()
     assert (stopped.returncode, stopped.stdout) == (0, "syncmgr: stopped\n")
-    assert not process.is_running()
+    assert _command(process) == []
     assert not home.pid_file.exists()
     assert home.stop().stdout == "syncmgr: not running\n"
 
