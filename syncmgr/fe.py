@@ -104,7 +104,7 @@ class Frontend:
 
     def _on_config(self, name: str) -> None:
         if name == "log_level":
-            logging.getLogger().setLevel(self._settings.text(name))
+            logging.getLogger("syncmgr").setLevel(self._settings.text(name))
         self.jobs.retune()
 
     def _new_run(
@@ -206,10 +206,24 @@ def make_writable(folder: Path) -> None:
         raise SyncError(Code.NOT_WRITABLE, folder=folder, reason=error.strerror) from error
 
 
+class Facts(logging.Formatter):
+    """The message, then what the caller gave as `extra`, as name=value."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        given = sorted(name for name in record.__dict__ if name not in _RECORD_NAMES)
+        facts = " ".join(f"{name}={record.__dict__[name]}" for name in given)
+        return f"{super().format(record)} {facts}".rstrip()
+
+
+_RECORD_NAMES: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
+
+
 def _log_to(file: Path, level: str) -> None:
+    """Our own words at `level`; of the libraries only what is wrong."""
     handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s"))
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+    handler.setFormatter(Facts("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("syncmgr").setLevel(level)
 
 
 def _say(line: str) -> None:

@@ -28,6 +28,10 @@ def _any(value: Value) -> str | None:  # noqa: ARG001 - the check of a value tha
     return None
 
 
+def _log_level(value: Value) -> str | None:
+    return None if value in {"DEBUG", "INFO", "WARNING", "ERROR"} else "it must be DEBUG, INFO, WARNING or ERROR"
+
+
 def _not_empty(value: Value) -> str | None:
     return None if value else "it must not be empty"
 
@@ -72,7 +76,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", _not_empty),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", _not_empty),
     Setting("log_dir", "log", "folder", "Where fe.log is written.", _not_empty),
-    Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", mutable=True),
+    Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", _log_level, mutable=True),
     Setting(
         "sync_commit_interval_second",
         10.0,

@@ -288,9 +288,11 @@ class JobRun:
         return False
 
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
-        self._committing = epoch
+        self._committing, begun = epoch, time.monotonic()
         step(epoch)
         self._committing = None
+        took = time.monotonic() - begun
+        log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
         if self._failures:
             self._failures = 0
             self._listeners.on_trouble(None)
