@@ -149,6 +149,7 @@ class Connection:
         self.speak(by_collation(hello.collation))
         if hello.db:
             await session.use(hello.db)
+        log.info("connection %d: %s logged in from %s", self.id, self.user, self.host)
         self._ok()
         await self.stream.flush()
 
@@ -184,7 +185,7 @@ class Connection:
         except (ConnectionLost, ProtocolError):
             raise
         except Exception as error:
-            log.exception("a statement failed unexpectedly", extra={"connection": self.id, "statement": self.info})
+            log.exception("connection %d: a statement failed unexpectedly: %s", self.id, self.info)
             self._err(SyncError(Code.INTERNAL, message=f"Internal error: {type(error).__name__}: {error}"))
         finally:
             self._task = None

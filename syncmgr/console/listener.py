@@ -69,7 +69,7 @@ class Listener:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(running)), name="console", daemon=True)
         self._thread.start()
         running.wait()
-        log.info("the console is open", extra={"hosts": self._hosts, "port": self.port})
+        log.info("the console listens on port %d of %s", self.port, ", ".join(self._hosts))
 
     def _bind(self, host: str) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -77,7 +77,7 @@ class Listener:
             listener = socket.create_server((host, self.port), family=family, backlog=BACKLOG)
         except OSError as error:
             if family == socket.AF_INET6 and self._sockets:
-                log.info("no IPv6 for the console", extra={"host": host, "reason": str(error)})
+                log.info("the console does not listen on %s: %s", host, error)
                 return
             self._close_listeners()
             raise SyncError(Code.PORT_IN_USE, port=self.port, host=host, reason=error.strerror) from error
@@ -139,7 +139,7 @@ class Listener:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:
-            log.warning("a client could not be accepted", extra={"reason": str(error)})
+            log.warning("a client could not be accepted: %s", error)
             loop.remove_reader(listener)
             loop.call_later(ACCEPT_PAUSE, self._listen, listener)
             return
@@ -162,9 +162,9 @@ class Listener:
             else:
                 await connection.run(lambda it: self._session_for(it, self._registry))
         except (ConnectionLost, ProtocolError, TimeoutError, OSError) as error:
-            log.info("a client is gone", extra={"host": peer[0], "reason": str(error) or type(error).__name__})
+            log.info("connection %d of %s ended: %s", connection.id, peer[0], str(error) or type(error).__name__)
         except Exception:
-            log.exception("a connection failed unexpectedly", extra={"host": peer[0]})
+            log.exception("connection %d of %s failed unexpectedly", connection.id, peer[0])
         finally:
             self._registry.remove(connection)
             stream.close()

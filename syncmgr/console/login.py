@@ -129,7 +129,7 @@ class Login:
 
     async def _deny(self, user: str, *, using_password: bool) -> None:
         delay = self._gate.throttle.failed(self._host, now=time.monotonic())
-        log.warning("login failed", extra={"user": user[:64], "host": self._host, "delay_second": delay})
+        log.warning("login of %r from %s failed, answered after %.1f s", user[:64], self._host, delay)
         await asyncio.sleep(delay)
         using = "YES" if using_password else "NO"
         raise SyncError(Code.ACCESS_DENIED, user=user[:64], host=self._host, using=using)

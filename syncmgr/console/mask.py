@@ -9,16 +9,34 @@ from typing import Final
 
 STARS: Final = "'********'"
 
-_GAP: Final = r"(?:\s|/\*.*?\*/|--[^\n]*\n|\#[^\n]*\n)*"
-# an open literal is masked to the end: the text may have been cut
-_LITERAL: Final = r"""(?:"(?:\\.|""|[^"\\])*(?:"|\\?\Z)|'(?:\\.|''|[^'\\])*(?:'|\\?\Z))"""
-_KEY: Final = r"""["'`]?[\w.]*(?:password|passwd|secret)[\w.]*["'`]?"""
-_SECRET: Final = re.compile(
-    rf"({_KEY}{_GAP}={_GAP}|\bidentified\b.*?\bby\b{_GAP}|\bidentified\b.*?\bas\b{_GAP}){_LITERAL}",
-    re.IGNORECASE | re.DOTALL,
+# possessive, and each character in one alternative alone: no text takes more than one pass
+_TOKEN: Final = re.compile(
+    r"""
+      (?P<gap>\s++ | /\*.*?(?:\*/|\Z) | --(?=\s|\Z)[^\n]*+ | \#[^\n]*+)
+    | (?P<text>"(?:\\.|""|[^"\\])*+(?:"|\\?\Z) | '(?:\\.|''|[^'\\])*+(?:'|\\?\Z))
+    | `[^`]*+`? | [\w.$]++ | .
+    """,
+    re.VERBOSE | re.DOTALL,
 )
+_SECRET: Final = re.compile(r"password|passwd|secret", re.IGNORECASE)
 
 
 def mask(sql: str) -> str:
-    """The text with the value of every password in it replaced by stars."""
-    return _SECRET.sub(rf"\g<1>{STARS}", sql)
+    """The text with the value of every password in it replaced by stars; one that was cut off too."""
+    pieces: list[str] = []
+    before, last = "", ""  # the two tokens before this one
+    all_secret = False  # behind IDENTIFIED and SET PASSWORD, to the end of the statement
+    for match in _TOKEN.finditer(sql):
+        piece = match[0]
+        if match["gap"]:
+            pieces.append(piece)
+            continue
+        is_value = last == "=" and _SECRET.search(before) is not None
+        pieces.append(STARS if match["text"] and (is_value or all_secret) else piece)
+        all_secret = piece != ";" and (all_secret or _begins_secret(last, piece))
+        before, last = last, piece
+    return "".join(pieces)
+
+
+def _begins_secret(last: str, piece: str) -> bool:
+    return piece.upper() == "IDENTIFIED" or (last.upper() == "SET" and piece.upper() == "PASSWORD")

@@ -152,9 +152,11 @@ class PacketStream:
 
     async def linger(self) -> None:
         """Read and forget what a refused client still sends: closing at once would take the refusal from it."""
-        if self._reader is None:
+        if self._reader is None or self._writer is None:
             return
         try:
+            if self._writer.can_write_eof():
+                self._writer.write_eof()
             async with asyncio.timeout(LINGER):
                 while await self._reader.read(READ_AHEAD):
                     pass

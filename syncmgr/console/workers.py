@@ -76,4 +76,4 @@ class Workers:
 
 def _log_failure(done: Future[None]) -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
-        log.warning("a query could not be cancelled", extra={"reason": str(error)})
+        log.warning("a query could not be cancelled: %s", error)

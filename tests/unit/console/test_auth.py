@@ -1,0 +1,66 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from pymysql._auth import scramble_caching_sha2, scramble_native_password
+
+from syncmgr.console.auth import Throttle, is_empty, native_matches, new_nonce, sha2_matches, xor
+
+PASSWORDS = st.text(min_size=1, max_size=40)
+
+
+@given(password=PASSWORDS, other=PASSWORDS)
+def test_only_the_right_scramble_matches(password: str, other: str) -> None:
+    """PyMySQL's scrambles of the right password match, those of any other do not."""
+    nonce = new_nonce()
+    sent = other.encode()
+    assert sha2_matches(scramble_caching_sha2(sent, nonce), nonce, password) == (password == other)
+    assert native_matches(scramble_native_password(sent, nonce), nonce, password) == (password == other)
+
+
+@given(response=st.binary(max_size=40))
+def test_garbage_matches_nothing(response: bytes) -> None:
+    """A response of any length is compared without an error."""
+    assert not sha2_matches(response, b"x" * 20, "secret")
+    assert not native_matches(response, b"x" * 20, "secret")
+
+
+def test_a_nonce_is_plain_text() -> None:
+    """Twenty bytes, none of them NUL, and never the same twice."""
+    nonces = {new_nonce() for _ in range(100)}
+    assert len(nonces) == 100
+    assert all(len(nonce) == 20 and nonce.isascii() and b"\0" not in nonce for nonce in nonces)
+
+
+def test_xor_repeats_the_shorter() -> None:
+    """The nonce goes over a long password again and again."""
+    assert xor(b"\x01\x02\x03", b"\x01\x02") == b"\x00\x00\x02"
+
+
+def test_an_empty_password() -> None:
+    """Clients send nothing, or a NUL, for no password."""
+    assert [is_empty(response) for response in (b"", b"\0", b"x")] == [True, True, False]
+
+
+def test_failures_are_slowed() -> None:
+    """Three failures are free, then the delay doubles up to five seconds, and is forgotten after a minute."""
+    throttle = Throttle()
+    delays = [throttle.failed("a", now=float(n)) for n in range(12)]
+    assert delays == [0, 0, 0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5]
+    assert throttle.failed("b", now=12) == 0
+    assert throttle.failed("a", now=100) == 0
+
+
+def test_a_success_clears() -> None:
+    """A right password ends the delay of its host."""
+    throttle = Throttle()
+    for n in range(9):
+        throttle.failed("a", now=n)
+    throttle.succeeded("a")
+    assert throttle.failed("a", now=9) == 0
+
+
+def test_the_throttle_is_bounded() -> None:
+    """A million hosts do not fill the memory."""
+    throttle = Throttle()
+    for n in range(Throttle.HOSTS + 10):
+        throttle.failed(str(n), now=0)
+    assert len(throttle._failures) == Throttle.HOSTS
