@@ -144,8 +144,8 @@ def check(table: TargetTable) -> None:
     transforms = [parse_transform(text) for text in table.partition]
     for transform in transforms:
         _check_partition(table, transform)
-    if len({(each.kind, each.column.casefold()) for each in transforms}) < len(transforms):
-        raise _bad(table, "a partition transform is given twice")
+    if len({_sameness(each) for each in transforms}) < len(transforms):
+        raise _bad(table, "two partition transforms of one column say the same; of year, month, day and hour name one")
     _check_properties(table)
 
 
@@ -207,6 +207,12 @@ def parse_transform(text: str) -> Transform:
     if found is None:
         return Transform(kind="identity", column=text)
     return Transform(kind=found[1], column=found[3], width=int(found[2]) if found[2] else None)
+
+
+def _sameness(transform: Transform) -> tuple[str, str]:
+    """Iceberg refuses what is equal here."""
+    kind = "time" if transform.kind in {"year", "month", "day", "hour"} else transform.kind
+    return kind, transform.column.casefold()
 
 
 _MOMENTS: Final = frozenset({"DATETIME", "TIMESTAMP"})

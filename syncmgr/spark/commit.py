@@ -19,6 +19,7 @@ from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_
 from syncmgr.spark.layout import Layout
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
+TAKEN_FOR_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 logger = logging.getLogger(__name__)
 
@@ -71,22 +72,19 @@ class Commit:
         if self._written is None and not self._borne(table):
             deletes = self._channel.key_may_exist or self._standing(table).foreign
             self._fitting(table, self._iceberg.layout(table), deletes=deletes)
-        transaction = table.newTransaction()
-        table = transaction.table()  # refreshed by newTransaction(): everything below is read from this one
+        transaction = self._iceberg.begin(table)
+        table = self._iceberg.table_of(transaction)  # everything below is read from this one
         if self._borne(table):
             return self._passed_over(table)
         found = self._standing(table)
         layout = self._iceberg.layout(table)
         written = self._fitting(table, layout, deletes=self._channel.key_may_exist or found.foreign)
-        delta = self._iceberg.fenced_delta(transaction)
-        self._add_files(table, delta, written)
-        delta.set(EPOCH_MARK, self._mark)
-        delta.set(FILES_MARK, _name(written.folder))
-        delta.commit()
-        transaction.updateProperties().set(self._key, str(self._channel.epoch)).commit()
-        transaction.commitTransaction()
+        added, vanished = self._files_of(table, written)
+        marks = {EPOCH_MARK: self._mark, FILES_MARK: _name(written.folder)}
+        self._iceberg.add(self._iceberg.fenced_delta(transaction), added, vanished, marks)
+        self._iceberg.set_property(transaction, self._key, str(self._channel.epoch))
+        snapshot = self._iceberg.finish(transaction)
         self._sweep(_name(written.folder))
-        snapshot = int(transaction.table().currentSnapshot().snapshotId())
         return ChannelCommitted(snapshot=snapshot, foreign=found.foreign)
 
     def _borne(self, table: Java) -> bool:
@@ -136,21 +134,34 @@ class Commit:
             self._discard()
             raise bad from error
 
-    def _add_files(self, table: Java, delta: Java, written: Written) -> None:
+    def _files_of(self, table: Java, written: Written) -> tuple[list[Java], list[Java]]:
+        """Data files and delete files, ready to be added."""
         keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]
-        for folder, partition in self._leaves(written, rows.DATA):
-            for file in self._iceberg.files(table, folder, partition):
-                delta.addRows(file)
-        for folder, partition in self._leaves(written, rows.GONE):
-            for file in self._iceberg.files(table, folder, partition):
-                delta.addDeletes(self._iceberg.equality_delete(table, file, keys))
+        added = [
+            file
+            for folder, partition in self._leaves(written, rows.DATA)
+            for file in self._iceberg.files(table, folder, partition)
+        ]
+        vanished = [
+            self._iceberg.equality_delete(table, file, keys)
+            for folder, partition in self._leaves(written, rows.GONE)
+            for file in self._iceberg.files(table, folder, partition)
+        ]
+        return added, vanished
 
     def _leaves(self, written: Written, kind: int) -> Iterator[tuple[str, dict[str, str]]]:
         """Folders that hold files, each with its partition: field name -> value as text."""
         root = f"{written.folder}/{rows.KIND}={kind}"
         names = [field.name for field in written.layout.partition]
         for path in self._walk(root, len(names)):
-            values = [bytes.fromhex(part.partition("=")[2]).decode() for part in path]
+            values = [bytes.fromhex(part.partition("=x")[2]).decode() for part in path]
+            if TAKEN_FOR_NULL in values:
+                reason = "Iceberg takes it for NULL in a partition"
+                table = f"{self._channel.db}.{self._channel.table}"
+                column = ", ".join(names)
+                raise SyncError(
+                    Code.SOURCE_VALUE, column=column, table=table, value=f"'{TAKEN_FOR_NULL}'", reason=reason
+                )
             yield "/".join([root, *path]), dict(zip(names, values, strict=True))
 
     def _walk(self, root: str, depth: int) -> Iterator[tuple[str, ...]]:

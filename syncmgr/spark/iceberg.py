@@ -218,6 +218,31 @@ class Iceberg:
             file.upperBounds(),
         )
 
+    def begin(self, table: Java) -> Java:
+        """A transaction; Iceberg refreshes the table as it opens one."""
+        return table.newTransaction()
+
+    def table_of(self, transaction: Java) -> Java:
+        """The table as the transaction found it: what is to hold when it commits must be read from here."""
+        return transaction.table()
+
+    def add(self, delta: Java, rows: Iterable[Java], deletes: Iterable[Java], marks: Mapping[str, str]) -> None:
+        for file in rows:
+            delta.addRows(file)
+        for file in deletes:
+            delta.addDeletes(file)
+        for mark, value in marks.items():
+            delta.set(mark, value)
+        delta.commit()
+
+    def set_property(self, transaction: Java, key: str, value: str) -> None:
+        transaction.updateProperties().set(key, value).commit()
+
+    def finish(self, transaction: Java) -> int:
+        """Commits; the snapshot that it made. An error of `jvm.REFUSED`: nothing was done, or nobody knows what."""
+        transaction.commitTransaction()
+        return int(transaction.table().currentSnapshot().snapshotId())
+
     def fenced_delta(self, transaction: Java) -> Java:
         """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""
         table = transaction.table()

@@ -6,6 +6,7 @@ Must not know: epochs, jobs, when something is called.
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -14,7 +15,9 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.serializers import BatchedSerializer, CPickleSerializer
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.util import local_connect_and_auth
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark import words as spark_words
@@ -29,6 +32,7 @@ REFUSED: Final = frozenset(
     },
 )
 MOST_CAUSES: Final = 10
+NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
 
@@ -41,7 +45,7 @@ def connect(port: int, secret: str) -> SparkSession:
         context = SparkContext(gateway=gateway)
         context.setLogLevel("ERROR")
         # it prints a stack when the JVM hangs up; the watcher of the process is the one who tells
-        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[union-attr,method-assign] # noqa: SLF001
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign] # noqa: SLF001
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # what they say is raised as well
             PySparkLogger.getLogger(name).setLevel("CRITICAL")
         return SparkSession(context)
@@ -154,6 +158,26 @@ def begin_job_group(session: SparkSession, group: str) -> None:
     """The calling thread's jobs belong to `group`, in the pool of the queries, from now on."""
     session.sparkContext.setJobGroup(group, "query", interruptOnCancel=True)
     session.sparkContext.setLocalProperty("spark.scheduler.pool", "query")
+
+
+def streamed(frame: DataFrame) -> Iterator[Row]:
+    """The rows, one Spark partition after the other. PySpark's own iterator would leave its socket open, and read a
+    partition to its end before it lets an abandoned query go.
+    """
+    connection, secret, server = frame._jdf.toPythonIterator(False)  # noqa: SLF001 - this module is the way to it
+    stream, socket = local_connect_and_auth(connection, secret)
+    socket.settimeout(None)  # a partition takes as long as it takes; `cancel_job_group` ends it
+    serializer = BatchedSerializer(CPickleSerializer())  # type: ignore[no-untyped-call] # PySpark leaves it untyped
+    with socket, stream:
+        while True:
+            stream.write(NEXT_PARTITION)
+            stream.flush()
+            status = int.from_bytes(stream.read(4), "big", signed=True)
+            if status == 0:
+                return
+            if status < 0:
+                server.getResult()  # raises what went wrong
+            yield from serializer.load_stream(stream)  # type: ignore[no-untyped-call] # the same
 
 
 def cancel_job_group(session: SparkSession, group: str) -> None:

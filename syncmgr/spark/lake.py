@@ -60,7 +60,7 @@ class Lake:
     """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
 
     `jars_dir`: where jars are kept between starts. `options`: the spark.* keys of fe.conf, passed on as they are.
-    `progress` hears one line at a time while Spark starts. `wait_second`: how long statements and commits wait for that.
+    `progress` hears one line at a time while Spark starts. `wait_second`: how long the rest waits for that.
     """
 
     def __init__(
@@ -157,6 +157,11 @@ class Lake:
         if ran:
             self._make_durable()
         return ran
+
+    def upkeep_session(self) -> SparkSession:
+        """The session in which upkeep runs. Raises LAKE_STARTING."""
+        with asked():
+            return self._opened_now().upkeep_session
 
     def upkeep_log(self, db: str, table: str) -> tuple[Ran, ...]:
         """The last upkeep of a table, oldest first."""

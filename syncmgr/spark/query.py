@@ -105,7 +105,7 @@ class Query:
             jvm.begin_job_group(self._session, self._tag)  # the caller may read in another thread than it asked in
             rows = portable(self._rows)
             nested = any(isinstance(f.dataType, NOT_PLAIN) for f in rows.schema.fields)
-            stream = rows.toLocalIterator()
+            stream = jvm.streamed(rows)
             while batch := list(islice(stream, BATCH_ROWS)):
                 self._refuse_if_cancelled()
                 yield [tuple(map(plain, row)) for row in batch] if nested else batch

@@ -24,6 +24,7 @@ DATA, GONE = 0, 1  # folders syncmgr_kind=0: row images; syncmgr_kind=1: keys th
 KIND: Final = "syncmgr_kind"
 ONE_TASK_ROWS: Final = 150_000  # below it a second task and its shuffle cost more than they save
 DATA_EXCEPTION: Final = re.compile(r"SQLSTATE: 22\w{3}")
+_CAST: Final = re.compile(r'value (?P<value>.+?) of the type "[^"]+" cannot be cast to "(?P<wanted>[^"]+)"')
 NULL_IN_REQUIRED: Final = "syncmgr: NULL in "
 SPARK_TYPES: Final = {
     "boolean": "BOOLEAN",
@@ -82,7 +83,7 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
 
 
 def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, deletes: bool, folder: str) -> None:
-    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=<hex>...]/*.parquet.
+    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=x<hex>...]/*.parquet.
 
     `deletes` False: a key that the epoch begins with an insert leaves nothing to delete.
     """
@@ -135,7 +136,7 @@ def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
 
 
 def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
-    """Target columns, `syncmgr_kind`, and one hex column `syncmgr_p<i>` per partition field."""
+    """Target columns, `syncmgr_kind`, and one column `syncmgr_p<i>` per partition field: x and the value's text in hex."""
     values = [
         # without their ids in the files Iceberg would tell columns by their place
         F.expr(_value(column)).alias(column.field.name, metadata={"parquet.field.id": column.field.id})
@@ -143,7 +144,9 @@ def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> Dat
     ]
     by_id = {column.field.id: column for column in columns}
     parts = [
-        F.expr(f"hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING))").alias(f"syncmgr_p{place}")
+        F.expr(f"concat('x', hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)))").alias(
+            f"syncmgr_p{place}"
+        )
         for place, part in enumerate(layout.partition)
     ]
     return rows.select(*values, KIND, *parts)
@@ -175,5 +178,9 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
     if not DATA_EXCEPTION.search(text):
         return None
     _, message = told(text)
-    guilty = [c.field.name for c in filled(channel, layout) if c.sql in text] or [c.target for c in channel.columns]
-    return SyncError(Code.SOURCE_VALUE, column=" or ".join(guilty), table=table, value="a value", reason=message)
+    cast = _CAST.search(message)
+    wanted = cast["wanted"] if cast else None
+    columns = [c.field.name for c in filled(channel, layout) if wanted is None or spark_type(c.field) == wanted]
+    value = cast["value"] if cast else "a value"
+    names = " or ".join(columns or [c.target for c in channel.columns])
+    return SyncError(Code.SOURCE_VALUE, column=names, table=table, value=value, reason=message)

@@ -8,9 +8,10 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -31,9 +32,9 @@ ORPHAN_SECOND: Final = 3 * 24 * 3600  # a commit in flight is never that old
 ORPHAN_PERIOD_SECOND: Final = 24 * 3600
 SHOWN: Final = 20
 COMPACTION: Final = {
-    "min-input-files": 8,
+    "min-input-files": "8",
     "remove-dangling-deletes": "true",
-    "max-concurrent-file-group-rewrites": 1,  # the driver is the executor: memory for one
+    "max-concurrent-file-group-rewrites": "1",  # the driver is the executor: memory for one
 }
 
 logger = logging.getLogger(__name__)
@@ -183,9 +184,12 @@ class TableUpkeep:
         return rewritten
 
 
-def compact(session: SparkSession, db: str, table: str) -> int:
-    """Small files into big ones; how many went. Deletes that come meanwhile keep their hold on the rows."""
-    options = ", ".join(f"'{key}', '{value}'" for key, value in COMPACTION.items())
+def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] = MappingProxyType({})) -> int:
+    """Small files into big ones; how many went. Deletes that come meanwhile keep their hold on the rows.
+
+    `more`: options of rewrite_data_files beside ours.
+    """
+    options = ", ".join(f"'{key}', '{value}'" for key, value in (COMPACTION | dict(more)).items())
     call = f"CALL {CATALOG}.system.rewrite_data_files(table => {_literal(db, table)}, options => map({options}))"
     return int(session.sql(call).collect()[0]["rewritten_data_files_count"])
 

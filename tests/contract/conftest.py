@@ -1,0 +1,21 @@
+"""The lake that all contract tests of a run share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from syncmgr.spark.lake import Lake
+from tests.spark_session import Tables, running_lake
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """One Spark and one embedded catalog per run."""
+    yield from running_lake(tmp_path_factory.mktemp("lake"))
+
+
+@pytest.fixture
+def tables(lake: Lake, tmp_path: Path) -> Tables:
+    """Fresh tables in a fresh database."""
+    return Tables(lake, tmp_path)

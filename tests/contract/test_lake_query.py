@@ -1,0 +1,142 @@
+"""SELECT in a real Spark."""
+
+import datetime as dt
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.lake import Lake
+from tests.spark_session import SPARK, Tables
+
+INS = ChangeKind.INSERT
+pytestmark = SPARK
+
+
+def asked(lake: Lake, sql: str, db: str | None = None) -> list[tuple[object, ...]]:
+    query = lake.query(sql, db, uuid.uuid4().hex)
+    return [tuple(row) for batch in query.batches() for row in batch]
+
+
+def refused(lake: Lake, sql: str, db: str | None = None) -> SyncError:
+    with pytest.raises(SyncError) as caught:
+        asked(lake, sql, db)
+    return caught.value
+
+
+def test_columns_are_told_before_rows(lake: Lake) -> None:
+    """Names, Spark's types and nullability come with the query; names may be double."""
+    query = lake.query("SELECT 1 AS a, CAST(NULL AS DECIMAL(9,2)) AS a, array(1) AS b", None, "columns")
+    assert list(query.columns) == [("a", "int", False), ("a", "decimal(9,2)", True), ("b", "array<int>", False)]
+    assert [[tuple(row) for row in batch] for batch in query.batches()] == [[(1, None, [1])]]
+
+
+def test_values_depend_on_no_time_zone(lake: Lake) -> None:
+    """Moments come as UTC, also inside of structs; structs are dicts, intervals text, bytes bytes."""
+    sql = (
+        "SELECT TIMESTAMP '2024-07-01 12:00:00 UTC' AS t, named_struct('at', TIMESTAMP '2024-07-01 12:00:00 UTC') AS s,"
+        " map(1, 'x') AS m, INTERVAL 2 DAY AS i, CAST('a' AS BINARY) AS b, parse_json('[1]') AS v"
+    )
+    noon = dt.datetime(2024, 7, 1, 12)  # noqa: DTZ001 - UTC by convention
+    assert [(noon, {"at": noon}, {"1": "x"}, "INTERVAL '2' DAY", b"a", [1])] == asked(lake, sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT * FROM nothing", Code.NO_SUCH_TABLE),
+        ("SELECT * FROM nowhere.nothing", Code.NO_SUCH_TABLE),
+        ("SELECT nothing FROM range(1)", Code.UNKNOWN_COLUMN),
+        ("SELECT 1 +", Code.SYNTAX),
+        ("SELECT 1/0", Code.QUERY_FAILED),
+        ("SELECT assert_true(id < 5) FROM range(10)", Code.QUERY_FAILED),
+        ("DROP TABLE t", Code.SYNTAX),
+        ("INSERT INTO t VALUES (1)", Code.SYNTAX),
+        ("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x", Code.SYNTAX),
+        ("SET a = 1", Code.SYNTAX),
+        ("CALL lake.system.expire_snapshots('a.b')", Code.SYNTAX),
+        ("EXPLAIN DROP TABLE t", Code.SYNTAX),
+        ("SELECT TRANSFORM(id) USING 'cat' FROM range(1)", Code.NOT_SUPPORTED),
+        ("SELECT reflect('java.lang.System', 'exit', 0)", Code.QUERY_FAILED),
+        ("SELECT * FROM csv.`/etc/passwd`", Code.NO_SUCH_TABLE),
+    ],
+)
+def test_what_cannot_be_asked(tables: Tables, sql: str, code: Code) -> None:
+    """Errors have MySQL's codes where it has them; nothing but a query reaches Spark, and none leaves the lake."""
+    error = refused(tables.lake, sql, tables.db)
+    assert code is error.code
+    assert "\n\tat " not in str(error)
+
+
+def test_a_syntax_error_has_its_place(lake: Lake) -> None:
+    """Line and column of what Spark could not read."""
+    error = refused(lake, "SELECT 1,\n  FROM FROM x")
+    assert (error.context["line"], error.context["column"]) == (2, 8)
+
+
+def test_a_database_that_is_not_in_use(lake: Lake) -> None:
+    """An unknown database, and a table without one."""
+    assert refused(lake, "SELECT 1", "nowhere").code is Code.UNKNOWN_DATABASE
+    assert refused(lake, "SELECT * FROM t").code is Code.NO_DATABASE
+
+
+def test_each_caller_has_its_own_database(lake: Lake, tables: Tables) -> None:
+    """Two callers at one time, each with a table of the same name in its own database, see their own."""
+    other = Tables(lake, tables.folder)
+    for value, owner in enumerate((tables, other)):
+        table = owner.make()
+        table.commit([(INS, 1, value)])
+        lake.iceberg().spark.sql(f"ALTER TABLE lake.{owner.db}.{table.name} RENAME TO lake.{owner.db}.same")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda db: asked(lake, "SELECT v FROM same", db), [tables.db, other.db] * 6))
+    assert found == [[(0,)], [(1,)]] * 6
+
+
+def test_a_new_snapshot_is_seen_at_once(tables: Tables) -> None:
+    """A query reads what was committed before it began."""
+    table = tables.make()
+    for value in range(3):
+        table.commit([(INS, value, value)])
+        assert value + 1 == len(table.rows())
+
+
+def test_a_query_ends_at_once_when_it_is_cancelled(lake: Lake) -> None:
+    """Wherever it is, within a second or so, with MySQL's error."""
+    query = lake.query("SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id", None, "long")
+    timer = threading.Timer(1.0, query.cancel)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(SyncError) as caught:
+        list(query.batches())
+    timer.join()
+    assert caught.value.code is Code.INTERRUPTED
+    assert time.monotonic() - began < 10
+
+
+def test_a_query_that_was_cancelled_before_it_ran(lake: Lake) -> None:
+    """Nothing of it starts any more."""
+    query = lake.query("SELECT * FROM range(10)", None, "never")
+    query.cancel()
+    with pytest.raises(SyncError) as caught:
+        list(query.batches())
+    assert caught.value.code is Code.INTERRUPTED
+
+
+def test_a_query_that_is_left_half_read(lake: Lake) -> None:
+    """A reader that goes away early leaves nothing behind, and the next query works."""
+    batches = lake.query("SELECT * FROM range(0, 100000000, 1, 100)", None, "half").batches()
+    assert len(next(batches)) == 1000
+    del batches
+    assert asked(lake, "SELECT 1") == [(1,)]
+
+
+def test_unsigned_counters_are_whole(tables: Tables) -> None:
+    """The upper half of BIGINT UNSIGNED is neither negative nor rounded."""
+    table = tables.make("(id LARGEINT NOT NULL) UNIQUE KEY(id)", ("id",), types={"id": pa.uint64()})
+    table.commit([(INS, 2**64 - 1)])
+    assert asked(table.lake, f"SELECT id = 18446744073709551615 FROM {table.name}", table.db) == [(True,)]

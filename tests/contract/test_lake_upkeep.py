@@ -1,0 +1,81 @@
+"""Fold, compaction and expiry of real tables."""
+
+import time
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+
+from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.upkeep import QUIET_SECOND, SMALL_FILES, Kind
+from tests.spark_session import SPARK, LakeTable, Tables
+from tests.until import until
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+
+
+def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
+    folder: Path = table.lake.place.lake_dir
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
+    try:
+        rows = catalog.load_table((table.db, table.name)).scan().to_arrow().to_pylist()
+    finally:
+        catalog.engine.dispose()
+    return sorted(tuple(row.values()) for row in rows)
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_after_a_fold_every_reader_sees_the_same_rows(tables: Tables, place: str) -> None:
+    """A fold leaves no equality delete, and pyiceberg, which refuses those, reads what Spark reads."""
+    table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
+    table.commit([(INS, key, 0) for key in range(50)])
+    for epoch in range(3):
+        table.commit([(UPD, key, epoch) for key in range(epoch, 50, 7)] + [(DEL, 49 - epoch, 0)])
+    before = table.rows()
+    until(lambda: table.files(2) == 0 or table.lake.upkeep(table.db, table.name, None) == (), deadline=30)
+    assert before == table.rows() == in_pyiceberg(table)
+    assert table.files(2) == 0
+    assert table.files(1) > 0
+
+
+def test_small_files_become_big_ones(tables: Tables) -> None:
+    """Once a table is quiet its small files are rewritten, and the log says so."""
+    table = tables.make(key_may_exist=False)
+    for key in range(SMALL_FILES):
+        table.commit([(INS, key, key)])
+    ran: list[Kind] = []
+
+    def tick() -> bool:
+        ran.extend(each.kind for each in table.lake.upkeep(table.db, table.name, None))
+        return Kind.COMPACT in ran
+
+    until(tick, deadline=60 + QUIET_SECOND)
+    assert table.files(0) == 1
+    assert [(key, key) for key in range(SMALL_FILES)] == table.rows()
+    assert Kind.COMPACT in {each.kind for each in table.lake.upkeep_log(table.db, table.name)}
+
+
+def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:
+    """Snapshots older than the oldest kept point go with the files that only they name; that point stays readable."""
+    table = tables.make()
+    for value in range(4):
+        table.commit([(UPD, 1, value)])
+        kept = table.last_snapshot if value == 2 else None or (kept if value > 2 else None)
+    iceberg = table.lake.iceberg()
+    assert kept is not None
+    assert iceberg.expire(iceberg.load(table.db, table.name), kept) == 2
+    past = iceberg.spark.sql(f"SELECT v FROM lake.{table.db}.{table.name} VERSION AS OF {kept}").collect()
+    assert [row[0] for row in past] == [2]
+    assert table.rows() == [(1, 3)]
+    assert not table.commit([(UPD, 1, 4)]).foreign
+
+
+def test_metadata_files_do_not_pile_up(tables: Tables) -> None:
+    """Each commit writes a metadata file and deletes the oldest beyond a bound."""
+    table = tables.make()
+    for value in range(25):
+        table.commit([(UPD, 1, value)])
+    location = str(table.lake.iceberg().load(table.db, table.name).location())
+    assert len(list(Path(location, "metadata").glob("*.metadata.json"))) <= 22
+    assert time.time() > 0

@@ -1,0 +1,189 @@
+"""The one lake of a run: PySpark allows one JVM per process."""
+
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import syncsql
+from syncmgr.catalog import Catalog
+from syncmgr.job.batch import OP, SEQ
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, MappedColumn, StagedFile
+from syncmgr.spark.commit import Commit
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.lake import Lake
+
+JARS = Path.home() / ".cache" / "syncmgr" / "jars"
+START_SECOND = 300.0
+SPARK = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings(
+        "ignore:unclosed <socket:ResourceWarning"
+    ),  # PySpark's collect() leaves its socket to the GC
+]
+
+
+def running_lake(folder: Path) -> Iterator[Lake]:
+    lake = Lake(lake_dir=folder, jars_dir=JARS, options={}, progress=print, wait_second=START_SECOND)
+    lake.start()
+    lake.ready()
+    yield lake
+    lake.stop()
+
+
+def statement(sql: str) -> syncsql.CreateTable:
+    [parsed] = syncsql.parse(sql)
+    assert isinstance(parsed.statement, syncsql.CreateTable)
+    return parsed.statement
+
+
+@dataclass(kw_only=True)
+class LakeTable:
+    """A fresh table and one channel into it. Change rows are given as (op, values...) in the order of `columns`."""
+
+    lake: Lake
+    folder: Path
+    db: str
+    name: str
+    columns: Sequence[str]
+    keys: tuple[str, ...]
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    expressions: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    epoch: int = 0
+    seq: int = 0
+    last_snapshot: int | None = None
+    key_may_exist: bool = True
+
+    def staged(self, rows: Sequence[tuple[object, ...]]) -> StagedFile:
+        """A segment: `_op` first in each row, `_seq` as they come."""
+        data: dict[str, pa.Array] = {
+            name: pa.array([row[place] for row in rows], self.types.get(name, pa.int64()))
+            for place, name in enumerate(self.columns, 1)
+        }
+        data[OP] = pa.array([row[0] for row in rows], pa.int8())
+        data[SEQ] = pa.array(range(self.seq, self.seq + len(rows)), pa.int64())
+        self.seq += len(rows)
+        path = self.folder / f"{uuid.uuid4().hex}.parquet"
+        pq.write_table(pa.table(data), path, compression="zstd", store_schema=False)
+        return StagedFile(path=str(path), rows=len(rows), bytes=path.stat().st_size)
+
+    def prepared(self, *segments: Sequence[tuple[object, ...]]) -> ChannelCommit:
+        """The next epoch."""
+        self.epoch += 1
+        mapped = {name: f"`{name}`" for name in self.columns if not self.expressions} | dict(self.expressions)
+        return ChannelCommit(
+            token=self.token,
+            epoch=self.epoch,
+            db=self.db,
+            table=self.name,
+            files=tuple(self.staged(rows) for rows in segments),
+            columns=tuple(MappedColumn(target=target, expression=sql) for target, sql in mapped.items()),
+            keys=self.keys,
+            where=self.where,
+            key_may_exist=self.key_may_exist,
+            last_snapshot=self.last_snapshot,
+        )
+
+    def commit(self, *segments: Sequence[tuple[object, ...]]) -> ChannelCommitted:
+        return self.apply(self.prepared(*segments))
+
+    def apply(self, commit: ChannelCommit) -> ChannelCommitted:
+        done = self.lake.commit(commit)
+        self.last_snapshot = done.snapshot if done.snapshot is not None else self.last_snapshot
+        return done
+
+    def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
+        query = self.lake.query(f"SELECT {columns} FROM {self.name} ORDER BY ALL", self.db, uuid.uuid4().hex)
+        return [tuple(row) for batch in query.batches() for row in batch]
+
+    def sql(self, text: str) -> None:
+        """What another user of the same table does: `{table}` stands for its name."""
+        self.lake.iceberg().spark.sql(text.format(table=f"lake.{self.db}.{self.name}")).collect()
+
+    def files(self, content: int) -> int:
+        """How many data (0), position delete (1) or equality delete (2) files the table has."""
+        spark = self.lake.iceberg().spark
+        return spark.sql(f"SELECT * FROM lake.{self.db}.{self.name}.files WHERE content = {content}").count()
+
+    def stray_files(self) -> set[str]:
+        """Data and delete files on disk that no snapshot names."""
+        spark = self.lake.iceberg().spark
+        listed = spark.sql(f"SELECT file_path FROM lake.{self.db}.{self.name}.all_files").collect()
+        named = {row[0].removeprefix("file:") for row in listed}
+        location = str(self.lake.iceberg().load(self.db, self.name).location())
+        return {str(path) for path in Path(location, "data").rglob("*.parquet")} - named
+
+
+class Tables:
+    """Makes tables in a database of their own."""
+
+    def __init__(self, lake: Lake, folder: Path) -> None:
+        self.lake, self.folder = lake, folder
+        self.catalog = Catalog(lake, lambda _db, _table: None)
+        self.db = f"db_{uuid.uuid4().hex[:8]}"
+        self.catalog.create_database(self.db, if_not_exists=False)
+
+    def make(
+        self,
+        definition: str = "(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)",
+        columns: Sequence[str] = ("id", "v"),
+        keys: tuple[str, ...] = ("id",),
+        **rest: object,
+    ) -> LakeTable:
+        name = f"t_{uuid.uuid4().hex[:8]}"
+        self.catalog.create_table(statement(f"CREATE TABLE {name} {definition}"), self.db)
+        return LakeTable(lake=self.lake, folder=self.folder, db=self.db, name=name, columns=columns, keys=keys, **rest)  # type: ignore[arg-type]
+
+
+class Pausing:
+    """An Iceberg that runs a rival's work right before its n-th call."""
+
+    def __init__(self, iceberg: Iceberg, at: int, rival: "Rival") -> None:
+        self._iceberg, self._at, self._rival = iceberg, at, rival
+        self.calls = 0
+        self.spark = iceberg.spark
+
+    def __getattr__(self, name: str) -> object:
+        method = getattr(self._iceberg, name)
+
+        def call(*args: object, **kwargs: object) -> object:
+            if self.calls == self._at:
+                thread = threading.Thread(target=self._rival.run)
+                thread.start()
+                thread.join()
+            self.calls += 1
+            return method(*args, **kwargs)
+
+        return call
+
+
+class Rival:
+    """Work that is done once; its error is kept for the test."""
+
+    def __init__(self, work: object) -> None:
+        self._work = work
+        self.error: BaseException | None = None
+        self.ran = False
+
+    def run(self) -> None:
+        self.ran = True
+        try:
+            self._work()  # type: ignore[operator]
+        except BaseException as error:  # noqa: BLE001 - the test raises it again in its own thread
+            self.error = error
+
+
+def commit_beside(lake: Lake, commit: ChannelCommit, at: int, rival: Rival) -> tuple[ChannelCommitted, int]:
+    """A commit during which a rival works before its n-th call; the outcome and how many calls there were."""
+    pausing = Pausing(lake.iceberg(), at, rival)
+    done = Commit(pausing, commit, []).run()  # type: ignore[arg-type]
+    if rival.error is not None:
+        raise rival.error
+    return done, pausing.calls
