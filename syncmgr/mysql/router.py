@@ -4,6 +4,7 @@ Owns: where transactions begin and end, the position behind the last whole one, 
 Must not know: sockets, reconnects, how rows are decoded.
 """
 
+import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -76,12 +77,14 @@ class _Pending:
 class _Inner:
     """The events of a compressed transaction that still wait; `log_pos` is where it ends in the file."""
 
-    data: bytes
+    data: memoryview
     spans: Iterator[tuple[int, int]]
     log_pos: int
 
 
-Handler = Callable[[bytes | bytearray, int, int], None]
+Handler = Callable[[memoryview, int, int], bool | None]  # True: feeding has to stop behind this event
+_U32: Final = struct.Struct("<I").unpack_from
+_U64: Final = struct.Struct("<Q").unpack_from
 
 
 class Router:
@@ -216,69 +219,58 @@ class Router:
         """Whether events of a compressed transaction wait: feed again, even with no spans left."""
         return self._inner is not None
 
-    def feed(self, data: bytes | bytearray, spans: list[tuple[int, int]], at: int) -> int:
+    def feed(self, data: memoryview, spans: list[tuple[int, int]], at: int) -> int:
         """Take events from span `at` on. Returns the first span not taken: the batch is full or a DDL was met."""
         if self._inner is not None and self._feed_inner():
             return at
+        handler_of, unknown = self._handlers.get, self._unknown
         for index in range(at, len(spans)):
-            if self._feed_one(data, *spans[index]):
+            start, end = spans[index]
+            handler = handler_of(data[start + 4], unknown)
+            if handler(data, start, end):
                 return index + 1
         if at < len(spans):
             self._keep_high_bits(data, spans[-1][0])
         return len(spans)
 
-    def _feed_one(self, data: bytes | bytearray, start: int, end: int) -> bool:
-        """Whether feeding has to stop behind this event."""
-        handler = self._handlers.get(data[start + 4])
-        if handler is None:
-            self._unknown(data, start)
-            return False
-        handler(data, start, end)
-        return self.full or self.ddl is not None or (self._inner is not None and self._feed_inner())
-
     def _feed_inner(self) -> bool:
+        """Whether feeding has to stop; the inner events that are left come with the next feed."""
         inner = self._inner
         assert inner is not None
         for start, end in inner.spans:
-            if self._feed_one_inner(inner.data, start, end):
+            kind = inner.data[start + 4]
+            handler = self._unknown if kind == wire.TRANSACTION_PAYLOAD else self._handlers.get(kind, self._unknown)
+            if handler(inner.data, start, end):
                 return True
         self._inner = None
         return False
 
-    def _feed_one_inner(self, data: bytes, start: int, end: int) -> bool:
-        handler = self._handlers.get(data[start + 4])
-        if handler is None or data[start + 4] == wire.TRANSACTION_PAYLOAD:
-            self._unknown(data, start)
-            return False
-        handler(data, start, end)
-        return self.full or self.ddl is not None
-
-    def _unknown(self, data: bytes | bytearray, start: int) -> None:
+    def _unknown(self, data: memoryview, start: int, _end: int) -> None:
         if not data[start + 17] & wire.FLAG_IGNORABLE:
             raise self._unsupported(f"it writes binlog events of type {data[start + 4]}")
 
-    def _quiet(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _quiet(self, data: memoryview, start: int, end: int) -> None:
         pass
 
     # -- rows
 
-    def _table_map(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _table_map(self, data: memoryview, start: int, end: int) -> None:
         if len(self._routes) > MAX_ROUTES:
             self._routes.clear()
         self._routes[_table_id(data, start)] = self._subscriptions.of(bytes(data[start + 27 : end]))
 
-    def _rows(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _rows(self, data: memoryview, start: int, end: int) -> bool:
         table = self._route(data, start)
         if table is None:
-            return
+            return False
         self._taken += 1
         if self._skip is not None and self._was_delivered(self._skip, data, start):
-            return
+            return False
         key = id(table)
         pending = self._pending.get(key)
         if pending is None:
             pending = self._pending[key] = _Pending(table)
-        pending.data += memoryview(data)[start:end]
+        pending.data += data[start:end]
         pending.ends.append(len(pending.data))
         pending.numbers.append(self._next)
         self._next += 1
@@ -286,8 +278,9 @@ class Router:
         self._size += end - start
         self._last_log_pos = _log_pos(data, start)
         self.full = self._waiting >= self._limits.events or self._size >= self._limits.bytes
+        return self.full
 
-    def _route(self, data: bytes | bytearray, start: int) -> Subscribed | None:
+    def _route(self, data: memoryview, start: int) -> Subscribed | None:
         table_id = _table_id(data, start)
         try:
             return self._routes[table_id]
@@ -296,7 +289,7 @@ class Router:
                 return None
             raise MalformedEventError(f"rows of table id {table_id} without a table map") from None
 
-    def _was_delivered(self, part: Part, data: bytes | bytearray, start: int) -> bool:
+    def _was_delivered(self, part: Part, data: memoryview, start: int) -> bool:
         """The stream broke inside this event's transaction, and so much of it was delivered before."""
         if self._taken == part.events:
             self._skip = None
@@ -308,13 +301,13 @@ class Router:
         reason = "the server changed inside a transaction of which a part was read"
         return SyncError(Code.SOURCE_PROTOCOL, address=self._address, reason=reason)
 
-    def _partial(self, data: bytes | bytearray, start: int, _end: int) -> None:
+    def _partial(self, data: memoryview, start: int, _end: int) -> None:
         if self._route(data, start) is not None:
             raise self._unsupported("partial JSON updates; SET GLOBAL binlog_row_value_options = ''")
 
     # -- transactions
 
-    def _gtid(self, data: bytes | bytearray, start: int, _end: int) -> None:
+    def _gtid(self, data: memoryview, start: int, _end: int) -> None:
         raw = bytes(data[start + 20 : start + 36])
         sid = self._sids.get(raw)
         if sid is None:
@@ -322,23 +315,23 @@ class Router:
         self._gtid_now = sid, int.from_bytes(data[start + 36 : start + 44], "little")
         self._in_transaction = False
 
-    def _tagged(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _tagged(self, data: memoryview, start: int, end: int) -> None:
         self._gtid_now = events.tagged_gtid(bytes(data[start:end]))
         self._in_transaction = False
 
-    def _anonymous(self, _data: bytes | bytearray, _start: int, _end: int) -> None:
+    def _anonymous(self, _data: memoryview, _start: int, _end: int) -> None:
         self._gtid_now = None
         self._in_transaction = False
 
-    def _mariadb_gtid(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _mariadb_gtid(self, data: memoryview, start: int, end: int) -> None:
         domain, server, seq, flags = events.mariadb_gtid(bytes(data[start:end]))
         self._gtid_now = domain, server, seq
         self._in_transaction = not flags & events.MARIADB_STANDALONE
 
-    def _xid(self, data: bytes | bytearray, start: int, _end: int) -> None:
+    def _xid(self, data: memoryview, start: int, _end: int) -> None:
         self._end_transaction(data, start)
 
-    def _end_transaction(self, data: bytes | bytearray, start: int) -> None:
+    def _end_transaction(self, data: memoryview, start: int) -> None:
         if self._skip is not None:
             raise self._torn()
         if self._gtids is not None and self._gtid_now is not None:
@@ -351,7 +344,7 @@ class Router:
         self.source_time = float(int.from_bytes(data[start : start + 4], "little"))
         self._begin()
 
-    def _keep_high_bits(self, data: bytes | bytearray, start: int) -> None:
+    def _keep_high_bits(self, data: memoryview, start: int) -> None:
         if data[start + 4] in wire.ROWS:
             self._set_offset(_log_pos(data, start))
 
@@ -361,22 +354,23 @@ class Router:
             high = self._offset >> 32
             self._offset = (high + (log_pos < self._offset & 0xFFFFFFFF)) << 32 | log_pos
 
-    def _xa_prepare(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _xa_prepare(self, data: memoryview, start: int, end: int) -> None:
         if self._taken and not events.is_one_phase(bytes(data[start:end])):
             raise self._unsupported("rows of synced tables in a prepared XA transaction")
         self._end_transaction(data, start)
 
-    def _payload(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _payload(self, data: memoryview, start: int, end: int) -> bool:
         """A whole transaction in one event; it may be larger than a batch."""
         plain = events.payload(bytes(data[start:end]))
-        self._inner = _Inner(plain, events.inner_spans(plain), _log_pos(data, start))
+        self._inner = _Inner(memoryview(plain), events.inner_spans(plain), _log_pos(data, start))
+        return self._feed_inner()
 
     # -- statements
 
-    def _query(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _query(self, data: memoryview, start: int, end: int) -> bool:
         if _is_begin(data, start, end):
             self._in_transaction = True
-            return
+            return False
         said = events.query(bytes(data[start:end]))
         word = said.text[:16].lstrip().upper()
         if word.startswith(("BEGIN", "XA START", "XA BEGIN")):
@@ -387,15 +381,16 @@ class Router:
             self._rollback(said.text, data, start)
         elif not word.startswith(("SAVEPOINT", "RELEASE ", "XA END")):
             self._statement(said, data, start)
+        return self.ddl is not None
 
-    def _rollback(self, text: str, data: bytes | bytearray, start: int) -> None:
+    def _rollback(self, text: str, data: memoryview, start: int) -> None:
         """Written only where a table without transactions took part: which rows stay depends on their engines."""
         if self._taken:
             raise self._unsupported("a ROLLBACK behind rows of synced tables, beside a table without transactions")
         if text.strip().upper() == "ROLLBACK":
             self._end_transaction(data, start)
 
-    def _statement(self, said: events.Query, data: bytes | bytearray, start: int) -> None:
+    def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
         tables = self._subscriptions.tables
         if ddl.changes_rows(said.text):
             if ddl.mentioned(said.text, tables):
@@ -414,49 +409,50 @@ class Router:
 
     # -- files
 
-    def _rotate(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _rotate(self, data: memoryview, start: int, end: int) -> None:
         self._file, self._offset = events.rotate(bytes(data[start:end]))
-        if self._between_transactions:
+        artificial = data[start + 17] & wire.FLAG_ARTIFICIAL  # where a dump begins, which by GTID may lie far back
+        if self._between_transactions and not (artificial and self._end_file):
             self._end_file, self._end_offset = self._file, self._offset
-            self.moved = True
+            self.moved = not artificial
 
     @property
     def _between_transactions(self) -> bool:
         return not self._in_transaction and self._gtid_now is None and self._taken == 0 and self._delivered is None
 
-    def _format(self, data: bytes | bytearray, start: int, _end: int) -> None:
+    def _format(self, data: memoryview, start: int, _end: int) -> None:
         self._created = int.from_bytes(data[start : start + 4], "little")
         self._routes.clear()
-        if self._between_transactions:
+        if self._between_transactions and self._file == self._end_file:
             self._end_created = self._created
 
-    def _previous(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _previous(self, data: memoryview, start: int, end: int) -> None:
         if self._gtids is None and self._offset <= FILE_HEAD:
             self._gtids = events.previous_gtids(bytes(data[start:end]))
 
-    def _mariadb_list(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def _mariadb_list(self, data: memoryview, start: int, end: int) -> None:
         artificial = data[start + 17] & wire.FLAG_ARTIFICIAL
         if self._gtids is None and not artificial and self._offset <= FILE_HEAD:
             self._gtids = events.mariadb_gtid_list(bytes(data[start:end]))
 
-    def _incident(self, _data: bytes | bytearray, _start: int, _end: int) -> None:
+    def _incident(self, _data: memoryview, _start: int, _end: int) -> None:
         raise self._unsupported("an incident: the server says that events are missing from its binlog")
 
     def _unsupported(self, reason: str) -> SyncError:
         return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason)
 
 
-def _table_id(data: bytes | bytearray, start: int) -> int:
-    return int.from_bytes(data[start + 19 : start + 25], "little")
+def _table_id(data: memoryview, start: int) -> int:
+    return int(_U64(data, start + 19)[0]) & 0xFFFFFFFFFFFF
 
 
-def _log_pos(data: bytes | bytearray, start: int) -> int:
-    return int.from_bytes(data[start + 13 : start + 17], "little")
+def _log_pos(data: memoryview, start: int) -> int:
+    return int(_U32(data, start + 13)[0])
 
 
-def _is_begin(data: bytes | bytearray, start: int, end: int) -> bool:
+def _is_begin(data: memoryview, start: int, end: int) -> bool:
     """The most frequent statement, recognised without being parsed."""
-    if data[end - 6 : end] != b"\0BEGIN":
+    if end - start < wire.HEADER + 19 or bytes(data[end - 6 : end]) != b"\0BEGIN":
         return False
     variables = data[start + 30] | data[start + 31] << 8
     return start + 32 + variables + data[start + 27] + 6 == end

@@ -81,6 +81,9 @@ class MysqlSource:
 
     def get(self, timeout: float) -> Batch | None:
         """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
+        if self._closed.is_set():
+            self._disconnect()
+            return None
         if self._failure is not None:
             raise self._failure
         deadline = time.monotonic() + timeout

@@ -59,7 +59,7 @@ class StreamLostError(Exception):
 class Chunk:
     """Some events: each span is where one begins and ends in `data`, without its checksum."""
 
-    data: bytearray
+    data: memoryview
     spans: list[tuple[int, int]]
 
 
@@ -92,13 +92,14 @@ class BinlogStream:
         self._crc = False
         try:
             self._connection = connect(address, opened)
+            self._socket: socket.socket = self._connection._sock  # type: ignore[attr-defined]  # noqa: SLF001
+            opened(self._socket)  # TLS has put another one around the first
             with naming_failures(address):
                 self._open(options)
         except SyncError as error:
             if error.code is Code.SOURCE_UNREACHABLE:
                 raise StreamLostError(error) from error
             raise
-        self._socket: socket.socket = self._connection._sock  # type: ignore[attr-defined]  # noqa: SLF001
 
     # -- handshake
 
@@ -194,7 +195,9 @@ class BinlogStream:
         self._buffer, self._cut, self._filled = fresh, 0, len(tail)
 
     def _cut_events(self) -> Chunk:
-        data, at, filled = self._buffer, self._cut, self._filled
+        """Raises SyncError for an event that is not what the server wrote."""
+        data, at, filled, check = self._buffer, self._cut, self._filled, self._checked
+        view = memoryview(data)
         spans: list[tuple[int, int]] = []
         while filled - at >= 5:
             size = _PACKET(data, at)[0] & 0xFFFFFF
@@ -206,16 +209,16 @@ class BinlogStream:
                 if joined is None:
                     break
                 start, stop, at = joined
-                spans.append((start, stop))
+                spans.append(check(view, start, stop))
                 continue
             if data[at + 4] != 0:
                 if spans:
                     break  # what came before it is whole
                 self._refused(bytes(data[at + 4 : end]))
-            spans.append((at + 5, end))
+            spans.append(check(view, at + 5, end))
             at = end
         self._cut = at
-        return Chunk(data, self._checked(data, spans))
+        return Chunk(view, spans)
 
     def _join(self, at: int) -> tuple[int, int, int] | None:
         """An event of 16 MiB or more comes in several packets; they are moved together in place."""
@@ -235,22 +238,20 @@ class BinlogStream:
             write += end - begin
         return start + 5, write, at
 
-    def _checked(self, data: bytearray, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The spans without their checksums. Raises SyncError for an event that is not what the server wrote."""
-        view, checked = memoryview(data), []
-        for start, end in spans:
-            if end - start < wire.HEADER:
-                raise self._broken("an event without a header")
-            if data[start + 4] == wire.FORMAT_DESCRIPTION:
-                self._crc = has_checksum(bytes(view[start:end]))
-            if self._crc:
-                end -= CHECKSUM  # noqa: PLW2901 - the span shrinks
-                if self._verify and zlib.crc32(view[start:end]) != _PACKET(data, end)[0]:
-                    raise self._broken("an event has a wrong checksum")
-            if _PACKET(data, start + 9)[0] != end - start + (CHECKSUM if self._crc else 0):
-                raise self._broken("an event has another size than it says")
-            checked.append((start, end))
-        return checked
+    def _checked(self, view: memoryview, start: int, end: int) -> tuple[int, int]:
+        """The event without its checksum, which speaks for every byte of it, its size too."""
+        if end - start < wire.HEADER + CHECKSUM:
+            raise self._broken("an event without a header")
+        if view[start + 4] == wire.FORMAT_DESCRIPTION:
+            self._crc = has_checksum(bytes(view[start:end]))
+        stop = end - CHECKSUM if self._crc else end
+        if not self._crc or not self._verify:
+            wrong = _PACKET(view, start + 9)[0] != end - start
+        else:
+            wrong = zlib.crc32(view[start:stop]) != _PACKET(view, stop)[0]
+        if wrong:
+            raise self._broken("an event is not as the server wrote it: its checksum or size is wrong")
+        return start, stop
 
     # -- refusals
 

@@ -1,0 +1,193 @@
+"""What CREATE SYNC asks a server, and what each bad answer is called."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import Order, Position, compare
+from syncmgr.job.schema import SourceColumn
+from syncmgr.mysql.check import inspect_server
+from syncmgr.mysql.subscriptions import Subscription
+from tests.contract.mysql_reader import address, database, facts, latest, reading
+from tests.servers import MysqlServer, free_port
+from tests.until import until
+
+
+@pytest.fixture
+def db(any_server: MysqlServer) -> Iterator[str]:
+    with database(any_server) as name:
+        any_server.run(f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        yield name
+
+
+def refused(server: MysqlServer, db: str, start: str = "latest", **who: object) -> SyncError:
+    with pytest.raises(SyncError) as caught:
+        inspect_server(address(server, **who), [(db, "t")], start, 0)
+    return caught.value
+
+
+def test_a_table_as_the_server_tells_it(any_server: MysqlServer, db: str) -> None:
+    """Types, sizes, signs, charsets, labels and keys come as the table was made."""
+    any_server.run(
+        f"CREATE TABLE {db}.u (a INT UNSIGNED NOT NULL, b VARCHAR(7) CHARACTER SET latin1, c DECIMAL(20,3) NOT NULL,"
+        " d ENUM('x','it''s','b\\\\s', 'unsigned'), e DATETIME(4), f BIT(9), g BINARY(3), h TEXT, i POINT,"
+        " PRIMARY KEY (c, a), UNIQUE KEY n (b), UNIQUE KEY k (a))",
+    )
+    known = facts(any_server, [(db, "u")])
+    charset = known.tables[0].columns[7].charset
+    assert known.tables[0].columns == (
+        SourceColumn(name="a", type="int", unsigned=True, nullable=False, key=2),
+        SourceColumn(name="b", type="varchar", length=7, charset="latin1"),
+        SourceColumn(name="c", type="decimal", precision=20, scale=3, nullable=False, key=1),
+        SourceColumn(name="d", type="enum", members=("x", "it's", "b\\s", "unsigned"), charset=charset),
+        SourceColumn(name="e", type="datetime", precision=4),
+        SourceColumn(name="f", type="bit", length=9),
+        SourceColumn(name="g", type="binary", length=3),
+        SourceColumn(name="h", type="text", charset="utf8mb4"),
+        SourceColumn(name="i", type="point"),
+    )
+    assert known.unique_keys == ((("c", "a"), ("a",)),)
+    assert known.cascades == (False,)
+
+
+def test_cascading_foreign_keys_are_told(any_server: MysqlServer, db: str) -> None:
+    """A table that a foreign key changes beside its own statements is marked."""
+    any_server.run(
+        f"CREATE TABLE {db}.child (id INT PRIMARY KEY, p BIGINT, FOREIGN KEY (p) REFERENCES {db}.t (id) ON DELETE CASCADE)",
+    )
+    assert facts(any_server, [(db, "t"), (db, "child")]).cascades == (False, True)
+    any_server.run(f"DROP TABLE {db}.child")
+
+
+def test_starts(any_server: MysqlServer, db: str) -> None:
+    """latest, earliest, a GTID set and file:position all lead where they say."""
+    now = latest(any_server)
+    any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
+    after = latest(any_server)
+    assert compare(now, after) is Order.BEFORE
+    oldest = any_server.run("SHOW BINARY LOGS")[0][0]
+    assert facts(any_server, start="EARLIEST").start == Position(file=oldest, offset=4, server=now.server)
+    by_file = facts(any_server, start=f"{now.file}:{now.offset}").start
+    by_gtid = facts(any_server, start=now.gtids).start
+    for start in (by_file, by_gtid):
+        with reading(any_server, {(db, "t"): Subscription(columns=("id",))}, start) as reader:
+            until(lambda: reader.get() and reader.rows((db, "t")), deadline=10)  # noqa: B023
+            assert [row["id"] for row in reader.rows((db, "t"))] == [1]
+
+
+@pytest.mark.parametrize("start", ["", "soon", "binlog:4", "1-2", "f00:1", "snapshot"])
+def test_a_start_that_is_none(any_server: MysqlServer, db: str, start: str) -> None:
+    """Anything else is a wrong property that says what would be right."""
+    assert refused(any_server, db, start).code is Code.PROPERTY_WRONG
+
+
+def test_an_older_start_needs_full_metadata(any_server: MysqlServer, db: str) -> None:
+    """Only at the end of the binlog is today's schema known to hold."""
+    with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
+        assert facts(any_server, [(db, "t")]).full_metadata is False
+        error = refused(any_server, db, "earliest")
+    assert error.code is Code.PROPERTY_WRONG
+    assert "binlog_row_metadata" in str(error)
+
+
+def test_a_position_that_is_gone(any_server: MysqlServer, db: str) -> None:
+    """A file that was never there, and a GTID set from elsewhere, are SOURCE_POSITION_LOST."""
+    assert refused(any_server, db, "binlog.999999:4").code is Code.SOURCE_POSITION_LOST
+
+
+def test_settings_that_do_not_do(any_server: MysqlServer, db: str) -> None:
+    """Each setting that makes rows unreadable has its own error."""
+    with any_server.global_variable("binlog_format", "'MIXED'"):
+        assert refused(any_server, db).code is Code.SOURCE_NOT_ROW
+    with any_server.global_variable("binlog_row_image", "'MINIMAL'"):
+        assert refused(any_server, db).code is Code.SOURCE_ROW_IMAGE
+
+
+def test_a_server_without_binlog(tmp_path: Path) -> None:
+    """log_bin off is told by name."""
+    server = MysqlServer(tmp_path, "mariadb")
+    server._variables.pop("log-bin")
+    server._create_users = lambda: None  # type: ignore[method-assign]  # RESET MASTER needs a binlog
+    server.start()
+    try:
+        with pytest.raises(SyncError) as caught:
+            inspect_server(address(server, user="root", password=""), [], "latest", 0)
+        assert caught.value.code is Code.SOURCE_BINLOG_OFF
+    finally:
+        server.stop()
+
+
+def test_who_is_let_in(any_server: MysqlServer, db: str) -> None:
+    """A wrong password, an unknown user and each missing grant are told apart, with the GRANT to run."""
+    assert refused(any_server, db, password="wrong").code is Code.SOURCE_ACCESS_DENIED
+    assert refused(any_server, db, user="nobody").code is Code.SOURCE_ACCESS_DENIED
+    any_server.run("CREATE USER poor IDENTIFIED BY 'secret'")
+    try:
+        missing = refused(any_server, db, user="poor")
+        assert missing.code is Code.SOURCE_GRANT_MISSING
+        assert missing.context["remedy"] == f"GRANT SELECT ON `{db}`.`t` TO 'poor'@'%'"
+        any_server.run(str(missing.context["remedy"]))
+        missing = refused(any_server, db, user="poor")
+        assert missing.context["remedy"] == "GRANT REPLICATION CLIENT ON *.* TO 'poor'@'%'"
+        any_server.run(str(missing.context["remedy"]))
+        missing = refused(any_server, db, user="poor")
+        assert missing.context["remedy"] == "GRANT REPLICATION SLAVE ON *.* TO 'poor'@'%'"
+        any_server.run(str(missing.context["remedy"]))
+        assert inspect_server(address(any_server, user="poor"), [(db, "t")], "latest", 0).tables
+    finally:
+        any_server.run("DROP USER poor")
+
+
+def test_tables_that_are_not_there(any_server: MysqlServer, db: str) -> None:
+    """An unknown database or table is named; a view is no table."""
+    any_server.run(f"CREATE VIEW {db}.w AS SELECT 1 a")
+    for table in ((db, "none"), ("none", "t")):
+        with pytest.raises(SyncError) as caught:
+            facts(any_server, [table])
+        assert caught.value.code is Code.SOURCE_UNKNOWN_TABLE
+        assert caught.value.context["table"] == ".".join(table)
+    with pytest.raises(SyncError) as caught:
+        facts(any_server, [(db, "w")])
+    assert caught.value.code is Code.SOURCE_UNSUPPORTED
+
+
+def test_nobody_answers() -> None:
+    """A closed port and a server that says nothing are both SOURCE_UNREACHABLE, within the time-out."""
+    closed = MysqlServer(Path("/nowhere"))
+    closed.port = free_port()
+    with pytest.raises(SyncError) as caught:
+        inspect_server(address(closed), [], "latest", 0)
+    assert caught.value.code is Code.SOURCE_UNREACHABLE
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        closed.port = silent.getsockname()[1]
+        with pytest.raises(SyncError) as caught:
+            inspect_server(address(closed, connect_timeout=0.5, query_timeout=0.5), [], "latest", 0)
+        assert caught.value.code is Code.SOURCE_UNREACHABLE
+
+
+def test_a_server_id_in_use(mysql_server: MysqlServer) -> None:
+    """The server's own id and that of a connected replica are refused."""
+    with database(mysql_server) as db:
+        mysql_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
+        for taken in (1, 4711):
+            with reading(mysql_server, {(db, "t"): Subscription(columns=("id",))}) as reader:
+                reader.get()
+                with pytest.raises(SyncError) as caught:
+                    inspect_server(address(mysql_server), [(db, "t")], "latest", taken)
+                assert caught.value.code is Code.SOURCE_SERVER_ID
+
+
+def test_prepared_transactions_at_the_start(mysql_server: MysqlServer) -> None:
+    """Where they can be seen, open XA transactions are named: their rows would lie before the start."""
+    with database(mysql_server) as db:
+        mysql_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
+        mysql_server.run("XA START 'open'", f"INSERT INTO {db}.t VALUES (1)", "XA END 'open'", "XA PREPARE 'open'")
+        try:
+            error = refused(mysql_server, db, user="root", password="")
+            assert error.code is Code.SOURCE_UNSUPPORTED
+            assert "open" in str(error)
+        finally:
+            mysql_server.run("XA ROLLBACK 'open'")
