@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# demo.sh [--keep]   A MySQL shop, its tables in the lake change by change, and the proof that both are equal.
+# demo.sh [--keep | --stop FOLDER]   A MySQL shop, its tables in the lake change by change, and the proof that both are equal.
 #
 # Makes what it needs. Everything runs in a folder of its own, on ports of its own, and is gone afterwards;
-# with --keep it goes on running, and you are told how to connect. Ends with 0 only if both sides are equal.
+# with --keep it goes on running, and you are told how to connect and stop it. Ends with 0 only if both sides are equal.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 WORKLOAD_SECOND=20
@@ -11,8 +11,15 @@ CATCH_UP_SECOND=120
 SERVER_TIMEOUT_SECOND=60
 
 main() {
-  [[ $# -eq 0 || ($# -eq 1 && $1 = --keep) ]] || fail "usage: demo.sh [--keep]"
   keep=${1:-}
+  case "$#$keep" in
+    0 | 1--keep) run_demo ;;
+    2--stop) DEMO=$2 && stop_all ;;
+    *) fail "usage: demo.sh [--keep | --stop FOLDER]" ;;
+  esac
+}
+
+run_demo() {
   need_python requirements.lock
   need_java
   need_mysql_server
@@ -25,6 +32,7 @@ main() {
   start_frontend
   make_shop
   make_job
+  change_one_row
   change_and_watch
   change_while_paused
   compare
@@ -33,8 +41,7 @@ main() {
 # --- the two servers ---
 
 choose_client() {
-  CLIENT=(mysql --no-defaults)
-  has mysql || CLIENT=(mariadb --no-defaults)
+  CLIENT=("$(client_name)" --no-defaults)
   # its newer versions insist on a certificate that they can verify; the frontend made its own
   is_mysql "${CLIENT[0]}" || CLIENT+=(--skip-ssl-verify-server-cert)
 }
@@ -119,10 +126,25 @@ clean_up() {
 }
 
 stop_all() {
+  [ -f "$DEMO/my.cnf" ] || fail "$DEMO is no folder of a demo"
   [ -z "${workload_pid:-}" ] || kill "$workload_pid" 2>/dev/null || true
   SYNCMGR_HOME=$DEMO "$PROJECT/bin/stop_fe.sh" 2>/dev/null || true
-  if [ -n "${mysql_pid:-}" ] && kill "$mysql_pid" 2>/dev/null; then wait "$mysql_pid" || true; fi
+  stop_mysql
   rm -rf "$DEMO"
+}
+
+# The server removes its pid file as the last thing.
+stop_mysql() {
+  local pid deadline=$((SECONDS + SERVER_TIMEOUT_SECOND))
+  pid=$(cat "$DEMO/mysql.pid" 2>/dev/null || echo "${mysql_pid:-}")
+  [ -n "$pid" ] && kill "$pid" 2>/dev/null || return 0
+  while [ -f "$DEMO/mysql.pid" ]; do
+    if ((SECONDS > deadline)); then
+      kill -KILL "$pid"
+      break
+    fi
+    sleep 0.1
+  done
 }
 
 how_to_go_on() {
@@ -131,7 +153,7 @@ how_to_go_on() {
 It goes on running.
   the console:  ${CLIENT[*]} -h 127.0.0.1 -P $FE_PORT -u root demo
   the shop:     ${CLIENT[0]} --socket=$SOCKET -u root shop
-  to stop it:   SYNCMGR_HOME=$DEMO $PROJECT/bin/stop_fe.sh; kill $mysql_pid; rm -rf $DEMO
+  to stop it:   $PROJECT/bin/demo.sh --stop $DEMO
 TEXT
 }
 
@@ -191,6 +213,15 @@ make_job() {
 
 shop() { "$PYTHON" "$PROJECT/bin/demo_shop.py" "$@"; }
 
+change_one_row() {
+  title "the first row: Spark warms up"
+  at_mysql "INSERT INTO shop.customers VALUES (1, 'Ada', 'London', 10.50);"
+  catch_up
+  at_console "SELECT * FROM demo.customers;"
+}
+
+catch_up() { shop catch-up --socket "$SOCKET" --port "$FE_PORT" --seconds "$CATCH_UP_SECOND"; }
+
 change_and_watch() {
   title "$WORKLOAD_SECOND seconds of inserts, updates (of keys too), deletes and big transactions"
   shop change --socket "$SOCKET" --seconds "$WORKLOAD_SECOND" &
@@ -207,7 +238,7 @@ change_while_paused() {
   shop change --socket "$SOCKET" --seconds "$WHILE_PAUSED_SECOND"
   at_console "SHOW SYNC JOB FROM demo\G"
   at_console "RESUME SYNC JOB demo.shop;"
-  shop catch-up --socket "$SOCKET" --port "$FE_PORT" --seconds "$CATCH_UP_SECOND"
+  catch_up
 }
 
 compare() {

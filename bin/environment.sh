@@ -157,6 +157,11 @@ need_mysql_client() {
   has mysql || has mariadb || apt_install "the mysql command line" "mysql-client-core-8.0|mariadb-client-core"
 }
 
+# The command line that this machine has: Debian 13's MariaDB brings no mysql any more.
+client_name() {
+  if has mysql || ! has mariadb; then echo mysql; else echo mariadb; fi
+}
+
 # Both kinds of server, for the tests. Debian's archive has MySQL in its newest suite only, and never beside MariaDB.
 need_both_servers() {
   export PATH=$PRIVATE/mysql/bin:$PATH

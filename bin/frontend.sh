@@ -16,6 +16,8 @@ frontend_pid() {
   echo "$pid"
 }
 
+how_to_connect() { echo "$(client_name) -h 127.0.0.1 -P $1 -u root"; }
+
 # Ends with the frontend's own list of mistakes where fe.conf is wrong.
 query_port() {
   "$PYTHON" - "$CONF" <<'PYTHON'

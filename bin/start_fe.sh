@@ -15,7 +15,7 @@ main() {
   need_python requirements.lock
   port=$(query_port)
   if pid=$(frontend_pid); then
-    say "already running (pid $pid). Connect: mysql -h 127.0.0.1 -P $port -u root"
+    say "already running (pid $pid). Connect: $(how_to_connect "$port")"
     return
   fi
   need_java
@@ -40,7 +40,7 @@ start_daemon() {
     ((SECONDS < deadline)) || fail "port $port is not open after $START_TIMEOUT_SECOND s; see $SYNCMGR_HOME/log"
     sleep 0.1
   done
-  say "running (pid $pid). Connect: mysql -h 127.0.0.1 -P $port -u root"
+  say "running (pid $pid). Connect: $(how_to_connect "$port")"
 }
 
 not_started() {
