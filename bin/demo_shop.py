@@ -8,6 +8,7 @@ Must not know: how either server was started. Needs PyMySQL alone.
 import argparse
 import json
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -236,6 +237,7 @@ def _key(row: Row, columns: int) -> Key:
 
 
 def main() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the demo, without a trace of this
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", choices=("change", "catch-up", "compare"))
     parser.add_argument("--socket", required=True, help="of the shop's MySQL server")
