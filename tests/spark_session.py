@@ -135,9 +135,10 @@ class Tables:
         definition: str = "(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)",
         columns: Sequence[str] = ("id", "v"),
         keys: tuple[str, ...] = ("id",),
+        name: str | None = None,
         **rest: object,
     ) -> LakeTable:
-        name = f"t_{uuid.uuid4().hex[:8]}"
+        name = name or f"t_{uuid.uuid4().hex[:8]}"
         self.catalog.create_table(statement(f"CREATE TABLE {name} {definition}"), self.db)
         return LakeTable(lake=self.lake, folder=self.folder, db=self.db, name=name, columns=columns, keys=keys, **rest)  # type: ignore[arg-type]
 

@@ -136,7 +136,7 @@ def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
 
 
 def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> DataFrame:
-    """Target columns, `syncmgr_kind`, and one column `syncmgr_p<i>` per partition field: x and the value's text in hex."""
+    """Target columns, `syncmgr_kind`, and a `syncmgr_p<i>` per partition field: x and the value's text in hex."""
     values = [
         # without their ids in the files Iceberg would tell columns by their place
         F.expr(_value(column)).alias(column.field.name, metadata={"parquet.field.id": column.field.id})
@@ -144,8 +144,8 @@ def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> Dat
     ]
     by_id = {column.field.id: column for column in columns}
     parts = [
-        F.expr(f"concat('x', hex(CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)))").alias(
-            f"syncmgr_p{place}"
+        F.concat(F.lit("x"), F.hex(F.expr(f"CAST({_transformed(part, by_id[part.source_id].sql)} AS STRING)"))).alias(
+            f"syncmgr_p{place}",
         )
         for place, part in enumerate(layout.partition)
     ]

@@ -13,10 +13,15 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.ancestry import token_property
-from tests.spark_session import SPARK, Tables
+from syncmgr.spark.fold import Fold
+from tests.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
+
+
+def fold(table: LakeTable) -> None:
+    Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name).run()
 
 
 def replayed(model: dict[Any, Any], changes: list[tuple[Any, ...]]) -> None:
@@ -113,7 +118,7 @@ def test_our_own_upkeep_is_not_foreign(tables: Tables) -> None:
     table = tables.make()
     table.commit([(INS, 1, 1), (INS, 2, 2)])
     table.commit([(UPD, 1, 3)])
-    table.lake.upkeep(table.db, table.name, None)
+    fold(table)
     table.sql(f"CALL lake.system.rewrite_data_files('{table.db}.{table.name}', options => map('rewrite-all','true'))")
     assert not table.commit([(UPD, 2, 4)]).foreign
     assert table.rows() == [(1, 3), (2, 4)]

@@ -89,9 +89,7 @@ def test_each_caller_has_its_own_database(lake: Lake, tables: Tables) -> None:
     """Two callers at one time, each with a table of the same name in its own database, see their own."""
     other = Tables(lake, tables.folder)
     for value, owner in enumerate((tables, other)):
-        table = owner.make()
-        table.commit([(INS, 1, value)])
-        lake.iceberg().spark.sql(f"ALTER TABLE lake.{owner.db}.{table.name} RENAME TO lake.{owner.db}.same")
+        owner.make(name="same").commit([(INS, 1, value)])
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda db: asked(lake, "SELECT v FROM same", db), [tables.db, other.db] * 6))
     assert found == [[(0,)], [(1,)]] * 6

@@ -1,6 +1,5 @@
 """Fold, compaction and expiry of real tables."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def test_after_a_fold_every_reader_sees_the_same_rows(tables: Tables, place: str
     for epoch in range(3):
         table.commit([(UPD, key, epoch) for key in range(epoch, 50, 7)] + [(DEL, 49 - epoch, 0)])
     before = table.rows()
-    until(lambda: table.files(2) == 0 or table.lake.upkeep(table.db, table.name, None) == (), deadline=30)
+    until(lambda: table.lake.upkeep(table.db, table.name, None), deadline=30)
     assert before == table.rows() == in_pyiceberg(table)
     assert table.files(2) == 0
     assert table.files(1) > 0
@@ -59,10 +58,8 @@ def test_small_files_become_big_ones(tables: Tables) -> None:
 def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:
     """Snapshots older than the oldest kept point go with the files that only they name; that point stays readable."""
     table = tables.make()
-    for value in range(4):
-        table.commit([(UPD, 1, value)])
-        kept = table.last_snapshot if value == 2 else None or (kept if value > 2 else None)
-    iceberg = table.lake.iceberg()
+    snapshots = [table.commit([(UPD, 1, value)]).snapshot for value in range(4)]
+    iceberg, kept = table.lake.iceberg(), snapshots[2]
     assert kept is not None
     assert iceberg.expire(iceberg.load(table.db, table.name), kept) == 2
     past = iceberg.spark.sql(f"SELECT v FROM lake.{table.db}.{table.name} VERSION AS OF {kept}").collect()
@@ -78,4 +75,3 @@ def test_metadata_files_do_not_pile_up(tables: Tables) -> None:
         table.commit([(UPD, 1, value)])
     location = str(table.lake.iceberg().load(table.db, table.name).location())
     assert len(list(Path(location, "metadata").glob("*.metadata.json"))) <= 22
-    assert time.time() > 0
