@@ -25,9 +25,9 @@ from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.status import SHOW_COLUMNS, Figures, Reading, lag_second, show_row, status_json
+from syncmgr.job.status import SHOW_COLUMNS, Figures, Ran, Reading, lag_second, last_upkeep, show_row, status_json
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
-from syncsql import Channel, ColumnMapping, CreateSync, Name
+from syncsql import Channel, ColumnMapping, CreateSync, Expression, Name, SqlSyntaxError
 
 ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
 
@@ -63,13 +63,16 @@ class Catalog(Protocol):
 
 
 class Lake(Protocol):
-    """What CREATE SYNC asks of the lake."""
+    """What statements ask of the lake."""
 
     def check_channel(self, channel: ChannelDescription) -> None:
         """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
 
     def is_empty(self, db: str, table: str) -> bool:
         """Whether the table never had a snapshot."""
+
+    def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
+        """What upkeep did to a table lately, oldest first."""
 
 
 class Run(Protocol):
@@ -282,10 +285,11 @@ class Jobs:
         _refuse_twice(f"{node.source.db}.{node.source.name}" for node in nodes)
         targets = [self._target(node, db) for node in nodes]
         _refuse_twice(target.label for target in targets)
+        wanted = [([_item(column) for column in node.columns], _condition(node)) for node in nodes]
         inspected = self._inspect(source, [(str(node.source.db), node.source.name) for node in nodes])
         channels = []
-        for node, target, table, unique_keys in zip(
-            nodes,
+        for (items, where), target, table, unique_keys in zip(
+            wanted,
             targets,
             inspected.tables,
             inspected.unique_keys,
@@ -296,8 +300,8 @@ class Jobs:
                 source=table,
                 unique_keys=unique_keys,
                 target=target,
-                items=[_item(column) for column in node.columns],
-                where=_condition(node),
+                items=items,
+                where=where,
             )
             self._lake.check_channel(channel)
             channels.append(channel)
@@ -343,7 +347,8 @@ class Jobs:
         status = status_json(
             figures,
             lag=None if reading is None else lag_second(reading, time.time()),
-            last_error=None if job.fail is None else job.fail.message,
+            last_error=job.fail.message if job.fail is not None and job.fail.code else None,
+            upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
         )
         return show_row(job, status)
 
@@ -361,7 +366,7 @@ def _item(column: ColumnMapping) -> ColumnItem:
         return ColumnItem(target=column.target)
     return ColumnItem(
         target=column.target,
-        expression=column.expression.spark(),
+        expression=_spark(column.expression),
         reads=column.expression.columns(),
     )
 
@@ -369,4 +374,14 @@ def _item(column: ColumnMapping) -> ColumnItem:
 def _condition(node: Channel) -> Condition | None:
     if node.where is None:
         return None
-    return Condition(expression=node.where.spark(), reads=node.where.columns())
+    return Condition(expression=_spark(node.where), reads=node.where.columns())
+
+
+def _spark(expression: Expression) -> str:
+    """The expression in Spark's words. Raises SYNTAX where Spark has none."""
+    try:
+        return expression.spark()
+    except SqlSyntaxError as error:
+        raise SyncError(
+            Code.SYNTAX, reason=error.reason, near=error.near, line=error.line, column=error.column
+        ) from error

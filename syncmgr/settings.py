@@ -175,7 +175,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting(
         "upkeep_interval_second",
-        5.0,
+        2.0,
         "seconds",
         "Period of the upkeep tick: fold, compaction, expiry of snapshots, orphans.",
         _at_least(0.5),

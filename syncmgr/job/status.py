@@ -5,9 +5,10 @@ Must not know: where the figures were measured.
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import SyncJob
@@ -65,8 +66,28 @@ class Figures:
     commits: int
 
 
-def status_json(figures: Figures, *, lag: float | None, last_error: str | None) -> str:
-    """The Status column."""
+class Ran(Protocol):
+    """An upkeep that ended `at` (unix seconds)."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+
+
+def last_upkeep(log: Iterable[Ran]) -> dict[str, str | None]:
+    """When each kind of upkeep ran last, from a log that is oldest first."""
+    return {str(ran.kind): _time(ran.at) for ran in log}
+
+
+def status_json(
+    figures: Figures,
+    *,
+    lag: float | None,
+    last_error: str | None,
+    upkeep: Mapping[str, Mapping[str, str | None]],
+) -> str:
+    """The Status column. `upkeep`: by target table, when each kind ran last."""
     at = figures.position
     facts = {
         "position": None if at is None else {"gtid": at.gtids, "file": at.file, "offset": at.offset},
@@ -75,6 +96,7 @@ def status_json(figures: Figures, *, lag: float | None, last_error: str | None) 
         "commits": figures.commits,
         "lag_second": None if lag is None else round(lag, 3),
         "last_error": last_error,
+        "upkeep": upkeep,
     }
     return json.dumps(facts, ensure_ascii=False)
 

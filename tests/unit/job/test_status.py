@@ -1,10 +1,11 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent
-from syncmgr.job.status import SHOW_COLUMNS, Figures, Reading, lag_second, show_row, status_json
+from syncmgr.job.status import SHOW_COLUMNS, Figures, Reading, lag_second, last_upkeep, show_row, status_json
 from tests.unit.job.factories import make_job
 
 CAUGHT_UP = {"heard_at": 99.0, "waiting_since": None, "drained": True, "committed_time": 10.0, "silence_second": 5.0}
@@ -45,13 +46,16 @@ def test_a_row_has_the_twelve_columns_of_doris() -> None:
 
 
 def test_status_is_json() -> None:
-    """Status tells position, figures, lag and the last error in names that a script can read."""
+    """Status tells position, figures, lag, the last error and upkeep in names that a script can read."""
     figures = Figures(position=Position(gtids="u:1-5", file="b.000001", offset=4), rows=7, bytes=90, commits=2)
-    assert json.loads(status_json(figures, lag=1.23456, last_error=None)) == {
+    folded = SimpleNamespace(kind="fold", at=1_600_000_000.0)
+    upkeep = {"orders": last_upkeep([SimpleNamespace(kind="fold", at=0.0), folded])}
+    assert json.loads(status_json(figures, lag=1.23456, last_error=None, upkeep=upkeep)) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
         "consumed_rows": 7,
         "consumed_bytes": 90,
         "commits": 2,
         "lag_second": 1.235,
         "last_error": None,
+        "upkeep": {"orders": {"fold": "2020-09-13 12:26:40"}},
     }
