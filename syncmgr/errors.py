@@ -53,7 +53,7 @@ class Code(Enum):
     TIMED_OUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded"
     SECURE_TRANSPORT = 3159, "HY000", "Connections using insecure transport are prohibited"
 
-    # ours: jobs
+    # ours, about jobs
     UNKNOWN_JOB = 5001, "42S02", "Unknown sync job '{job}' in database '{db}'"
     ILLEGAL_TRANSITION = 5002, "HY000", "A {state} job cannot be {event}"
     JOB_EXISTS = 5003, "42S01", "The sync job '{job}' in database '{db}' already exists"
@@ -156,6 +156,8 @@ class Code(Enum):
     )
     WRONG_CONFIG = 5304, "HY000", "Config '{name}' cannot be '{value}': {reason}"
     PORT_IN_USE = 5305, "HY000", "Port {port} on {host} cannot be opened: {reason}"
+    META_FAILED = 5307, "HY000", "The metadata in {where} cannot be opened: {reason}"
+    META_IN_USE = 5308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     WORKER_DIED = 5306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"
 

@@ -4,6 +4,7 @@ Owns: the order of start and stop, and the reading of settings; nobody else read
 Must not know: how any part works.
 """
 
+import fcntl
 import logging
 import sys
 from collections.abc import Callable
@@ -11,7 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
+
+from alembic.util import CommandError
+from sqlalchemy.exc import SQLAlchemyError
 
 from syncmgr.catalog import Catalog
 from syncmgr.console import limits as console
@@ -46,6 +50,7 @@ class Frontend:
         self._settings = settings
         for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir"):
             make_writable(settings.folder(name))
+        self._lock = locked(settings.folder("meta_dir"))
         _log_to(settings.folder("log_dir") / "fe.log", settings.text("log_level"))
         self.config = Config(settings, self._on_config)
         self.lake = Lake(
@@ -55,8 +60,7 @@ class Frontend:
             progress=_say,
             wait_second=settings.seconds("spark_start_timeout_second"),
         )
-        meta = settings.folder("meta_dir")
-        self._store = Store(settings.text("meta_url") or sqlite_url(meta), Vault(meta / "secret.key"))
+        self._store = open_store(settings)
         self.catalog = Catalog(self.lake, self._store.target_of)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
         self.jobs = Jobs(
@@ -78,7 +82,7 @@ class Frontend:
             limits=console_limits(settings),
             host=settings.text("query_host"),
             port=settings.number("query_port"),
-            tls_folder=meta / "tls",
+            tls_folder=settings.folder("meta_dir") / "tls",
         )
 
     def start(self) -> None:
@@ -97,6 +101,7 @@ class Frontend:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self.lake.stop()
         self._store.close()
+        self._lock.close()
         log.info("stopped")
 
     def root_password(self) -> str:
@@ -204,6 +209,27 @@ def make_writable(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise SyncError(Code.NOT_WRITABLE, folder=folder, reason=error.strerror) from error
+
+
+def locked(folder: Path) -> IO[bytes]:
+    """An open file whose lock keeps other frontends out; it ends with the process. Raises META_IN_USE."""
+    file = (folder / "lock").open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise SyncError(Code.META_IN_USE, folder=folder) from error
+    return file
+
+
+def open_store(settings: Settings) -> Store:
+    """Raises META_FAILED."""
+    folder, url = settings.folder("meta_dir"), settings.text("meta_url")
+    try:
+        return Store(url or sqlite_url(folder), Vault(folder / "secret.key"))
+    except (SQLAlchemyError, CommandError, ImportError, ValueError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise SyncError(Code.META_FAILED, where="meta_url" if url else folder, reason=reason) from error
 
 
 class Facts(logging.Formatter):
