@@ -65,17 +65,21 @@ def conversion(spark_type: str) -> Convert | None:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_json_leaf)
-
-
-def _json_leaf(value: object) -> str:
+    """Not json.dumps(): a decimal is a number of its own digits there too."""
     match value:
-        case bytes() | bytearray():
-            return value.hex()
-        case Decimal() | dt.date() | dt.timedelta():
+        case Decimal():
             return text_of(value)
+        case bytes() | bytearray():
+            return json.dumps(value.hex())
+        case dt.date() | dt.timedelta():
+            return json.dumps(text_of(value))
+        case list() | tuple():
+            return f"[{', '.join(map(_json, value))}]"
+        case dict():
+            parts = (f"{_json(str(key))}: {_json(part)}" for key, part in value.items())
+            return f"{{{', '.join(parts)}}}"
         case _:
-            raise TypeError(f"{type(value).__name__} has no JSON form")
+            return json.dumps(value, ensure_ascii=False)
 
 
 def converted(batch: Sequence[Row], spark_types: Sequence[str]) -> Iterator[Row]:
