@@ -86,8 +86,10 @@ class RowsDecoder:
         begins = np.concatenate([[0], ends[:-1]])
         try:
             return self._decode(data, begins, ends)
-        except IndexError as error:  # a cursor that left the buffer
-            raise MalformedEventError(f"a rows event of {self._table.label} ends too early") from error
+        except MalformedEventError:
+            raise
+        except (IndexError, ValueError) as error:  # a cursor left the buffer, or found what no row holds
+            raise MalformedEventError(f"a rows event of {self._table.label} cannot be read") from error
 
     def _decode(self, data: NDArray[np.uint8], begins: Ints, ends: Ints) -> pa.Table:
         kinds = data[begins + 4]

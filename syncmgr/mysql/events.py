@@ -53,7 +53,7 @@ def rotate(event: bytes) -> tuple[str, int]:
     """The next file, and the offset in it."""
     cursor = Cursor(event, wire.HEADER)
     offset = cursor.uint(8)
-    return cursor.take(cursor.left).rstrip(b"\0").decode(), offset
+    return cursor.text(cursor.left).rstrip("\0"), offset
 
 
 def uuid_text(raw: bytes) -> str:

@@ -221,6 +221,14 @@ class Router:
 
     def feed(self, data: memoryview, spans: list[tuple[int, int]], at: int) -> int:
         """Take events from span `at` on. Returns the first span not taken: the batch is full or a DDL was met."""
+        try:
+            return self._feed(data, spans, at)
+        except MalformedEventError:
+            raise
+        except (IndexError, struct.error, ValueError) as error:  # the readers of the frequent events check nothing
+            raise MalformedEventError("an event that cannot be read") from error
+
+    def _feed(self, data: memoryview, spans: list[tuple[int, int]], at: int) -> int:
         if self._inner is not None and self._feed_inner():
             return at
         handler_of, unknown = self._handlers.get, self._unknown

@@ -240,7 +240,7 @@ class BinlogStream:
 
     def _checked(self, view: memoryview, start: int, end: int) -> tuple[int, int]:
         """The event without its checksum, which speaks for every byte of it, its size too."""
-        if end - start < wire.HEADER + CHECKSUM:
+        if end - start < wire.HEADER + (CHECKSUM if self._crc else 0):
             raise self._broken("an event without a header")
         if view[start + 4] == wire.FORMAT_DESCRIPTION:
             self._crc = has_checksum(bytes(view[start:end]))

@@ -287,6 +287,8 @@ def source_table(table: TableMap) -> SourceTable:
 def _source_column(made: Field) -> SourceColumn:
     assert made.name is not None
     charset = None if made.collation is None else CHARSET_OF.get(made.collation)
+    if charset is not None and made.code in LABELLED and not charsets.known(charset):
+        charset = None
     base = SourceColumn(name=made.name, type=_word(made, charset), nullable=made.nullable, key=made.key)
     match made.code:
         case wire.NEWDECIMAL:

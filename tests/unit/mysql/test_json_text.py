@@ -1,0 +1,81 @@
+import json
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncmgr.mysql.json_text import decimal_text, double_text, text
+from syncmgr.mysql.wire import MalformedEventError
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (1.0, "1.0"),
+        (0.1, "0.1"),
+        (-2.5, "-2.5"),
+        (100.0, "100.0"),
+        (1e14, "100000000000000.0"),
+        (1e15, "1e15"),
+        (123456789012345.6, "123456789012345.6"),
+        (1.5e300, "1.5e300"),
+        (1e-14, "0.00000000000001"),
+        (1e-15, "0.000000000000001"),
+        (1e-16, "1e-16"),
+        (-1.25e-20, "-1.25e-20"),
+        (5e-324, "5e-324"),
+    ],
+)
+def test_doubles_are_printed_as_mysql_prints_them(value: float, shown: str) -> None:
+    """Shortest digits, an exponent only beyond 15 places."""
+    assert double_text(value) == shown
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_printed_double_is_the_double(value: float) -> None:
+    """Reading the text gives the value back, its sign too."""
+    back = float(double_text(value))
+    assert back == value
+    assert math.copysign(1, back) == math.copysign(1, value)
+
+
+@given(st.binary(max_size=200))
+def test_broken_documents_are_typed_errors(data: bytes) -> None:
+    """Any bytes give JSON or MalformedEventError."""
+    try:
+        shown = text(data)
+    except MalformedEventError:
+        return
+    json.loads(shown)
+
+
+def test_an_empty_document_is_null() -> None:
+    """MySQL stores nothing for the literal null in some places."""
+    assert text(b"") == "null"
+
+
+@given(st.integers(1, 65), st.data())
+def test_decimals_of_every_width(precision: int, data: st.DataObject) -> None:
+    """MySQL's binary form of a decimal, written here by its definition, comes back as MySQL prints it."""
+    scale = data.draw(st.integers(0, min(precision, 30)))
+    unscaled = data.draw(st.integers(-(10**precision) + 1, 10**precision - 1))
+    wanted = f"{Decimal(unscaled).scaleb(-scale):f}" if unscaled or scale else "0"
+    assert Decimal(decimal_text(encoded(unscaled, precision, scale), precision, scale)) == Decimal(wanted)
+
+
+def encoded(unscaled: int, precision: int, scale: int) -> bytes:
+    digits = str(abs(unscaled)).zfill(precision)
+    whole, fraction = digits[: precision - scale], digits[precision - scale :]
+    sizes = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
+    head = len(whole) % 9
+    groups = [whole[:head], *(whole[at : at + 9] for at in range(head, len(whole), 9))]
+    groups += [fraction[at : at + 9] for at in range(0, len(fraction), 9)]
+    raw = bytearray(b"".join(int(group).to_bytes(sizes[len(group)], "big") for group in groups if group))
+    if unscaled < 0:
+        raw = bytearray(byte ^ 0xFF for byte in raw)
+    raw[0] ^= 0x80
+    return bytes(raw)
