@@ -75,8 +75,9 @@ def test_what_cannot_be_asked(tables: Tables, sql: str, code: Code) -> None:
 
 def test_a_syntax_error_has_its_place(lake: Lake) -> None:
     """Line and column of what Spark could not read."""
-    error = refused(lake, "SELECT 1,\n  FROM FROM x")
-    assert (error.context["line"], error.context["column"]) == (2, 8)
+    error = refused(lake, "SELECT 1 +\n  )")
+    assert error.code is Code.SYNTAX
+    assert (error.context["near"], error.context["line"], error.context["column"]) == (")", 2, 3)
 
 
 def test_a_database_that_is_not_in_use(lake: Lake) -> None:

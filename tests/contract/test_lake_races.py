@@ -60,7 +60,7 @@ def test_upkeep_beside_a_commit(tables: Tables, work: Callable[[LakeTable], None
     table = tables.make()
     table.commit([(INS, key, 0) for key in range(10)])
     model = dict.fromkeys(range(10), 0)
-    for at in range(0, MOST_CALLS, 2):
+    for at in range(0, MOST_CALLS, 3):
         commit = table.prepared([(DEL, at % 10, 0), (INS, at % 10, at), (DEL, (at + 5) % 10, 0)])
         model[at % 10] = at
         model.pop((at + 5) % 10, None)

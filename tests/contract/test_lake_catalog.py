@@ -1,0 +1,106 @@
+"""Databases and tables, from CREATE to DROP, in a real lake."""
+
+from pathlib import Path
+
+import pytest
+
+import syncsql
+from syncmgr.catalog import Catalog
+from syncmgr.errors import Code, SyncError
+from tests.spark_session import SPARK, Tables, statement
+
+pytestmark = SPARK
+WHOLE = """CREATE TABLE `{db}`.`All Words` (
+  `id` LARGEINT NOT NULL,
+  `name` VARCHAR(16) NOT NULL COMMENT "it's \\"the\\" name",
+  `a` TINYINT NULL, `b` SMALLINT NULL, `c` BOOLEAN NULL, `d` DECIMAL(12, 2) NULL, `e` DATETIME(3) NULL,
+  `f` TIMESTAMP NULL, `g` JSON NULL, `h` CHAR(3) NULL, `i` BINARY(4) NULL, `j` FLOAT NULL, `k` DATE NULL
+)
+UNIQUE KEY (`name`, `id`)
+COMMENT "ünïcode"
+PARTITION BY (TRUNCATE(2, `name`))
+DISTRIBUTED BY HASH (`id`) BUCKETS 4
+PROPERTIES ("write.parquet.compression-codec" = "snappy")"""
+
+
+def code_of(call: object, *arguments: object, **named: object) -> Code:
+    with pytest.raises(SyncError) as caught:
+        call(*arguments, **named)  # type: ignore[operator]
+    return caught.value.code
+
+
+def dropped(sql: str) -> syncsql.DropTable:
+    [parsed] = syncsql.parse(sql)
+    assert isinstance(parsed.statement, syncsql.DropTable)
+    return parsed.statement
+
+
+def test_show_create_table_gives_the_statement_back(tables: Tables) -> None:
+    """Every word of a statement survives the lake, and what is printed makes the same table."""
+    node = statement(WHOLE.format(db=tables.db))
+    tables.catalog.create_table(node, None)
+    assert node.sql() == tables.catalog.create_table_text(tables.db, "All Words")
+
+
+def test_databases_come_and_go(tables: Tables) -> None:
+    """With the errors that MySQL has for it."""
+    catalog, name = tables.catalog, f"{tables.db}_x"
+    catalog.create_database(name, if_not_exists=False)
+    assert name in catalog.databases()
+    assert code_of(catalog.create_database, name, if_not_exists=False) is Code.DATABASE_EXISTS
+    catalog.create_database(name, if_not_exists=True)
+    catalog.create_table(statement("CREATE TABLE t (id INT)"), name)
+    assert code_of(catalog.drop_database, name, if_exists=False, force=False) is Code.DATABASE_NOT_EMPTY
+    catalog.drop_database(name, if_exists=False, force=True)
+    assert name not in catalog.databases()
+    assert code_of(catalog.drop_database, name, if_exists=False, force=False) is Code.DROP_NO_DATABASE
+    catalog.drop_database(name, if_exists=True, force=False)
+
+
+def test_tables_come_and_go(tables: Tables) -> None:
+    """A dropped table takes its files with it, and one of the same name begins empty."""
+    table = tables.make(name="t")
+    table.commit([(0, 1, 1)])
+    location = Path(str(tables.lake.iceberg().load(tables.db, "t").location()))
+    catalog = tables.catalog
+    assert code_of(catalog.create_table, statement("CREATE TABLE t (id INT)"), tables.db) is Code.TABLE_EXISTS
+    catalog.create_table(statement("CREATE TABLE IF NOT EXISTS t (id INT)"), tables.db)
+    catalog.drop_table(dropped("DROP TABLE t"), tables.db)
+    assert list(location.rglob("*.parquet")) == []
+    assert code_of(catalog.drop_table, dropped("DROP TABLE t"), tables.db) is Code.UNKNOWN_TABLE
+    catalog.drop_table(dropped("DROP TABLE IF EXISTS t"), tables.db)
+    again = tables.make(name="t")
+    assert again.rows() == []
+
+
+def test_a_target_is_not_dropped(tables: Tables) -> None:
+    """A table that a job writes to is refused by the job's name, alone and with its database."""
+    tables.make(name="t")
+    catalog = Catalog(tables.lake, lambda _db, _table: "job1")
+    assert code_of(catalog.drop_table, dropped("DROP TABLE t"), tables.db) is Code.TABLE_BUSY
+    assert code_of(catalog.drop_database, tables.db, if_exists=False, force=True) is Code.TABLE_BUSY
+    assert catalog.tables(tables.db) == ["t"]
+
+
+def test_names_that_are_not_there(tables: Tables) -> None:
+    """Unknown databases and tables, and none in use."""
+    catalog = tables.catalog
+    assert code_of(catalog.tables, "nowhere") is Code.UNKNOWN_DATABASE
+    assert code_of(catalog.table, "nowhere", "t") is Code.UNKNOWN_DATABASE
+    assert code_of(catalog.table, tables.db, "nothing") is Code.NO_SUCH_TABLE
+    assert code_of(catalog.create_table, statement("CREATE TABLE t (id INT)"), None) is Code.NO_DATABASE
+    assert code_of(catalog.create_table, statement("CREATE TABLE nowhere.t (id INT)"), None) is Code.UNKNOWN_DATABASE
+
+
+def test_names_that_cannot_be(tables: Tables) -> None:
+    """What would leave the lake's folder, or mean two things, is refused."""
+    for name in ("a/b", "..", "a.b", "", "x" * 65, " a"):
+        assert code_of(tables.catalog.create_database, name, if_not_exists=False) is Code.BAD_NAME
+
+
+def test_a_table_of_somebody_else_is_described(tables: Tables) -> None:
+    """In the nearest of Doris' words."""
+    spark = tables.lake.iceberg().spark
+    spark.sql(f"CREATE TABLE lake.{tables.db}.o (id BIGINT NOT NULL, at TIMESTAMP) PARTITIONED BY (days(at))")
+    assert "TIMESTAMP" in tables.catalog.create_table_text(tables.db, "o")
+    assert tables.catalog.table(tables.db, "o").partition == ("day(at)",)

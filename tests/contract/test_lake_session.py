@@ -1,0 +1,46 @@
+"""The life of the Spark session. Runs last of the lake's tests: it kills the JVM that they share."""
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.lake import Lake
+from tests.spark_session import SPARK, START_SECOND, Tables
+from tests.until import until
+
+INS = ChangeKind.INSERT
+pytestmark = SPARK
+
+
+def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
+    """Noticed within a second; SHOW still answers; a running query ends with one error; then commits go on."""
+    lake = tables.lake
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    query = lake.query("SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id", None, "lost")
+    pid = lake.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    killed = time.monotonic()
+    with pytest.raises(SyncError) as caught:
+        list(query.batches())
+    assert caught.value.code is Code.LAKE_STARTING
+    until(lambda: lake.state != "ready", deadline=1, why="the loss of the JVM")
+    assert time.monotonic() - killed < 2
+    assert [table.name] == tables.catalog.tables(tables.db)
+    assert tables.catalog.table(tables.db, table.name).columns[0].name == "id"
+    lake.ready(START_SECOND)
+    assert not psutil.pid_exists(pid)
+    table.commit([(INS, 2, 2)])
+    assert table.rows() == [(1, 1), (2, 2)]
+
+
+def test_the_jvm_stays_small(lake: Lake) -> None:
+    """What a small commit needs is far below the bound that the whole house has."""
+    assert lake.pid is not None
+    assert psutil.Process(lake.pid).memory_info().rss < 1_300_000_000

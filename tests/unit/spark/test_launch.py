@@ -1,0 +1,75 @@
+"""The settings of Spark, and where its jars come from."""
+
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.spark.java import java_home
+from syncmgr.spark.launch import COMPLETE, LakePlace, jars_are_complete, settings, with_jars
+
+
+def place(tmp_path: Path, **options: str) -> LakePlace:
+    named = {key.replace("__", "."): value for key, value in options.items()}
+    return LakePlace(lake_dir=tmp_path / "lake", jars_dir=tmp_path / "jars", options=named)
+
+
+def test_the_operator_has_the_last_word(tmp_path: Path) -> None:
+    """spark.* keys are passed on as they are; JVM flags are added to ours."""
+    at = place(tmp_path, spark__driver__memory="3g", spark__driver__extraJavaOptions="-Dx=y", spark__foo="bar")
+    found = settings(at)
+    assert (found["spark.driver.memory"], found["spark.foo"]) == ("3g", "bar")
+    assert found["spark.driver.extraJavaOptions"].endswith("-Duser.timezone=UTC -Dx=y")
+
+
+def test_another_catalog_takes_the_place_of_ours(tmp_path: Path) -> None:
+    """Any key of the catalog means that it is not the embedded one."""
+    at = place(tmp_path, spark__sql__catalog__lake__type="rest")
+    assert not at.embedded
+    assert "spark.sql.catalog.lake.uri" not in settings(at)
+    assert "spark.sql.catalog.lake.uri" in settings(place(tmp_path))
+
+
+def test_jars_are_fetched_once(tmp_path: Path) -> None:
+    """From Maven until all of them are there, then from the folder; another list of packages has another folder."""
+    at = place(tmp_path)
+    conf = settings(at)
+    first = with_jars(conf, at)
+    cache = Path(first["spark.jars.ivy"])
+    assert "iceberg-spark-runtime" in first["spark.jars.packages"]
+    (cache / "jars").mkdir(parents=True)
+    (cache / "jars" / "a.jar").touch()
+    assert "spark.jars.packages" in with_jars(conf, at)
+    jars_are_complete(conf, at)
+    assert (cache / COMPLETE).exists()
+    second = with_jars(conf, at)
+    assert "spark.jars.packages" not in second
+    assert str(cache / "jars" / "a.jar") == second["spark.driver.extraClassPath"]
+    assert str(cache) != with_jars({**conf, "spark.jars.packages": "a:b:1"}, at)["spark.jars.ivy"]
+
+
+def java(folder: Path, version: str) -> Path:
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "java").touch(mode=0o755)
+    (folder / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    return folder
+
+
+def test_a_fitting_java_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAVA_HOME goes before PATH, but only if its version fits."""
+    old, right = java(tmp_path / "8", "1.8.0_402"), java(tmp_path / "17", "17.0.9")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    monkeypatch.setenv("PATH", str(right / "bin"))
+    assert right == java_home()
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "21", "21")))
+    assert tmp_path / "21" == java_home()
+
+
+def test_no_fitting_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what was found instead."""
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "25", "25.0.1")))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("syncmgr.spark.java.KNOWN_PLACES", ())
+    with pytest.raises(SyncError, match="is Java 25") as caught:
+        java_home()
+    assert caught.value.code is Code.JAVA_MISSING

@@ -1,0 +1,72 @@
+"""When upkeep is due."""
+
+from dataclasses import replace
+
+import pytest
+
+from syncmgr.spark.iceberg import Totals
+from syncmgr.spark.upkeep import (
+    BUSY_DELETE_FILES,
+    BUSY_SHARE,
+    OLD_SNAPSHOTS,
+    QUIET_SECOND,
+    SMALL_FILE_BYTES,
+    SMALL_FILES,
+    Kind,
+    Situation,
+    due,
+)
+
+CLEAN = Totals(
+    snapshot=1,
+    snapshots=1,
+    data_files=1,
+    data_bytes=SMALL_FILE_BYTES,
+    delete_files=0,
+    equality_deletes=0,
+    position_deletes=0,
+    records=1,
+)
+DELETES = {"equality_deletes": 1, "delete_files": 1}
+MANY_DELETES = {"equality_deletes": 1, "delete_files": BUSY_DELETE_FILES}
+SMALL = {"data_files": SMALL_FILES, "data_bytes": SMALL_FILES}
+QUIET, BUSY = QUIET_SECOND, 0.0
+RESTED, TIRED = float(BUSY_SHARE), 1.0
+
+
+@pytest.mark.parametrize(
+    ("why", "totals", "quiet", "since", "expected"),
+    [
+        ("nothing to do", {}, QUIET, {}, None),
+        ("a quiet table has no equality deletes for long", DELETES, QUIET, {Kind.FOLD: TIRED}, Kind.FOLD),
+        ("few deletes beside commits wait", DELETES, BUSY, {}, None),
+        ("many do not", MANY_DELETES, BUSY, {Kind.FOLD: RESTED}, Kind.FOLD),
+        ("but folds beside commits take a tenth of the time", MANY_DELETES, BUSY, {Kind.FOLD: TIRED}, None),
+        ("small files", SMALL, QUIET, {}, Kind.COMPACT),
+        ("fold comes first", SMALL | DELETES, QUIET, {}, Kind.FOLD),
+        ("small files beside commits wait", SMALL, BUSY, {}, None),
+        ("big files stay", SMALL | {"data_bytes": SMALL_FILES * SMALL_FILE_BYTES}, QUIET, {}, None),
+        ("old snapshots, even beside commits", {"snapshots": OLD_SNAPSHOTS + 1}, BUSY, {}, Kind.EXPIRE),
+        ("nothing may be expired yet", {"snapshots": OLD_SNAPSHOTS + 1}, BUSY, {Kind.EXPIRE: 0.0}, None),
+    ],
+)
+def test_what_is_due(
+    why: str, totals: dict[str, int], quiet: float, since: dict[Kind, float], expected: Kind | None
+) -> None:
+    """One kind at a time, the one that helps readers most, and never much of the time beside commits."""
+    situation = Situation(
+        totals=replace(CLEAN, **totals),
+        quiet=quiet,
+        since=since,
+        orphans_due=False,
+        compacted_files=0,
+    )
+    assert expected is due(situation), why
+
+
+def test_what_compaction_left_is_not_small_again() -> None:
+    """Files that compaction could not join do not call for it again."""
+    situation = Situation(
+        totals=replace(CLEAN, **SMALL), quiet=QUIET, since={}, orphans_due=True, compacted_files=SMALL_FILES
+    )
+    assert due(situation) is Kind.ORPHANS

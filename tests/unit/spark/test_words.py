@@ -1,0 +1,68 @@
+"""Spark's errors in MySQL's codes."""
+
+import pytest
+
+from syncmgr.errors import Code
+from syncmgr.spark.words import identifier, query_error, told
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "db", "code", "words"),
+    [
+        (
+            "[TABLE_OR_VIEW_NOT_FOUND] The table `t` cannot be found. SQLSTATE: 42P01; line 1 pos 14",
+            {"relationName": "`t`"},
+            "demo",
+            Code.NO_SUCH_TABLE,
+            "Table 'demo.t' doesn't exist",
+        ),
+        (
+            "[TABLE_OR_VIEW_NOT_FOUND] x SQLSTATE: 42P01",
+            {"relationName": "`lake`.`o``dd`.`t`"},
+            None,
+            Code.NO_SUCH_TABLE,
+            "Table 'o`dd.t' doesn't exist",
+        ),
+        ("[TABLE_OR_VIEW_NOT_FOUND] x SQLSTATE: 42P01", {"relationName": "`t`"}, None, Code.NO_DATABASE, "No database"),
+        (
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] x SQLSTATE: 42703",
+            {"objectName": "`a`.`b`"},
+            None,
+            Code.UNKNOWN_COLUMN,
+            "Unknown column 'a.b'",
+        ),
+        (
+            "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'FRM'. SQLSTATE: 42601 (line 2, pos 7)\n\n== SQL ==\n...",
+            {"error": "'FRM'"},
+            None,
+            Code.SYNTAX,
+            "near 'FRM' at line 2, column 8",
+        ),
+        (
+            "Job aborted: Lost task\norg.X: [DIVIDE_BY_ZERO] Division\nby zero. SQLSTATE: 22012\n\tat java.base",
+            {},
+            None,
+            Code.QUERY_FAILED,
+            "DIVIDE_BY_ZERO: Division by zero.",
+        ),
+        ("[SPARK_JOB_CANCELLED] Job 3 cancelled SQLSTATE: XXKDA", {}, None, Code.INTERRUPTED, "interrupted"),
+        ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "java.lang.Oops: gone"),
+    ],
+)
+def test_query_errors(text: str, parameters: dict[str, str], db: str | None, code: Code, words: str) -> None:
+    """Each has MySQL's code where it has one, and never a stack."""
+    error = query_error(text, parameters, db)
+    assert code is error.code
+    assert words in str(error)
+    assert "\tat" not in str(error)
+
+
+def test_the_last_condition_is_the_cause() -> None:
+    """Of a chain of errors the innermost tells what happened."""
+    text = "[FAILED_READ_FILE] file x SQLSTATE: KD001\nCaused by: [CAST_OVERFLOW] too big SQLSTATE: 22003"
+    assert told(text) == ("CAST_OVERFLOW", "too big")
+
+
+def test_identifiers() -> None:
+    """Quoted parts, with their backticks undone."""
+    assert identifier("`a`.`b``c`") == ["a", "b`c"]
