@@ -51,7 +51,7 @@ def _remedies() -> str:
 
 
 def _of_a_job(code: Code) -> bool:
-    return 5100 <= code.number < 5300 or code is Code.WORKER_DIED
+    return 20100 <= code.number < 20300 or code is Code.WORKER_DIED
 
 
 def _properties(table: Iterable[Property]) -> str:

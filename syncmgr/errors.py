@@ -1,6 +1,8 @@
 """Every error a client can see: number, SQLSTATE, words.
 
-Owns: the one error table. MySQL's number where MySQL has one, ours from 5000.
+Owns: the one error table. MySQL's number where MySQL has one, ours from 20000.
+Numbers below 1000 and from 5000 to 5999 belong to client libraries (libmariadb shows those as a broken packet), and
+some read the number as a signed 16-bit integer: ours stand between 20000 and 32767.
 Must not know: who raises an error or how it is shown.
 """
 
@@ -54,111 +56,111 @@ class Code(Enum):
     SECURE_TRANSPORT = 3159, "HY000", "Connections using insecure transport are prohibited"
 
     # ours, about jobs
-    UNKNOWN_JOB = 5001, "42S02", "Unknown sync job '{job}' in database '{db}'"
-    ILLEGAL_TRANSITION = 5002, "HY000", "A {state} job cannot be {event}"
-    JOB_EXISTS = 5003, "42S01", "The sync job '{job}' in database '{db}' already exists"
-    TARGET_IN_USE = 5004, "HY000", "Table '{table}' is already the target of sync job '{job}'; stop that job first"
-    DUPLICATE_MAPPING = 5005, "HY000", "The mapping from tables to tables must be one to one: '{table}' is named twice"
-    STALE_JOB = 5006, "HY000", "The sync job '{job}' was changed by someone else meanwhile; try again"
-    NO_CHANNEL_KEY = 5007, "HY000", "Table '{table}': {reason}"
-    PROPERTY_MISSING = 5008, "HY000", "Property '{name}' is missing in {where}"
-    PROPERTY_UNKNOWN = 5009, "HY000", "Unknown property '{name}' in {where}{hint}"
-    PROPERTY_WRONG = 5010, "HY000", "Property '{name}' cannot be '{value}': {reason}"
-    PROPERTY_TWICE = 5011, "HY000", "Property '{name}' is given twice"
+    UNKNOWN_JOB = 20001, "42S02", "Unknown sync job '{job}' in database '{db}'"
+    ILLEGAL_TRANSITION = 20002, "HY000", "A {state} job cannot be {event}"
+    JOB_EXISTS = 20003, "42S01", "The sync job '{job}' in database '{db}' already exists"
+    TARGET_IN_USE = 20004, "HY000", "Table '{table}' is already the target of sync job '{job}'; stop that job first"
+    DUPLICATE_MAPPING = 20005, "HY000", "The mapping from tables to tables must be one to one: '{table}' is named twice"
+    STALE_JOB = 20006, "HY000", "The sync job '{job}' was changed by someone else meanwhile; try again"
+    NO_CHANNEL_KEY = 20007, "HY000", "Table '{table}': {reason}"
+    PROPERTY_MISSING = 20008, "HY000", "Property '{name}' is missing in {where}"
+    PROPERTY_UNKNOWN = 20009, "HY000", "Unknown property '{name}' in {where}{hint}"
+    PROPERTY_WRONG = 20010, "HY000", "Property '{name}' cannot be '{value}': {reason}"
+    PROPERTY_TWICE = 20011, "HY000", "Property '{name}' is given twice"
     TYPE_DOES_NOT_FIT = (
-        5012,
+        20012,
         "HY000",
         "Source column '{source}' ({source_type}) does not fit target column '{target}' ({target_type}): {reason}",
     )
-    BAD_EXPRESSION = 5013, "HY000", "Column or WHERE expression '{expression}' cannot be used: {reason}"
+    BAD_EXPRESSION = 20013, "HY000", "Column or WHERE expression '{expression}' cannot be used: {reason}"
     PARTITION_REFUSED = (
-        5014,
+        20014,
         "HY000",
         "PARTITION ({partitions}) cannot be honoured: the lake places rows by the partition transforms of table '{table}'; leave it out",
     )
     COLUMN_NOT_COVERED = (
-        5015,
+        20015,
         "HY000",
         "Target column '{column}' of table '{table}' is NOT NULL and is not filled by the channel",
     )
 
     # ours: the source
-    SOURCE_UNREACHABLE = 5101, "HY000", "Cannot reach the MySQL server at {address}: {reason}"
-    SOURCE_ACCESS_DENIED = 5102, "HY000", "The MySQL server at {address} refused user '{user}': {reason}"
-    SOURCE_GRANT_MISSING = 5103, "HY000", "User '{user}' lacks {grant} on the MySQL server at {address}; run: {remedy}"
-    SOURCE_BINLOG_OFF = 5104, "HY000", "The MySQL server at {address} writes no binlog; start it with log_bin"
-    SOURCE_NOT_ROW = 5105, "HY000", "binlog_format is {value} on the MySQL server at {address}; it must be ROW"
-    SOURCE_ROW_IMAGE = 5106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"
+    SOURCE_UNREACHABLE = 20101, "HY000", "Cannot reach the MySQL server at {address}: {reason}"
+    SOURCE_ACCESS_DENIED = 20102, "HY000", "The MySQL server at {address} refused user '{user}': {reason}"
+    SOURCE_GRANT_MISSING = 20103, "HY000", "User '{user}' lacks {grant} on the MySQL server at {address}; run: {remedy}"
+    SOURCE_BINLOG_OFF = 20104, "HY000", "The MySQL server at {address} writes no binlog; start it with log_bin"
+    SOURCE_NOT_ROW = 20105, "HY000", "binlog_format is {value} on the MySQL server at {address}; it must be ROW"
+    SOURCE_ROW_IMAGE = 20106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"
     SOURCE_POSITION_LOST = (
-        5107,
+        20107,
         "HY000",
         "The position {position} is no longer in the binlog of the MySQL server at {address}: {reason}",
     )
-    SOURCE_UNKNOWN_TABLE = 5108, "42S02", "Source table '{table}' does not exist on the MySQL server at {address}"
-    SOURCE_UNKNOWN_COLUMN = 5109, "42S22", "Source table '{table}' has no column '{column}'{hint}"
+    SOURCE_UNKNOWN_TABLE = 20108, "42S02", "Source table '{table}' does not exist on the MySQL server at {address}"
+    SOURCE_UNKNOWN_COLUMN = 20109, "42S22", "Source table '{table}' has no column '{column}'{hint}"
     SOURCE_SERVER_ID = (
-        5110,
+        20110,
         "HY000",
         "server id {server_id} is already used by another replica of {address}; choose another 'mysql.server_id'",
     )
-    SOURCE_SCHEMA = 5111, "HY000", "Table '{table}': {reason}"
+    SOURCE_SCHEMA = 20111, "HY000", "Table '{table}': {reason}"
     SOURCE_DDL = (
-        5112,
+        20112,
         "HY000",
         "A DDL statement on table '{table}' cannot be followed: {reason}. Statement: {statement}",
     )
     SOURCE_VALUE = (
-        5113,
+        20113,
         "HY000",
         "Column '{column}' of table '{table}' holds {value}, which the target cannot hold: {reason}",
     )
-    SOURCE_PROTOCOL = 5114, "HY000", "The binlog stream of {address} cannot be read: {reason}"
-    SOURCE_UNSUPPORTED = 5115, "HY000", "The MySQL server at {address} does what syncmgr cannot follow: {reason}"
+    SOURCE_PROTOCOL = 20114, "HY000", "The binlog stream of {address} cannot be read: {reason}"
+    SOURCE_UNSUPPORTED = 20115, "HY000", "The MySQL server at {address} does what syncmgr cannot follow: {reason}"
 
     # ours: the lake
-    LAKE_STARTING = 5201, "HY000", "The lake is still starting ({reason}); try again in some seconds"
-    LAKE_FAILED = 5202, "HY000", "The lake failed: {reason}"
+    LAKE_STARTING = 20201, "HY000", "The lake is still starting ({reason}); try again in some seconds"
+    LAKE_FAILED = 20202, "HY000", "The lake failed: {reason}"
     TARGET_REPLACED = (
-        5203,
+        20203,
         "HY000",
         "Table '{table}' was rolled back or replaced: snapshot {snapshot} of epoch {epoch} is no longer in its history; {remedy}",
     )
     FENCED = (
-        5204,
+        20204,
         "HY000",
         "Table '{table}' bears epoch {found}, this job was about to commit epoch {epoch}: another FE has taken over",
     )
-    NOT_WRITABLE = 5205, "HY000", "Folder '{folder}' cannot be written: {reason}"
-    DISK_FULL = 5206, "HY000", "No space left in '{folder}' for staged rows"
-    JAVA_MISSING = 5207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"
-    QUERY_FAILED = 5208, "HY000", "{reason}"
+    NOT_WRITABLE = 20205, "HY000", "Folder '{folder}' cannot be written: {reason}"
+    DISK_FULL = 20206, "HY000", "No space left in '{folder}' for staged rows"
+    JAVA_MISSING = 20207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"
+    QUERY_FAILED = 20208, "HY000", "{reason}"
     TABLE_BUSY = (
-        5209,
+        20209,
         "HY000",
         "Table '{table}' is the target of sync job '{job}'; stop the job before you drop the table",
     )
-    BAD_TABLE = 5211, "HY000", "Table '{table}' cannot be created: {reason}"
-    BAD_NAME = 5212, "42000", "Incorrect {what} name '{name}': {reason}"
-    DATABASE_NOT_EMPTY = 5213, "HY000", "Database '{db}' still holds {count} tables; drop them first, or add FORCE"
+    BAD_TABLE = 20211, "HY000", "Table '{table}' cannot be created: {reason}"
+    BAD_NAME = 20212, "42000", "Incorrect {what} name '{name}': {reason}"
+    DATABASE_NOT_EMPTY = 20213, "HY000", "Database '{db}' still holds {count} tables; drop them first, or add FORCE"
     APPEND_CHANGE = (
-        5210,
+        20210,
         "HY000",
         'Table \'{table}\' has no key, and its source had {change}; create it with UNIQUE KEY, or set "append_on_change" = "append" or "ignore"',
     )
 
     # ours: the frontend
-    BAD_CONFIG = 5301, "HY000", "{message}"
-    UNKNOWN_CONFIG = 5302, "HY000", "Unknown config '{name}'{hint}"
+    BAD_CONFIG = 20301, "HY000", "{message}"
+    UNKNOWN_CONFIG = 20302, "HY000", "Unknown config '{name}'{hint}"
     IMMUTABLE_CONFIG = (
-        5303,
+        20303,
         "HY000",
         "Config '{name}' cannot be changed while the frontend runs; set it in conf/fe.conf and restart",
     )
-    WRONG_CONFIG = 5304, "HY000", "Config '{name}' cannot be '{value}': {reason}"
-    PORT_IN_USE = 5305, "HY000", "Port {port} on {host} cannot be opened: {reason}"
-    META_FAILED = 5307, "HY000", "The metadata in {where} cannot be opened: {reason}"
-    META_IN_USE = 5308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
-    WORKER_DIED = 5306, "HY000", "The worker process ended with status {status}"
+    WRONG_CONFIG = 20304, "HY000", "Config '{name}' cannot be '{value}': {reason}"
+    PORT_IN_USE = 20305, "HY000", "Port {port} on {host} cannot be opened: {reason}"
+    META_FAILED = 20307, "HY000", "The metadata in {where} cannot be opened: {reason}"
+    META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
+    WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"
 
     @property

@@ -76,7 +76,7 @@ def test_errors_are_shown_as_mysql_shows_them(console: Running, program: str) ->
     "program",
     [
         "mysql",
-        pytest.param("mariadb", marks=pytest.mark.xfail(reason="libmariadb keeps 5000 to 5999 for errors of its own")),
+        "mariadb",
     ],
 )
 def test_our_own_errors_are_shown(console: Running, program: str) -> None:

@@ -35,6 +35,6 @@ def test_retries_back_off() -> None:
 def test_a_fail_msg_reads_as_in_doris() -> None:
     """Msg has Doris' form, and the number of the error where there is one."""
     cancel = FailMsg(type=FailType.USER_CANCEL, code=0, message="user cancel", at=0.0)
-    lost = FailMsg(type=FailType.RUN_FAIL, code=5306, message="gone", at=0.0)
+    lost = FailMsg(type=FailType.RUN_FAIL, code=20306, message="gone", at=0.0)
     assert cancel.text == "SyncFailMsg [type=USER_CANCEL, msg=user cancel]"
-    assert lost.text == "SyncFailMsg [type=RUN_FAIL, msg=gone (error 5306)]"
+    assert lost.text == "SyncFailMsg [type=RUN_FAIL, msg=gone (error 20306)]"

@@ -35,7 +35,7 @@ def test_what_a_person_must_mend_does_not_resume() -> None:
     job = running().failed(BAD_VALUE, FailType.SUBMIT_FAIL, at=100.0)
     assert job.resume_at is None
     assert job.fail is not None
-    assert (job.fail.code, job.fail.at) == (5113, 100.0)
+    assert (job.fail.code, job.fail.at) == (20113, 100.0)
     assert "a zero date" in job.fail.text
 
 
