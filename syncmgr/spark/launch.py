@@ -178,12 +178,13 @@ class Jvm:
 
     def wait(self) -> int:
         """Blocks until the JVM has ended; its status."""
-        return self._process.wait()
+        status = self._process.wait()
+        self._hang_up()
+        return status
 
     def close(self, grace_second: float) -> None:
         """Asks the JVM to end, then makes it."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._hang_up()
         try:
             self._process.wait(grace_second)
         except subprocess.TimeoutExpired:
@@ -192,6 +193,10 @@ class Jvm:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def _hang_up(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
 
     def _read(self, output: IO[bytes]) -> None:
         with output:
