@@ -162,6 +162,7 @@ class JobRun:
         self._ending = threading.Event()  # finish or abandon
         self._abandoned = False
         self._failures = 0
+        self._healthy = False
         self._progress: Progress | None = None
         self._committing: Epoch | None = None
         self._thread = threading.Thread(target=self._run, name=f"job-{options.name}", daemon=True)
@@ -302,7 +303,11 @@ class JobRun:
             self._life.send(Committed(number=epoch.number, end=epoch.end))
 
     def _on_progress(self, progress: Progress) -> None:
+        """Intents are done before a worker starts: one that hears its source has left every old trouble behind."""
         self._progress = progress
+        if progress.heard_at and not self._healthy:
+            self._healthy = True
+            self._listeners.on_trouble(None)
 
     def _bury(self) -> None:
         life, self._life = self._life, None

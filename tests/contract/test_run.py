@@ -170,6 +170,14 @@ def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:
     assert "TRUNCATE orders" in str(error)
 
 
+def test_a_run_that_hears_its_source_clears_old_troubles(bench: Bench) -> None:
+    """A job that resumed by itself shows no stale Msg, also where its source has nothing to say."""
+    run = bench.start(ScriptedSource(transactions=0))
+    until(lambda: bench.troubles == [None], deadline=20)
+    run.abandon()
+    assert run.join(5)
+
+
 def test_abandon_ends_at_once(bench: Bench) -> None:
     """STOP does not wait for the source; no worker is left."""
     run = bench.start(ScriptedSource(transactions=1))
