@@ -145,7 +145,7 @@ class Code(Enum):
     APPEND_CHANGE = (
         20210,
         "HY000",
-        'Table \'{table}\' has no key, and its source had {change}; create it with UNIQUE KEY, or set "append_on_change" = "append" or "ignore"',
+        'The target of \'{table}\' has no key, and its source had {change}; create it with UNIQUE KEY, or set "append_on_change" = "append" or "ignore"',
     )
 
     # ours: the frontend

@@ -18,7 +18,7 @@ def test_a_policy_decides(policy: AppendOnChange, expected: list[int]) -> None:
 
 def test_by_default_a_change_stops_the_table() -> None:
     """An update of a table without a key is never dropped silently."""
-    with pytest.raises(SyncError, match=r"'shop.log' has no key, and its source had an update") as raised:
+    with pytest.raises(SyncError, match=r"target of 'shop.log' has no key, and its source had an update") as raised:
         appendable(ROWS, AppendOnChange.ERROR, "shop.log")
     assert raised.value.code is Code.APPEND_CHANGE
 
