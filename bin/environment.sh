@@ -166,7 +166,8 @@ client_name() {
 need_both_servers() {
   export PATH=$PRIVATE/mysql/bin:$PATH
   if is_debian; then
-    has mariadbd || apt_install "a MariaDB server" mariadb-server-core mariadb-client-core
+    { has mariadbd && has mariadb-admin; } ||
+      apt_install "a MariaDB server and its client programs" mariadb-server-core mariadb-client
     is_mysql mysqld || step "unpacking a MySQL server into $PRIVATE/mysql (50 MB)" \
       "$PROJECT/tests/bin/install-mysql" "$PRIVATE/mysql"
   else
