@@ -183,6 +183,21 @@ def test_kills_lose_and_double_nothing(shop: Callable[..., Shop]) -> None:
     assert s.job()["State"] == "RUNNING"
 
 
+def test_a_source_that_comes_back_is_read_on(shop: Callable[..., Shop]) -> None:
+    """MySQL is killed and started again: the job retries, says so meanwhile, and loses nothing."""
+    s = shop("reborn")
+    s.create_sync()
+    s.run("INSERT INTO reborn.orders (id) VALUES (1)")
+    s.wait_until_equal()
+    s.mysql.kill()
+    until(lambda: "Cannot reach the MySQL server" in (s.job()["Msg"] or ""), deadline=30, why="Msg")
+    s.mysql.start()
+    s.source = s.mysql.connect()
+    s.run("INSERT INTO reborn.orders (id) VALUES (2)")
+    s.wait_until_equal()
+    until(lambda: s.job()["Msg"] is None, deadline=30, why="Msg cleared")
+
+
 def test_a_ddl_that_fits_passes_and_one_that_does_not_pauses(shop: Callable[..., Shop]) -> None:
     """A new column does not disturb the mapped ones; TRUNCATE pauses with its text, and nothing is lost silently."""
     s = shop("ddl")
