@@ -37,8 +37,22 @@ _NUMBERS: Final = {
 }
 _double = struct.Struct("<d").unpack_from
 
-Shape = tuple[str, Callable[..., tuple[int, ...]], int, tuple[int, ...]]
+Shape = tuple[str, Callable[..., tuple[int, ...]], tuple[int, ...]]
 _SHAPES: dict[tuple[bytes, bytes], Shape] = {}
+
+
+class _Left:
+    """How much a document may still hold; one whose parts point at each other would have no end."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, size: int) -> None:
+        self._left = 8 * size + 64  # a key grows sixfold at most when it is quoted
+
+    def spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise MalformedEventError("a JSON value that is larger than its bytes")
 
 
 def text(value: bytes) -> str:
@@ -46,22 +60,22 @@ def text(value: bytes) -> str:
     if not value:
         return "null"
     try:
-        return _value(value[0], value, 1, 0)
+        return _value(value[0], value, 1, _Left(len(value)), 0)
     except (IndexError, struct.error, UnicodeDecodeError, ValueError, OverflowError) as error:
         raise MalformedEventError("a JSON value that cannot be read") from error
 
 
-def _value(kind: int, data: bytes, at: int, depth: int) -> str:
+def _value(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
     if kind == STRING:
-        return _string(data, at)
+        return _string(data, at, left)
     if kind in _NUMBERS:
         return str(_NUMBERS[kind](data, at)[0])
     if kind <= LARGE_ARRAY:
         if depth > MAX_DEPTH:
             raise MalformedEventError("JSON nested too deeply")
         if kind in {SMALL_OBJECT, SMALL_ARRAY}:
-            return _small(kind, data, at, depth + 1)
-        return _large(kind, data, at, depth + 1)
+            return _small(kind, data, at, left, depth + 1)
+        return _large(kind, data, at, left, depth + 1)
     if kind == LITERAL:
         return LITERALS[data[at]]
     if kind == DOUBLE:
@@ -71,13 +85,14 @@ def _value(kind: int, data: bytes, at: int, depth: int) -> str:
     raise MalformedEventError(f"unknown JSON type {kind}")
 
 
-def _string(data: bytes, at: int) -> str:
+def _string(data: bytes, at: int, left: _Left) -> str:
     size = data[at]
     at += 1
     if size > 127:
         size, at = _length(data, at - 1)
     if at + size > len(data):
         raise MalformedEventError("a JSON string reaches past its end")
+    left.spend(size)
     return _quote(data[at : at + size].decode())
 
 
@@ -92,7 +107,7 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     raise MalformedEventError("a JSON length that does not end")
 
 
-def _small(kind: int, data: bytes, at: int, depth: int) -> str:
+def _small(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
     """Documents of a table look alike: keys and types of a container are worked out once per shape."""
     count = _u16(data, at)[0]
     if _u16(data, at + 2)[0] > len(data) - at:
@@ -100,7 +115,7 @@ def _small(kind: int, data: bytes, at: int, depth: int) -> str:
     first = at + 4 + (4 * count if kind == SMALL_OBJECT else 0)
     last = first + 3 * count
     if count > MAX_SHAPED:
-        return _large(kind, data, at, depth)
+        return _large(kind, data, at, left, depth)
     if kind == SMALL_OBJECT:
         ends = _u16(data, first - 4)[0] + _u16(data, first - 2)[0] if count else 0
         shape_of = data[at + 4 : first] + data[last : at + ends], data[first:last:3]
@@ -109,9 +124,10 @@ def _small(kind: int, data: bytes, at: int, depth: int) -> str:
     shape = _SHAPES.get(shape_of)
     if shape is None:
         shape = _add_shape(shape_of, kind, data, at)
-    template, unpack, _, kinds = shape
+    template, unpack, kinds = shape
+    left.spend(count + len(template))
     words = [
-        _value(k, data, at + slot, depth)
+        _value(k, data, at + slot, left, depth)
         if k > UINT16 or k < LITERAL
         else str(slot)
         if k > LITERAL
@@ -131,7 +147,7 @@ def _add_shape(shape_of: tuple[bytes, bytes], kind: int, data: bytes, at: int) -
         template = "[" + ", ".join(["%s"] * len(kinds)) + "]"
     if len(_SHAPES) >= MAX_SHAPES:
         _SHAPES.clear()
-    shape = _SHAPES[shape_of] = template, unpack, len(kinds), kinds
+    shape = _SHAPES[shape_of] = template, unpack, kinds
     return shape
 
 
@@ -143,7 +159,7 @@ def _key(data: bytes, base: int, entry: int, width: int) -> str:
     return data[start : start + size].decode()
 
 
-def _large(kind: int, data: bytes, at: int, depth: int) -> str:
+def _large(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
     width = 2 if kind in {SMALL_OBJECT, SMALL_ARRAY} else 4
     count = int.from_bytes(data[at : at + width], "little")
     is_object = kind in {SMALL_OBJECT, LARGE_OBJECT}
@@ -151,19 +167,21 @@ def _large(kind: int, data: bytes, at: int, depth: int) -> str:
     entries = keys + (count * (width + 2) if is_object else 0)
     if entries + count * (width + 1) > len(data):
         raise MalformedEventError("a JSON container reaches past its end")
-    words = [_entry(data, at, entries + i * (width + 1), width, depth) for i in range(count)]
+    left.spend(count)
+    words = [_entry(data, at, entries + i * (width + 1), width, left, depth) for i in range(count)]
     if not is_object:
         return "[" + ", ".join(words) + "]"
     names = [_quote(_key(data, at, keys + i * (width + 2), width)) for i in range(count)]
+    left.spend(sum(map(len, names)))
     return "{" + ", ".join(f"{name}: {word}" for name, word in zip(names, words, strict=True)) + "}"
 
 
-def _entry(data: bytes, base: int, entry: int, width: int, depth: int) -> str:
+def _entry(data: bytes, base: int, entry: int, width: int, left: _Left, depth: int) -> str:
     kind = data[entry]
     inline = kind in {LITERAL, INT16, UINT16} or (width == 4 and kind in {INT32, UINT32})
     if inline:
-        return _value(kind, data, entry + 1, depth)
-    return _value(kind, data, base + int.from_bytes(data[entry + 1 : entry + 1 + width], "little"), depth)
+        return _value(kind, data, entry + 1, left, depth)
+    return _value(kind, data, base + int.from_bytes(data[entry + 1 : entry + 1 + width], "little"), left, depth)
 
 
 def double_text(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Socket to Arrow against python-mysql-replication on the same binlog, one core: python -m tests.bench.decode [changes].
+"""Socket to Arrow against python-mysql-replication on one binlog, one core: python -m tests.bench.decode [changes].
 
 Prints changes per CPU second of both (a busy machine shall not decide) and their ratio, which must be at least 20, and
 the speed with small transactions; ends with status 1 below the ratio.
@@ -42,13 +42,15 @@ def fill(server: MysqlServer, changes: int) -> None:
         " l VARCHAR(40) CHARACTER SET latin1, m BLOB, n TINYINT, o SMALLINT, p MEDIUMINT, q YEAR, r BIT(5), s TEXT)",
         "CREATE TABLE bench.n (n INT PRIMARY KEY)",
         "SET SESSION cte_max_recursion_depth = 1000000",
-        "INSERT INTO bench.n WITH RECURSIVE s AS (SELECT 0 n UNION ALL SELECT n + 1 FROM s WHERE n < 9999) SELECT n FROM s",
+        "INSERT INTO bench.n WITH RECURSIVE s AS (SELECT 0 n UNION ALL SELECT n + 1 FROM s WHERE n < 9999)"
+        " SELECT n FROM s",
     )
     done = 0
     while done < changes:
         base = done
         server.run(
-            f"INSERT INTO bench.orders SELECT {base} + n, n % 1000, 'new', n / 7, NOW(6), REPEAT('x', n % 60) FROM bench.n",
+            f"INSERT INTO bench.orders SELECT {base} + n, n % 1000, 'new', n / 7, NOW(6), REPEAT('x', n % 60)"
+            " FROM bench.n",
             f"INSERT INTO bench.wide SELECT {base} + n, n, n, CONCAT('c', n), IF(n % 3, 'dd', NULL), n / 3, n * 1.5,"
             " '2024-01-02 03:04:05.678', '2024-02-03', 'y', 'p,q', '10:11:12', 'dej', x'00ff', 1, 2, 3, 2024, b'101',"
             f" 'text' FROM bench.n WHERE n < {CHUNK // 4}",
@@ -136,7 +138,8 @@ def _measure(server: MysqlServer, changes: int) -> int:
     rows, other = timed(lambda: theirs(server, start))
     assert rows == runs[0][0], (rows, runs)
     print(
-        f"bulk: {rows} changes; syncmgr {mine:,.0f} per CPU second, python-mysql-replication {other:,.0f}: {mine / other:.1f} times"
+        f"bulk: {rows} changes; syncmgr {mine:,.0f} per CPU second,"
+        f" python-mysql-replication {other:,.0f}: {mine / other:.1f} times"
     )
     before = facts(server).start
     fill_small(server, max(changes // 20, 1000))

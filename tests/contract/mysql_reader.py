@@ -92,7 +92,7 @@ def reached(mine: Position, end: Position) -> bool:
     return (mine.file, mine.offset) >= (end.file, end.offset)
 
 
-def address(server: MysqlServer, **changes: Any) -> MysqlAddress:  # noqa: ANN401 - fields of the address
+def address(server: MysqlServer, **changes: Any) -> MysqlAddress:
     facts: dict[str, Any] = {"host": "127.0.0.1", "port": server.port, "user": "repl", "password": PASSWORD}
     return MysqlAddress(**{**facts, **changes})
 

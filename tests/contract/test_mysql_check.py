@@ -56,7 +56,8 @@ def test_a_table_as_the_server_tells_it(any_server: MysqlServer, db: str) -> Non
 def test_cascading_foreign_keys_are_told(any_server: MysqlServer, db: str) -> None:
     """A table that a foreign key changes beside its own statements is marked."""
     any_server.run(
-        f"CREATE TABLE {db}.child (id INT PRIMARY KEY, p BIGINT, FOREIGN KEY (p) REFERENCES {db}.t (id) ON DELETE CASCADE)",
+        f"CREATE TABLE {db}.child (id INT PRIMARY KEY, p BIGINT,"
+        f" FOREIGN KEY (p) REFERENCES {db}.t (id) ON DELETE CASCADE)",
     )
     assert facts(any_server, [(db, "t"), (db, "child")]).cascades == (False, True)
     any_server.run(f"DROP TABLE {db}.child")
@@ -74,7 +75,7 @@ def test_starts(any_server: MysqlServer, db: str) -> None:
     by_gtid = facts(any_server, start=now.gtids).start
     for start in (by_file, by_gtid):
         with reading(any_server, {(db, "t"): Subscription(columns=("id",))}, start) as reader:
-            until(lambda: reader.get() and reader.rows((db, "t")), deadline=10)  # noqa: B023
+            until(lambda: reader.get() and reader.rows((db, "t")), deadline=10)
             assert [row["id"] for row in reader.rows((db, "t"))] == [1]
 
 

@@ -325,11 +325,13 @@ def test_an_alter_without_full_metadata_is_refused(any_server: MysqlServer, db: 
     """Below FULL nothing tells the new columns, so even an added one ends the source."""
     known = facts(any_server, [(db, "t")])
     subscription = Subscription(columns=("id", "v"), keys=("id",), schema=known.tables[0])
-    with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
-        with reading(any_server, {(db, "t"): subscription}, known.start, options=QUICK) as reader:
-            any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')", f"ALTER TABLE {db}.t ADD w INT")
-            assert reader.until_error().code is Code.SOURCE_DDL
-            assert found(reader, db) == {1: "1"}
+    with (
+        any_server.global_variable("binlog_row_metadata", "'MINIMAL'"),
+        reading(any_server, {(db, "t"): subscription}, known.start, options=QUICK) as reader,
+    ):
+        any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')", f"ALTER TABLE {db}.t ADD w INT")
+        assert reader.until_error().code is Code.SOURCE_DDL
+        assert found(reader, db) == {1: "1"}
 
 
 def test_a_schema_that_cannot_be_that_of_the_rows_is_refused(any_server: MysqlServer, db: str) -> None:
