@@ -359,10 +359,8 @@ def comparable(value: Any) -> Any:
             return value / dt.timedelta(microseconds=1)
         case dt.datetime():
             return value.replace(tzinfo=None)
-        case set():
-            return ",".join(sorted(value))
-        case bytearray():
-            return bytes(value)
+        case bytes() | bytearray():
+            return bytes(value) or ""  # python-mysql-replication takes an empty one for text
         case _:
             return value
 
@@ -373,7 +371,7 @@ SHARED_WITH_THE_ORACLE: Final = {
     if kind.split("(")[0].split()[0]
     in {"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE", "DATETIME", "TEXT", "BLOB"}
     or kind in {"DECIMAL(12,2)", "DECIMAL(19,0)", "DECIMAL(38,10)", "CHAR(10)", "VARCHAR(20)", "VARCHAR(300)"}
-    or kind in {"SET('x','y','z')", "VARBINARY(300)"}
+    or kind == "VARBINARY(300)"
 }
 
 
