@@ -23,7 +23,8 @@ _MOMENTARY: Final = re.compile(
 
 def check_expressions(session: SparkSession, channel: ChannelDescription, layout: Layout) -> None:
     """Raises BAD_EXPRESSION, UNKNOWN_COLUMN. Runs nothing."""
-    nulls = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quoted(column.name)}" for column in channel.source.columns)
+    read = (column for column in channel.source.columns if column.name in channel.reads)
+    nulls = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quoted(column.name)}" for column in read)
     relation = session.sql(f"SELECT {nulls}")
     for mapped in channel.columns:
         field = layout.field(mapped.target)
