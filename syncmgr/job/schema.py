@@ -53,7 +53,7 @@ class SourceColumn:
     def text(self) -> str:
         """The type as MySQL prints it."""
         word = self.type
-        if word in {"decimal"}:
+        if word == "decimal":
             word += f"({self.precision},{self.scale})"
         elif word in {"datetime", "timestamp", "time"} and self.precision:
             word += f"({self.precision})"

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from tests.servers import MysqlServer
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
 from tests.until import until
 
 BINLOG = (
