@@ -1,0 +1,353 @@
+"""Statements, sources and targets beside the main job: what each promises to the person who types it."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+import pymysql
+import pytest
+
+from syncmgr.errors import Code
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import PASSWORD, MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+ARRIVAL_SECOND: Final = 60.0
+
+
+class Desk:
+    """A database of the lake and one of the source under one name, and what is typed about them."""
+
+    def __init__(self, name: str, server: MysqlServer, frontend: FrontendProcess) -> None:
+        self.name = name
+        self.server = server
+        self.frontend = frontend
+        server.run(f"CREATE DATABASE {name}")
+        self.ask(f"CREATE DATABASE {name}")
+
+    def ask(self, statement: str) -> list[dict[str, Any]]:
+        return self.frontend.sql(statement)
+
+    def rows(self, select: str) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self.ask(select)]
+
+    def run(self, *statements: str) -> list[tuple[Any, ...]]:
+        return self.server.run(f"USE {self.name}", *statements)
+
+    def table(self, name: str, columns: str, key: str) -> None:
+        """A table of the lake."""
+        self.ask(f"CREATE TABLE {self.name}.{name} ({columns}) {key}")
+
+    def sync(self, job: str, channels: str, properties: str = "", words: str = "CREATE SYNC", **source: str) -> None:
+        given = {"type": "mysql", "mysql.host": "127.0.0.1", "mysql.port": str(self.server.port)}
+        given |= {"mysql.user": "repl", "mysql.password": PASSWORD} | source
+        binlog = ", ".join(f'"{key}" = "{value}"' for key, value in given.items())
+        self.ask(f"{words} {self.name}.{job} ({channels}) FROM BINLOG ({binlog}) {properties}")
+
+    def job(self, name: str = "job1") -> dict[str, Any]:
+        [row] = self.ask(f"SHOW SYNC JOB FROM {self.name} WHERE JobName = '{name}' AND State <> 'CANCELLED'")
+        return row | {"Status": json.loads(row["Status"])}
+
+    def wait_for(self, select: str, expected: list[tuple[Any, ...]]) -> None:
+        until(lambda: self.rows(select) == expected, deadline=ARRIVAL_SECOND, why=f"{expected} of {select}")
+
+    def wait_for_state(self, state: str, job: str = "job1") -> None:
+        until(lambda: self.job(job)["State"] == state, deadline=ARRIVAL_SECOND, why=f"{job} {state}")
+
+    def close(self) -> None:
+        for row in self.ask(f"SHOW SYNC JOB FROM {self.name} WHERE State <> 'CANCELLED'"):
+            self.ask(f"STOP SYNC JOB {self.name}.{row['JobName']}")
+
+
+@pytest.fixture
+def desk(request: pytest.FixtureRequest, mysql_server: MysqlServer, frontend: FrontendProcess) -> Iterator[Desk]:
+    made = Desk(f"d_{abs(hash(request.node.name)) % 10**8}", mysql_server, frontend)
+    yield made
+    made.close()
+
+
+def test_show_sync_job_filters_orders_and_limits(desk: Desk) -> None:
+    """LIKE goes by the job's name, WHERE by any of the twelve columns, ORDER BY and LIMIT as in MySQL."""
+    for name in ("alpha", "beta", "gamma"):
+        desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY)")
+        desk.table(name, "id INT NOT NULL", "UNIQUE KEY(id)")
+        desk.sync(f"job_{name}", f"FROM {desk.name}.{name} INTO {name}")
+    desk.ask(f"PAUSE SYNC JOB {desk.name}.job_beta")
+
+    def names(rest: str) -> list[str]:
+        return [row["JobName"] for row in desk.ask(f"SHOW SYNC JOB FROM {desk.name} {rest}")]
+
+    assert names("") == ["job_alpha", "job_beta", "job_gamma"]
+    assert names("LIKE '%a_pha'") == ["job_alpha"]
+    assert names("WHERE State = 'PAUSED'") == ["job_beta"]
+    assert names("WHERE State = 'PAUSED' OR Channel LIKE '%->gamma'") == ["job_beta", "job_gamma"]
+    assert names("ORDER BY JobName DESC") == ["job_gamma", "job_beta", "job_alpha"]
+    assert names("ORDER BY JobId LIMIT 1") == ["job_alpha"]
+    assert names("ORDER BY JobId LIMIT 1, 5") == ["job_beta", "job_gamma"]
+    assert names("WHERE FinishTime IS NOT NULL") == []
+    columns = "JobId JobName Type State Channel Status JobConfig CreateTime LastStartTime LastStopTime FinishTime Msg"
+    assert list(desk.ask(f"SHOW SYNC JOB FROM {desk.name} LIMIT 1")[0]) == columns.split()
+
+
+def test_show_create_sync_job_can_be_typed_again(desk: Desk) -> None:
+    """The password is masked, and with the real one put back the text makes the same job."""
+    desk.run("CREATE TABLE orders (id INT PRIMARY KEY, status VARCHAR(9), amount DECIMAL(9,2))")
+    desk.table("orders", "id INT NOT NULL, status STRING, total DECIMAL(10,2)", "UNIQUE KEY(id)")
+    channel = f"FROM {desk.name}.orders INTO orders (id, status, total = amount + 1) WHERE status <> 'x'"
+    desk.sync("job1", channel, 'PROPERTIES ("max_retry" = "7")')
+    [told] = desk.ask(f"SHOW CREATE SYNC JOB {desk.name}.job1")
+    text = told["Create Sync Job"]
+    assert PASSWORD not in text
+    masked = '"mysql.password" = "******"'
+    assert masked in text
+    desk.ask(f"STOP SYNC JOB {desk.name}.job1")
+    desk.ask(text.replace(masked, f'"mysql.password" = "{PASSWORD}"'))
+    [again] = desk.ask(f"SHOW CREATE SYNC JOB {desk.name}.job1")
+    assert again["Create Sync Job"] == text
+    desk.run("INSERT INTO orders VALUES (1, 'new', 2.50), (2, 'x', 1)")
+    desk.wait_for(f"SELECT * FROM {desk.name}.orders", [(1, "new", Decimal("3.50"))])
+
+
+def test_the_statement_of_doris_is_understood(desk: Desk) -> None:
+    """The text of Doris' manual, with our source in it; IF NOT EXISTS of a job that exists is a warning."""
+    desk.run("CREATE TABLE tbl1 (id INT PRIMARY KEY, name VARCHAR(9))")
+    desk.table("test_tbl", "id INT NOT NULL, name VARCHAR(9)", "UNIQUE KEY(id)")
+    text = f"""
+        CREATE SYNC {{words}}`{desk.name}`.`job1`
+        (
+         FROM `{desk.name}`.`tbl1` INTO `test_tbl` (id, name)
+        )
+        FROM BINLOG
+        (
+         "type" = "mysql",
+         "mysql.host" = "127.0.0.1",
+         "mysql.port" = "{desk.server.port}",
+         "mysql.user" = "repl",
+         "mysql.password" = "{PASSWORD}"
+        );
+    """
+    desk.ask(text.format(words=""))
+    desk.run("INSERT INTO tbl1 VALUES (1, 'one')")
+    desk.wait_for(f"SELECT * FROM {desk.name}.test_tbl", [(1, "one")])
+    with contextlib.closing(desk.frontend.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(text.format(words="JOB IF NOT EXISTS "))
+        cursor.execute("SHOW WARNINGS")
+        [warning] = cursor.fetchall()
+    assert warning["Message"] == f"The sync job 'job1' in database '{desk.name}' already exists"
+    assert len(desk.ask(f"SHOW SYNC JOB FROM {desk.name}")) == 1
+
+
+def test_a_setting_takes_effect_on_a_running_job(desk: Desk) -> None:
+    """A longer commit interval holds rows back, a shorter one lets them through, and SHOW tells the value."""
+    key = "sync_commit_interval_second"
+    desk.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    desk.table("t", "id INT NOT NULL", "UNIQUE KEY(id)")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t")
+    desk.run("INSERT INTO t VALUES (1)")
+    desk.wait_for(f"SELECT id FROM {desk.name}.t", [(1,)])
+    [before] = desk.ask(f"SHOW FRONTEND CONFIG LIKE '{key}'")
+    try:
+        desk.ask(f'ADMIN SET FRONTEND CONFIG ("{key}" = "600")')
+        [shown] = desk.ask(f"SHOW FRONTEND CONFIG LIKE '{key}'")
+        assert (shown["Value"], shown["IsMutable"]) == ("600", "true")
+        desk.run("INSERT INTO t VALUES (2)")
+        waiting = 5 * float(before["Value"])
+        until(lambda: desk.job()["Status"]["lag_second"] > waiting, deadline=ARRIVAL_SECOND, why="a row held back")
+        assert desk.rows(f"SELECT id FROM {desk.name}.t") == [(1,)]
+    finally:
+        desk.ask(f'ADMIN SET FRONTEND CONFIG ("{key}" = "{before["Value"]}")')
+    desk.wait_for(f"SELECT id FROM {desk.name}.t ORDER BY id", [(1,), (2,)])
+
+
+def test_mariadb_is_a_source(mariadb_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Changes of a MariaDB server arrive, and the job's position is its GTID."""
+    desk = Desk("from_mariadb", mariadb_server, frontend)
+    desk.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), at DATETIME(6))")
+    desk.table("t", "id INT NOT NULL, name STRING, at DATETIME(6)", "UNIQUE KEY(id)")
+    desk.sync("job1", "FROM from_mariadb.t INTO t")
+    desk.run("INSERT INTO t VALUES (1, 'a', '2026-01-01 00:00:00.5'), (2, 'b', NULL)", "DELETE FROM t WHERE id = 2")
+    desk.run("UPDATE t SET name = 'caf\u00e9' WHERE id = 1")
+    desk.wait_for("SELECT id, name, date_format(at, 'ss.S') FROM from_mariadb.t", [(1, "caf\u00e9", "00.5")])
+    domain, server, sequence = desk.job()["Status"]["position"]["gtid"].split("-")
+    assert (domain, server) == ("0", "1")
+    assert int(sequence) > 0
+    desk.close()
+
+
+def test_a_job_starts_where_it_is_told(desk: Desk) -> None:
+    """`earliest` brings every row, a GTID set and file:position those behind them, `latest` only new ones."""
+    desk.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    [status] = desk.run("SHOW BINARY LOG STATUS")
+    desk.run("INSERT INTO t VALUES (2)")
+    starts = {"earliest": "earliest", "gtid": status[4].replace("\n", ""), "place": f"{status[0]}:{status[1]}"}
+    for name, start in (starts | {"latest": "latest"}).items():
+        desk.table(name, "id INT NOT NULL", "UNIQUE KEY(id)")
+        desk.sync(f"job_{name}", f"FROM {desk.name}.t INTO {name}", start=start)
+    desk.run("INSERT INTO t VALUES (3)")
+    expected = {"earliest": [(1,), (2,), (3,)], "gtid": [(2,), (3,)], "place": [(2,), (3,)], "latest": [(3,)]}
+    for name, rows in expected.items():
+        desk.wait_for(f"SELECT id FROM {desk.name}.{name} ORDER BY id", rows)
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("append", ["a", "b"]), ("ignore", ["a"])])
+def test_a_target_without_key_appends(desk: Desk, policy: str, expected: list[str]) -> None:
+    """`append` adds the new image of an update, `ignore` leaves it out; a delete takes nothing away."""
+    desk.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9))")
+    desk.table("t", "id INT, name STRING", "DUPLICATE KEY(id)")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t", f'PROPERTIES ("append_on_change" = "{policy}")')
+    desk.run(
+        "INSERT INTO t VALUES (1, 'a')", "UPDATE t SET name = 'b'", "DELETE FROM t", "INSERT INTO t VALUES (2, 'z')"
+    )
+    rows = [(1, name) for name in expected] + [(2, "z")]
+    desk.wait_for(f"SELECT * FROM {desk.name}.t ORDER BY id, name", rows)
+
+
+def test_a_target_without_key_refuses_changes_by_default(desk: Desk) -> None:
+    """The job pauses with what to do, and goes on no further than it can."""
+    desk.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9))")
+    desk.table("t", "id INT, name STRING", "DUPLICATE KEY(id)")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t")
+    desk.run("INSERT INTO t VALUES (1, 'a')")
+    desk.wait_for(f"SELECT * FROM {desk.name}.t", [(1, "a")])
+    desk.run("DELETE FROM t")
+    desk.wait_for_state("PAUSED")
+    message = desk.job()["Msg"]
+    assert f"The target of '{desk.name}.t' has no key, and its source had a delete" in message
+    assert f"(error {Code.APPEND_CHANGE.number})" in message
+    assert desk.rows(f"SELECT * FROM {desk.name}.t") == [(1, "a")]
+
+
+def test_composite_keys_are_upserted(desk: Desk) -> None:
+    """Every column of the key counts, in another order than the source's and after updates of a part of it."""
+    desk.run("CREATE TABLE t (a INT, b VARCHAR(9), v INT, PRIMARY KEY (a, b))")
+    desk.table("t", "b VARCHAR(9) NOT NULL, a INT NOT NULL, v INT", "UNIQUE KEY(b, a) DISTRIBUTED BY HASH(b) BUCKETS 3")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t (a, b, v)")
+    desk.run("INSERT INTO t VALUES (1,'x',1), (1,'y',2), (2,'x',3)", "UPDATE t SET v = 20 WHERE a = 1 AND b = 'y'")
+    desk.run("UPDATE t SET a = 9 WHERE a = 2", "DELETE FROM t WHERE a = 1 AND b = 'x'")
+    desk.wait_for(f"SELECT a, b, v FROM {desk.name}.t ORDER BY a, b", [(1, "y", 20), (9, "x", 3)])
+
+
+def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
+    """However a pause falls among transactions over both tables, both hold the same transactions."""
+    for name in ("orders", "items"):
+        desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY, n INT)")
+        desk.table(name, "id INT NOT NULL, n INT", "UNIQUE KEY(id)")
+    desk.sync("job1", f"FROM {desk.name}.orders INTO orders, FROM {desk.name}.items INTO items")
+    done = threading.Event()
+
+    def load() -> None:
+        with contextlib.closing(desk.server.connect(database=desk.name)) as connection, connection.cursor() as cursor:
+            for n in range(100000):
+                if done.is_set():
+                    return
+                cursor.execute("BEGIN")
+                cursor.execute(f"INSERT INTO orders VALUES ({n}, {n})")
+                cursor.execute(f"REPLACE INTO items VALUES ({n % 50}, {n})")
+                cursor.execute("COMMIT")
+
+    writer = threading.Thread(target=load)
+    writer.start()
+    try:
+        for _ in range(2):
+            desk.wait_for_state("RUNNING")
+            commits = desk.job()["Status"]["commits"]
+            until(lambda: desk.job()["Status"]["commits"] > commits + 1, deadline=ARRIVAL_SECOND)  # noqa: B023
+            desk.ask(f"PAUSE SYNC JOB {desk.name}.job1")
+            until(lambda: desk.job()["Status"]["lag_second"] is None, deadline=ARRIVAL_SECOND, why="the last commit")
+            [both] = desk.rows(
+                f"SELECT (SELECT max(n) FROM {desk.name}.orders) AS a, (SELECT max(n) FROM {desk.name}.items) AS b,"
+                f" (SELECT count(*) FROM {desk.name}.orders) AS c"
+            )
+            assert both == (both[0], both[0], both[0] + 1)
+            desk.ask(f"RESUME SYNC JOB {desk.name}.job1")
+    finally:
+        done.set()
+        writer.join()
+
+
+def test_types_that_need_a_wider_target(desk: Desk) -> None:
+    """BIGINT UNSIGNED fits LARGEINT; JSON, ENUM, SET and TIME arrive as MySQL prints them."""
+    desk.run(
+        "CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY, doc JSON, word ENUM('small','big'), many SET('a','b','c'),"
+        " took TIME(3), bits BIT(4), born YEAR)"
+    )
+    columns = "id LARGEINT NOT NULL, doc STRING, word STRING, many STRING, took STRING, bits INT, born INT"
+    desk.table("t", columns, "UNIQUE KEY(id)")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t")
+    desk.run(
+        """INSERT INTO t VALUES (18446744073709551615, '{"b": [1, "x"], "a": null}', 'big', 'a,c', '-838:59:58.5',
+        b'1010', 1999), (2, NULL, NULL, '', '00:00:01', NULL, NULL)"""
+    )
+    first = (2, None, None, "", "00:00:01.000", None, None)
+    second = (18446744073709551615, '{"a": null, "b": [1, "x"]}', "big", "a,c", "-838:59:58.500", 10, 1999)
+    desk.wait_for(f"SELECT * FROM {desk.name}.t ORDER BY id", [first, second])
+    desk.table("small", "id BIGINT NOT NULL", "UNIQUE KEY(id)")
+    with pytest.raises(pymysql.err.MySQLError, match="does not fit target column 'id'"):
+        desk.sync("job2", f"FROM {desk.name}.t INTO small (id)")
+
+
+def test_a_source_may_tell_few_metadata(desk: Desk) -> None:
+    """With binlog_row_metadata=MINIMAL, MySQL's default, names and signs come from the schema of CREATE SYNC."""
+    with desk.server.global_variable("binlog_row_metadata", "'MINIMAL'"):
+        desk.run("CREATE TABLE t (n TINYINT UNSIGNED, id INT PRIMARY KEY, word ENUM('x','y'), name VARCHAR(9))")
+        desk.table("t", "id INT NOT NULL, n SMALLINT, word STRING, name STRING", "UNIQUE KEY(id)")
+        desk.sync("job1", f"FROM {desk.name}.t INTO t")
+        desk.run("INSERT INTO t VALUES (200, 1, 'y', '\u00fc')", "INSERT INTO t VALUES (255, 2, NULL, NULL)")
+        desk.wait_for(
+            f"SELECT id, n, word, name FROM {desk.name}.t ORDER BY id", [(1, 200, "y", "\u00fc"), (2, 255, None, None)]
+        )
+
+
+def test_select_joins_groups_and_calculates(desk: Desk) -> None:
+    """Joins, aggregates, functions, windows and CTEs over synced tables."""
+    desk.run("CREATE TABLE orders (id INT PRIMARY KEY, person INT, amount DECIMAL(9,2))")
+    desk.run("CREATE TABLE people (id INT PRIMARY KEY, name VARCHAR(20))")
+    desk.table("orders", "id INT NOT NULL, person INT, amount DECIMAL(9,2)", "UNIQUE KEY(id)")
+    desk.table("people", "id INT NOT NULL, name VARCHAR(20)", "UNIQUE KEY(id)")
+    desk.sync("job1", f"FROM {desk.name}.orders INTO orders, FROM {desk.name}.people INTO people")
+    desk.run("INSERT INTO people VALUES (1, 'Ada'), (2, 'Bob')")
+    desk.run("INSERT INTO orders VALUES (1, 1, 10.50), (2, 1, 0.25), (3, 2, 7), (4, NULL, 1)")
+    desk.wait_for(f"SELECT count(*) FROM {desk.name}.orders", [(4,)])
+    desk.wait_for(f"SELECT count(*) FROM {desk.name}.people", [(2,)])
+    grouped = (
+        f"SELECT coalesce(upper(p.name), 'nobody') AS who, count(*) AS n, sum(o.amount) AS total"
+        f" FROM {desk.name}.orders o LEFT JOIN {desk.name}.people p ON p.id = o.person"
+        " GROUP BY 1 HAVING sum(o.amount) > 1 ORDER BY total DESC"
+    )
+    assert desk.rows(grouped) == [("ADA", 2, Decimal("10.75")), ("BOB", 1, Decimal("7.00"))]
+    ranked = (
+        f"WITH r AS (SELECT id, row_number() OVER (PARTITION BY person ORDER BY amount DESC) AS place"
+        f" FROM {desk.name}.orders) SELECT id FROM r WHERE place = 1 ORDER BY id"
+    )
+    assert desk.rows(ranked) == [(1,), (3,), (4,)]
+
+
+def test_a_long_query_can_be_killed(desk: Desk) -> None:
+    """KILL QUERY ends a SELECT with MySQL's error within seconds, and its connection goes on."""
+    long = "SELECT sum(hash(a.id, b.id, c.id)) FROM range(100000) a, range(100000) b, range(1000) c"
+    with contextlib.closing(desk.frontend.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT CONNECTION_ID() AS id")
+        number = cursor.fetchall()[0]["id"]
+        failed: list[tuple[Any, ...]] = []
+
+        def ask() -> None:
+            try:
+                cursor.execute(long)
+            except pymysql.err.MySQLError as error:
+                failed.append(error.args)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        running = f"SELECT ID FROM information_schema.PROCESSLIST WHERE ID = {number} AND INFO LIKE '%hash(a.id%'"
+        until(lambda: desk.ask(running), deadline=ARRIVAL_SECOND, why="the query to run")
+        desk.ask(f"KILL QUERY {number}")
+        asking.join(30)
+        assert not asking.is_alive()
+        assert failed == [(Code.INTERRUPTED.number, "Query execution was interrupted")]
+        cursor.execute("SELECT 1 AS one")
+        assert list(cursor.fetchall()) == [{"one": 1}]
