@@ -103,7 +103,7 @@ def parse_type(text: str) -> TargetType:
 
 
 def _codec(value: str) -> str | None:
-    known = ("zstd", "snappy", "gzip", "lz4", "uncompressed")
+    known = ("zstd", "snappy", "gzip", "uncompressed")
     return None if value in known else f"it must be one of {', '.join(known)}"
 
 

@@ -119,14 +119,16 @@ class Commit:
         written = Written(folder=f"{table.location()}/data/{name}", layout=layout, deletes=deletes)
         self._written = written
         if self._channel.files:
-            self._write(written)
+            self._write(written, self._iceberg.codec(table))
         return written
 
-    def _write(self, written: Written) -> None:
+    def _write(self, written: Written, codec: str) -> None:
         """A job that failed has left files that nothing names."""
         channel, layout = self._channel, written.layout
         try:
-            rows.write(self._iceberg.spark, channel, layout, deletes=written.deletes, folder=written.folder)
+            rows.write(
+                self._iceberg.spark, channel, layout, deletes=written.deletes, folder=written.folder, codec=codec
+            )
         except FAILURES as error:
             bad = rows.value_error(text_of(error), channel, layout)
             if bad is None:

@@ -132,6 +132,13 @@ class Iceberg:
             builder = getattr(builder, transform)(*arguments)
         self._catalog.createTable(self._identifier(db, table), schema, builder.build(), location, self._map(properties))
 
+    def scratch_table(self, fields: Iterable[Field], identifier: Iterable[int], folder: str) -> Java:
+        """A table in a folder, in no catalog."""
+        tables = self._package.hadoop.HadoopTables(self._hadoop)
+        spec = self._package.PartitionSpec.unpartitioned()
+        properties = self._map({"format-version": "2"})
+        return tables.create(self._schema(fields, identifier), spec, properties, folder)
+
     def _schema(self, fields: Iterable[Field], identifier: Iterable[int]) -> Java:
         document = {
             "type": "struct",
@@ -159,6 +166,10 @@ class Iceberg:
     def token(self, table: Java, key: str) -> int:
         """A number in the table's properties, 0 where it is not there."""
         return int(table.properties().get(key) or 0)
+
+    def codec(self, table: Java) -> str:
+        """How its Parquet files are compressed."""
+        return str(table.properties().get("write.parquet.compression-codec") or "zstd")
 
     def history(self, table: Java, marks: Iterable[str]) -> Iterator[Snapshot]:
         """The current snapshot and its ancestors, newest first, as far back as they were not expired."""

@@ -55,8 +55,16 @@ def connect(port: int, secret: str) -> SparkSession:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
 
+def let_go() -> None:
+    """Java objects that Python forgets from now on are not reported to the JVM, which is about to end or has ended."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way back
+    if gateway is not None:
+        gateway._gateway_client.is_connected = False  # noqa: SLF001
+
+
 def forget() -> None:
     """Clears what PySpark remembers of a JVM that is gone; without it no other can be used in this process."""
+    let_go()
     context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no public way back
     if context is not None and context._accumulatorServer is not None:  # noqa: SLF001
         context._accumulatorServer.shutdown()  # noqa: SLF001

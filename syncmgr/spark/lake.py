@@ -4,6 +4,7 @@ Owns: which session, pool and lock each kind of work gets.
 Must not know: how any of it is done.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from syncmgr.spark.query import Query, Sessions
 from syncmgr.spark.session import Session
 from syncmgr.spark.shelf import Shelf
 from syncmgr.spark.upkeep import Ran, TableUpkeep
+from syncmgr.spark.warm import warm_up
 
 COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
     "spark.sql.adaptive.enabled": "false",
@@ -35,6 +37,8 @@ COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing i
     "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",  # expressions see source columns alone
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # a job to list some files takes longer
 }
+
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -82,8 +86,16 @@ class Lake:
         self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
 
     def start(self) -> None:
-        """Returns at once; `ready` waits."""
+        """Returns at once; `ready` waits. A made-up epoch runs as soon as the lake is ready."""
         self._session.start()
+        threading.Thread(target=self._warm_up, name="lake-warm-up", daemon=True).start()
+
+    def _warm_up(self) -> None:
+        try:
+            self.ready()
+            warm_up(self.iceberg())
+        except (SyncError, *FAILURES) as error:  # whatever it is, the first real commit meets it too
+            logger.info("no warm-up: %s", error)
 
     def ready(self, timeout: float | None = None) -> None:
         """Waits up to `timeout` seconds, else `wait_second`. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""

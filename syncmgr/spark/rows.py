@@ -22,10 +22,11 @@ from syncmgr.spark.words import told
 
 DATA, GONE = 0, 1  # folders syncmgr_kind=0: row images; syncmgr_kind=1: keys that must vanish
 KIND: Final = "syncmgr_kind"
-ONE_TASK_ROWS: Final = 150_000  # below it a second task and its shuffle cost more than they save
+ONE_TASK_ROWS: Final = 500_000  # below it a shuffle between tasks costs more than they save: twice the CPU time
 DATA_EXCEPTION: Final = re.compile(r"SQLSTATE: 22\w{3}")
 _CAST: Final = re.compile(r'value (?P<value>.+?) of the type "[^"]+" cannot be cast to "(?P<wanted>[^"]+)"')
 NULL_IN_REQUIRED: Final = "syncmgr: NULL in "
+ZSTD_LEVEL: Final = {"parquet.compression.codec.zstd.level": "1"}  # small files that compaction writes anew
 SPARK_TYPES: Final = {
     "boolean": "BOOLEAN",
     "int": "INT",
@@ -82,7 +83,9 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
     return tuple(columns)
 
 
-def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, deletes: bool, folder: str) -> None:
+def write(
+    spark: SparkSession, channel: ChannelCommit, layout: Layout, *, deletes: bool, folder: str, codec: str
+) -> None:
     """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=x<hex>...]/*.parquet.
 
     `deletes` False: a key that the epoch begins with an insert leaves nothing to delete.
@@ -91,7 +94,9 @@ def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, delete
     shape = _upserts(channel, columns, deletes=deletes) if channel.keys else _appends(channel)
     [(ddl, paths)] = _one_schema(channel)
     images = _images(shape(_narrow(spark.read.schema(ddl).parquet(*paths), channel)), columns, layout)
-    images.write.partitionBy(*images.columns[len(columns) :]).option("compression", "zstd").parquet(folder)
+    images.write.partitionBy(*images.columns[len(columns) :]).options(**{"compression": codec, **ZSTD_LEVEL}).parquet(
+        folder
+    )
 
 
 def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:

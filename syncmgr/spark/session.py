@@ -73,6 +73,7 @@ class Session:
         with self._changed:
             process, self._spark, self._state = self._process, None, "Spark is stopping"
         if process is not None:
+            jvm.let_go()
             process.close(STOP_GRACE_SECOND)
         if self._thread.is_alive():
             self._thread.join(STOP_GRACE_SECOND)

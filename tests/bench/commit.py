@@ -1,0 +1,113 @@
+"""Epoch commit against the size of the table: the same 20,000 changes into 1M and into 10M rows.
+
+Run: python -m tests.bench.commit [EPOCHS]. Prints seconds and the JVM's CPU seconds per epoch; the ratio aims at 1.2.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from syncmgr.catalog import Catalog
+from syncmgr.job.batch import OP, SEQ
+from syncmgr.job.epoch import ChannelCommit, MappedColumn, StagedFile
+from syncmgr.spark.lake import Lake
+from tests.spark_session import JARS, START_SECOND, statement
+
+CHANGES = 20_000
+COLUMNS = ("id", "c1", "c2", "c4")
+TABLE = "CREATE TABLE {name} (id BIGINT NOT NULL, c1 INT, c2 VARCHAR(40), c4 TIMESTAMP) UNIQUE KEY(id)"
+
+
+def segment(folder: Path, epoch: int, size: int) -> StagedFile:
+    """Half updates and deletes of random ids, half new ids."""
+    rng = np.random.default_rng(epoch)
+    old = rng.integers(0, size, CHANGES // 2)
+    new = np.arange(CHANGES // 2) + size + epoch * CHANGES
+    numbers = np.arange(CHANGES)
+    kinds = np.where(numbers >= CHANGES // 2, 0, np.where(numbers % 10 == 0, 2, 1))
+    rows = pa.table(
+        {
+            "id": np.concatenate([old, new]),
+            "c1": pa.array(np.full(CHANGES, epoch), pa.int32()),
+            "c2": pa.array([f"new-{number}" for number in numbers]),
+            "c4": pa.array(numbers, pa.timestamp("us", "UTC")),
+            OP: pa.array(kinds, pa.int8()),
+            SEQ: pa.array(numbers + epoch * CHANGES, pa.int64()),
+        },
+    )
+    path = folder / f"{uuid.uuid4().hex}.parquet"
+    pq.write_table(rows, path, compression="zstd", store_schema=False)
+    return StagedFile(path=str(path), rows=CHANGES, bytes=path.stat().st_size)
+
+
+def filled(lake: Lake, catalog: Catalog, size: int) -> str:
+    """A table of `size` rows."""
+    name = f"rows_{size}"
+    catalog.create_table(statement(TABLE.format(name=name)), "bench")
+    lake.iceberg().spark.range(0, size, 1, 4).selectExpr(
+        "id",
+        "CAST(id % 1000 AS INT) AS c1",
+        "concat('name-', id) AS c2",
+        "timestamp_micros(id * 1000) AS c4",
+    ).writeTo(f"lake.bench.{name}").append()
+    return name
+
+
+def measured(lake: Lake, folder: Path, sizes: dict[str, int], epochs: int) -> dict[str, tuple[float, float]]:
+    """Median seconds and mean CPU seconds of an epoch by table, in turn, the first third left out."""
+    assert lake.pid is not None
+    jvm = psutil.Process(lake.pid)
+    seconds: dict[str, list[float]] = {name: [] for name in sizes}
+    cpu: dict[str, list[float]] = {name: [] for name in sizes}
+    last: dict[str, int | None] = dict.fromkeys(sizes)
+    for epoch in range(1, epochs + 1):
+        for name, size in sizes.items():
+            commit = ChannelCommit(
+                token=name,
+                epoch=epoch,
+                db="bench",
+                table=name,
+                files=(segment(folder, epoch, size),),
+                columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
+                keys=("id",),
+                where=None,
+                key_may_exist=True,
+                last_snapshot=last[name],
+            )
+            began, used = time.monotonic(), sum(jvm.cpu_times()[:2])
+            last[name] = lake.commit(commit).snapshot
+            seconds[name].append(time.monotonic() - began)
+            cpu[name].append(sum(jvm.cpu_times()[:2]) - used)
+    warm = epochs // 3
+    return {name: (statistics.median(seconds[name][warm:]), statistics.mean(cpu[name][warm:])) for name in sizes}
+
+
+def main(epochs: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lake = Lake(lake_dir=folder / "lake", jars_dir=JARS, options={}, progress=print, wait_second=START_SECOND)
+        lake.start()
+        lake.ready()
+        catalog = Catalog(lake, lambda _db, _table: None)
+        catalog.create_database("bench", if_not_exists=False)
+        sizes = {filled(lake, catalog, size): size for size in (1_000_000, 10_000_000)}
+        found = measured(lake, folder, sizes, epochs)
+        for table, (seconds, cpu) in found.items():
+            print(f"{sizes[table]:>9} rows: {seconds:.3f} s, {cpu:.2f} CPU s an epoch of {CHANGES} changes")
+        small, large = (seconds for seconds, _ in found.values())
+        print(f"10M against 1M: {large / small:.2f}")
+        assert lake.pid is not None
+        print(f"JVM: {psutil.Process(lake.pid).memory_info().rss / 1e6:.0f} MB")
+        lake.stop()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
