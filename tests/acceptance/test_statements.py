@@ -1,6 +1,7 @@
 """Statements, sources and targets beside the main job: what each promises to the person who types it."""
 
 import contextlib
+import itertools
 import json
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tests.until import until
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 ARRIVAL_SECOND: Final = 60.0
+WRITING_SECOND: Final = 0.002  # between two transactions of a steady load
 
 
 class Desk:
@@ -242,8 +244,8 @@ def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
 
     def load() -> None:
         with contextlib.closing(desk.server.connect(database=desk.name)) as connection, connection.cursor() as cursor:
-            for n in range(100000):
-                if done.is_set():
+            for n in itertools.count():
+                if done.wait(WRITING_SECOND):
                     return
                 cursor.execute("BEGIN")
                 cursor.execute(f"INSERT INTO orders VALUES ({n}, {n})")
