@@ -29,11 +29,14 @@ class Desk:
         self.name = name
         self.server = server
         self.frontend = frontend
+        self._connection = frontend.connect()
         server.run(f"CREATE DATABASE {name}")
         self.ask(f"CREATE DATABASE {name}")
 
     def ask(self, statement: str) -> list[dict[str, Any]]:
-        return self.frontend.sql(statement)
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
 
     def rows(self, select: str) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in self.ask(select)]
@@ -64,6 +67,7 @@ class Desk:
     def close(self) -> None:
         for row in self.ask(f"SHOW SYNC JOB FROM {self.name} WHERE State <> 'CANCELLED'"):
             self.ask(f"STOP SYNC JOB {self.name}.{row['JobName']}")
+        self._connection.close()
 
 
 @pytest.fixture
