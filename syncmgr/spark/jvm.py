@@ -85,9 +85,14 @@ def java_class(error: BaseException) -> str:
     return ""
 
 
+def is_lost(error: BaseException) -> bool:
+    """Whether the JVM went away in the middle of a call: py4j then tells of an error without Java's trace."""
+    return isinstance(error, LOST) or (type(error) is Py4JError and "Trace:" not in str(error))
+
+
 def words(error: BaseException) -> str:
     """What happened, in one line without a stack."""
-    if isinstance(error, LOST):
+    if is_lost(error):
         return "Spark's JVM is gone"
     if isinstance(error, Py4JJavaError):
         text = str(error.java_exception.toString())
@@ -97,14 +102,14 @@ def words(error: BaseException) -> str:
 
 def failed(error: BaseException) -> NoReturn:
     """Raises what the operator is to see of a failed call."""
-    if isinstance(error, LOST):
+    if is_lost(error):
         raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
     raise SyncError(Code.LAKE_FAILED, reason=words(error)) from error
 
 
 def query_error(error: BaseException, db: str | None) -> SyncError:
     """What the operator is to see of a query that failed. `db`: the database in use."""
-    if isinstance(error, LOST):
+    if is_lost(error):
         return SyncError(Code.LAKE_STARTING, reason=words(error))
     parameters = (error.getMessageParameters() or {}) if isinstance(error, PySparkException) else {}
     return spark_words.query_error(text_of(error), parameters, db)
