@@ -7,12 +7,12 @@ Must not know: when a fold is due; how Java is called.
 import uuid
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StructField, StructType
 
 from syncmgr.spark.ancestry import UPKEEP_MARK
-from syncmgr.spark.iceberg import DataFile, FoldCommit, Iceberg
+from syncmgr.spark.iceberg import LOCAL, DataFile, FoldCommit, Iceberg
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.rows import spark_type
 
@@ -69,22 +69,34 @@ class Fold:
         names = [f"k{place}" for place in range(len(self._layout.identifier))]
         rows = self._read(data).select(
             *names,
-            F.col("_metadata.file_path").alias("at"),
+            at(),
             F.col("_metadata.row_index").alias("position"),
         )
-        dead = rows.join(keys, names).join(F.broadcast(files), "at").where("sequence < gone")
+        found = rows.join(keys, names).join(F.broadcast(files), "at", "left")
+        dead = found.where(known("sequence") < F.col("gone"))
         position_deletes(dead).write.partitionBy(PART).option("compression", "zstd").parquet(self.folder)
 
     def _keys(self, gone: list[DataFile]) -> DataFrame:
         """Each vanished key once, with the last moment at which it vanished."""
         sequences = self._session.createDataFrame([(f.spark_path, f.sequence) for f in gone], "at string, gone long")
         names = [f"k{place}" for place in range(len(self._layout.identifier))]
-        keys = self._read(gone).select(*names, F.col("_metadata.file_path").alias("at"))
-        return keys.join(F.broadcast(sequences), "at").groupBy(*names).agg(F.max("gone").alias("gone"))
+        keys = self._read(gone).select(*names, at())
+        found = keys.join(F.broadcast(sequences), "at", "left")
+        return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
 
     def _read(self, files: list[DataFile]) -> DataFrame:
         """The key columns as k0, k1 ..., found by field id: a column may have been renamed since."""
         return self._session.read.schema(key_schema(self._layout)).parquet(*(file.path for file in files))
+
+
+def at() -> Column:
+    """The file of a row, as `DataFile.spark_path` says it."""
+    return F.regexp_replace(F.col("_metadata.file_path"), LOCAL, "/").alias("at")
+
+
+def known(column: str) -> Column:
+    """What is told of each file; a file that Spark names otherwise than we do must not pass as one without deletes."""
+    return F.coalesce(F.col(column), F.raise_error(F.concat(F.lit("the fold does not know the file "), F.col("at"))))
 
 
 def key_schema(layout: Layout) -> StructType:

@@ -5,6 +5,7 @@ Must not know: epochs, jobs, when something is called.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import Field, Layout, Snapshot, layout_of
 
 EQUALITY_DELETES: Final = 2  # FileContent id of the Iceberg specification
+LOCAL: Final = "^file:/+"
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 
 
@@ -39,7 +41,7 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataFile:
-    """A data or delete file; `spark_path`: as Spark's _metadata.file_path shows it."""
+    """A data or delete file; `spark_path`: Spark's _metadata.file_path without `LOCAL`."""
 
     path: str
     spark_path: str
@@ -314,9 +316,10 @@ class Iceberg:
         )
 
     def _spark_path(self, location: str) -> str:
-        """As Spark's _metadata.file_path shows it."""
+        """The path's URI. Hadoop writes local ones with one slash or three, as it pleases; here they have no scheme."""
         path = self.jvm.org.apache.hadoop.fs.Path(location)
-        return str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
+        uri = str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
+        return re.sub(LOCAL, "/", uri)
 
     def position_deletes(self, table: Java, folder: str, like: DataFile) -> list[Java]:
         """A folder of position deletes, all of them for data files of the partition that `like` is in."""

@@ -6,12 +6,17 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.upkeep import QUIET_SECOND, SMALL_FILES, Kind
+from syncmgr.spark.fold import Fold
+from syncmgr.spark.upkeep import QUIET_SECOND, SMALL_FILES, Kind, compact
 from tests.spark_session import SPARK, LakeTable, Tables
 from tests.until import until
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
+
+
+def fold(table: LakeTable) -> None:
+    Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name).run()
 
 
 def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
@@ -36,6 +41,22 @@ def test_after_a_fold_every_reader_sees_the_same_rows(tables: Tables, place: str
     assert before == table.rows() == in_pyiceberg(table)
     assert table.files(2) == 0
     assert table.files(1) > 0
+
+
+def test_rows_that_others_wrote_are_folded_too(tables: Tables) -> None:
+    """Deletes hit rows of any writer and of a compaction, whose files are named in another way than ours."""
+    table = tables.make()
+    table.sql("INSERT INTO {table} SELECT id, 0 FROM range(20)")
+    table.commit([(UPD, key, 1) for key in range(0, 20, 3)])
+    fold(table)
+    assert table.files(1) > 0
+    compact(table.lake.upkeep_session(), table.db, table.name, {"rewrite-all": "true"})
+    table.commit([(UPD, key, 2) for key in range(0, 20, 5)] + [(DEL, 1, 0)])
+    before = table.rows()
+    fold(table)
+    assert table.files(2) == 0
+    assert before == table.rows() == in_pyiceberg(table)
+    assert [key for key in range(20) if key != 1] == [row[0] for row in before]
 
 
 def test_small_files_become_big_ones(tables: Tables) -> None:
