@@ -130,6 +130,11 @@ class Code(Enum):
         "HY000",
         "Table '{table}' bears epoch {found}, this job was about to commit epoch {epoch}: another FE has taken over",
     )
+    OTHER_HISTORY = (
+        20221,
+        "HY000",
+        "Table '{table}' bears another epoch {epoch}: the metadata is older than the table; restore both together, or stop the job, drop the table and create both anew",
+    )
     NOT_WRITABLE = 20205, "HY000", "Folder '{folder}' cannot be written: {reason}"
     DISK_FULL = 20206, "HY000", "No space left in '{folder}' for staged rows"
     JAVA_MISSING = 20207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"

@@ -81,6 +81,7 @@ class LakeTable:
         return ChannelCommit(
             token=self.token,
             epoch=self.epoch,
+            fingerprint=f"epoch {self.epoch}",
             db=self.db,
             table=self.name,
             files=tuple(self.staged(rows) for rows in segments),

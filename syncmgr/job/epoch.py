@@ -4,8 +4,9 @@ Owns: the thresholds of fe.conf, the values that travel from the cut to the comm
 Must not know: where rows come from, or how they are committed. Sizes in bytes, times in seconds.
 """
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from syncmgr.job.position import Position
 
@@ -73,6 +74,12 @@ class Epoch:
     def empty(self) -> bool:
         return not any(self.files.values())
 
+    @property
+    def fingerprint(self) -> str:
+        """Tells two epochs of one number apart: the same stretch of history has the same one."""
+        text = f"{self.number} {self.last_seq} {astuple(self.end)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MappedColumn:
@@ -89,10 +96,12 @@ class ChannelCommit:
     `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on
     the last image after netting, not TRUE becomes a delete. `key_may_exist` False: inserts carry no delete.
     `last_snapshot`: what this channel committed last, None if nothing yet; it must still be an ancestor.
+    `fingerprint`: the epoch's; a table that bears the epoch under another one was written by another history.
     """
 
     token: str
     epoch: int
+    fingerprint: str
     db: str
     table: str
     files: tuple[StagedFile, ...]

@@ -56,6 +56,7 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.APPEND_CHANGE: Remedy.OPERATOR,
     Code.TARGET_REPLACED: Remedy.OPERATOR,
     Code.FENCED: Remedy.OPERATOR,
+    Code.OTHER_HISTORY: Remedy.OPERATOR,
     Code.BAD_EXPRESSION: Remedy.OPERATOR,
     Code.TYPE_DOES_NOT_FIT: Remedy.OPERATOR,
     Code.NO_SUCH_TABLE: Remedy.OPERATOR,

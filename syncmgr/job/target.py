@@ -118,6 +118,9 @@ PROPERTIES: Final[Mapping[str, Callable[[str], str | None]]] = {
 }
 
 
+RESERVED_DATABASES: Final = frozenset({"lake", "spark_catalog", "global_temp", "information_schema", "system"})
+
+
 def check_name(name: str, what: str) -> None:
     """Raises BAD_NAME for a database or table name that Iceberg or a file system cannot carry."""
     reason = None
@@ -127,6 +130,8 @@ def check_name(name: str, what: str) -> None:
         reason = "it must not contain '/', '\\', '.' or control characters"
     elif name != name.strip():
         reason = "it must not begin or end with a space"
+    elif what == "database" and name.lower() in RESERVED_DATABASES:
+        reason = "SELECT could not tell it from a name of Spark's or MySQL's own"
     if reason:
         raise SyncError(Code.BAD_NAME, what=what, name=name, reason=reason)
 

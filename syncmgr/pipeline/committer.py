@@ -96,6 +96,7 @@ class Committer:
         return ChannelCommit(
             token=token,
             epoch=epoch.number,
+            fingerprint=epoch.fingerprint,
             db=channel.target_db,
             table=channel.target,
             files=files,

@@ -21,6 +21,10 @@ def token_property(token: str) -> str:
     return f"syncmgr.token.{token}"
 
 
+def fingerprint_property(token: str) -> str:
+    return f"syncmgr.fingerprint.{token}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
     """`replaced`: what the channel committed last is no longer in the table's history."""

@@ -13,7 +13,15 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.spark import rows
-from syncmgr.spark.ancestry import EPOCH_MARK, FILES_MARK, MARKS, Standing, standing, token_property
+from syncmgr.spark.ancestry import (
+    EPOCH_MARK,
+    FILES_MARK,
+    MARKS,
+    Standing,
+    fingerprint_property,
+    standing,
+    token_property,
+)
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_of
 from syncmgr.spark.layout import Layout
@@ -82,7 +90,9 @@ class Commit:
         added, vanished = self._files_of(table, written)
         marks = {EPOCH_MARK: self._mark, FILES_MARK: _name(written.folder)}
         self._iceberg.add(self._iceberg.fenced_delta(transaction), added, vanished, marks)
-        self._iceberg.set_property(transaction, self._key, str(self._channel.epoch))
+        token, fingerprint = str(self._channel.epoch), self._channel.fingerprint
+        properties = {self._key: token, fingerprint_property(self._channel.token): fingerprint}
+        self._iceberg.set_properties(transaction, properties)
         snapshot = self._iceberg.finish(transaction)
         self._sweep(_name(written.folder))
         return ChannelCommitted(snapshot=snapshot, foreign=found.foreign)
@@ -92,7 +102,17 @@ class Commit:
         if found > self._channel.epoch:
             self._discard()
             raise SyncError(Code.FENCED, table=self._channel.table, found=found, epoch=self._channel.epoch)
+        if found == self._channel.epoch:
+            self._refuse_other_history(table)
         return found == self._channel.epoch
+
+    def _refuse_other_history(self, table: Java) -> None:
+        """Metadata restored from before its last commit counts on from there: the same number, but other rows."""
+        found = self._iceberg.property(table, fingerprint_property(self._channel.token))
+        if found is not None and found != self._channel.fingerprint:
+            self._discard()
+            label = f"{self._channel.db}.{self._channel.table}"
+            raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self._channel.epoch)
 
     def _standing(self, table: Java) -> Standing:
         token, last = self._channel.token, self._channel.last_snapshot

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StructField, StructType
 
 from syncmgr.spark.ancestry import UPKEEP_MARK
-from syncmgr.spark.iceberg import LOCAL, DataFile, FoldCommit, Iceberg
+from syncmgr.spark.iceberg import DataFile, FoldCommit, Iceberg
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.rows import spark_type
 
@@ -63,13 +63,13 @@ class Fold:
         if sum(int(file.java.recordCount()) for file in gone) <= BROADCAST_KEYS:
             keys = F.broadcast(keys)
         files = self._session.createDataFrame(
-            [(file.spark_path, file.path, file.sequence, part_of[file.path]) for file in data],
+            [(at, file.path, file.sequence, part_of[file.path]) for file in data for at in file.spark_paths],
             f"at string, path string, sequence long, {PART} int",
         )
         names = [f"k{place}" for place in range(len(self._layout.identifier))]
         rows = self._read(data).select(
             *names,
-            at(),
+            F.col("_metadata.file_path").alias("at"),
             F.col("_metadata.row_index").alias("position"),
         )
         found = rows.join(keys, names).join(F.broadcast(files), "at", "left")
@@ -78,20 +78,17 @@ class Fold:
 
     def _keys(self, gone: list[DataFile]) -> DataFrame:
         """Each vanished key once, with the last moment at which it vanished."""
-        sequences = self._session.createDataFrame([(f.spark_path, f.sequence) for f in gone], "at string, gone long")
+        sequences = self._session.createDataFrame(
+            [(at, f.sequence) for f in gone for at in f.spark_paths], "at string, gone long"
+        )
         names = [f"k{place}" for place in range(len(self._layout.identifier))]
-        keys = self._read(gone).select(*names, at())
+        keys = self._read(gone).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
 
     def _read(self, files: list[DataFile]) -> DataFrame:
         """The key columns as k0, k1 ..., found by field id: a column may have been renamed since."""
         return self._session.read.schema(key_schema(self._layout)).parquet(*(file.path for file in files))
-
-
-def at() -> Column:
-    """The file of a row, as `DataFile.spark_path` says it."""
-    return F.regexp_replace(F.col("_metadata.file_path"), LOCAL, "/").alias("at")
 
 
 def known(column: str) -> Column:

@@ -21,7 +21,6 @@ from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import Field, Layout, Snapshot, layout_of
 
 EQUALITY_DELETES: Final = 2  # FileContent id of the Iceberg specification
-LOCAL: Final = "^file:/+"
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 
 
@@ -41,10 +40,10 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataFile:
-    """A data or delete file; `spark_path`: Spark's _metadata.file_path without `LOCAL`."""
+    """A data or delete file; `spark_paths`: one of them is Spark's _metadata.file_path."""
 
     path: str
-    spark_path: str
+    spark_paths: tuple[str, ...]
     sequence: int
     java: Java
 
@@ -169,6 +168,10 @@ class Iceberg:
         """A number in the table's properties, 0 where it is not there."""
         return int(table.properties().get(key) or 0)
 
+    def property(self, table: Java, key: str) -> str | None:
+        value = table.properties().get(key)
+        return None if value is None else str(value)
+
     def codec(self, table: Java) -> str:
         """How its Parquet files are compressed."""
         return str(table.properties().get("write.parquet.compression-codec") or "zstd")
@@ -248,8 +251,11 @@ class Iceberg:
             delta.set(mark, value)
         delta.commit()
 
-    def set_property(self, transaction: Java, key: str, value: str) -> None:
-        transaction.updateProperties().set(key, value).commit()
+    def set_properties(self, transaction: Java, values: Mapping[str, str]) -> None:
+        update = transaction.updateProperties()
+        for key, value in values.items():
+            update = update.set(key, value)
+        update.commit()
 
     def finish(self, transaction: Java) -> int:
         """Commits; the snapshot that it made. An error of `jvm.REFUSED`: nothing was done, or nobody knows what."""
@@ -310,16 +316,17 @@ class Iceberg:
         location = str(file.location())
         return DataFile(
             path=location,
-            spark_path=self._spark_path(location),
+            spark_paths=self._spark_paths(location),
             sequence=int(file.dataSequenceNumber()),
             java=file,
         )
 
-    def _spark_path(self, location: str) -> str:
-        """The path's URI. Hadoop writes local ones with one slash or three, as it pleases; here they have no scheme."""
+    def _spark_paths(self, location: str) -> tuple[str, ...]:
+        """The path's URI; Hadoop writes local ones with one slash or three, as it pleases."""
         path = self.jvm.org.apache.hadoop.fs.Path(location)
         uri = str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
-        return re.sub(LOCAL, "/", uri)
+        local = re.fullmatch("file:/+(.*)", uri)
+        return (f"file:/{local[1]}", f"file:///{local[1]}") if local else (uri,)
 
     def position_deletes(self, table: Java, folder: str, like: DataFile) -> list[Java]:
         """A folder of position deletes, all of them for data files of the partition that `like` is in."""

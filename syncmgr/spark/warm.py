@@ -49,6 +49,7 @@ def warm_up(iceberg: Iceberg) -> None:
             commit = ChannelCommit(
                 token="warm",  # noqa: S106 - a name, not a secret
                 epoch=epoch,
+                fingerprint="",
                 db="scratch",
                 table="scratch",
                 files=(_segment(Path(folder) / f"{epoch}.parquet"),),

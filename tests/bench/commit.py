@@ -73,6 +73,7 @@ def measured(lake: Lake, folder: Path, sizes: dict[str, int], epochs: int) -> di
             commit = ChannelCommit(
                 token=name,
                 epoch=epoch,
+                fingerprint="",
                 db="bench",
                 table=name,
                 files=(segment(folder, epoch, size),),

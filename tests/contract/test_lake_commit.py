@@ -353,3 +353,14 @@ def test_the_token_outlives_its_snapshot(tables: Tables) -> None:
     assert before == table.last_snapshot
     assert table.commit([(INS, 2, 2)]).foreign
     assert table.rows() == [(1, 1), (2, 2), (7, 7)]
+
+
+def test_another_history_under_the_same_number_is_refused(tables: Tables) -> None:
+    """Metadata restored from before its last commit cuts other rows under the same number: they are not passed over."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    other = replace(table.prepared([(INS, 2, 2)]), epoch=1, fingerprint="another")
+    with pytest.raises(SyncError, match="the metadata is older than the table") as raised:
+        table.apply(other)
+    assert raised.value.code is Code.OTHER_HISTORY
+    assert table.rows() == [(1, 1)]
