@@ -35,7 +35,6 @@ class Session:
         self._spark: SparkSession | None = None
         self._state = "not started"
         self._failure: SyncError | None = None
-        self.generation = 0  # grows with each JVM
         self._thread = threading.Thread(target=self._run, name="spark-session", daemon=True)
 
     @property
@@ -119,7 +118,6 @@ class Session:
     def _is_ready(self, spark: SparkSession) -> None:
         with self._changed:
             self._spark, self._failure, self._state = spark, None, "ready"
-            self.generation += 1
             self._changed.notify_all()
         logger.info("Spark is ready")
 
