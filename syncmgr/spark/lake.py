@@ -146,14 +146,12 @@ class Lake:
         """
         self.ready()
         strays = self._strays_of(channel)
-        upkeep = self._upkeep_of(channel.db, channel.table)
-        upkeep.committed()
-        with asked():
-            iceberg = self.iceberg()
-            iceberg.use_pool("commit")
-            done = Commit(iceberg, channel, strays).run()
-        self._make_durable()
-        upkeep.committed()
+        with self._upkeep_of(channel.db, channel.table).commit():
+            with asked():
+                iceberg = self.iceberg()
+                iceberg.use_pool("commit")
+                done = Commit(iceberg, channel, strays).run()
+            self._make_durable()
         return done
 
     def upkeep(self, db: str, table: str, oldest: int | None) -> tuple[Ran, ...]:

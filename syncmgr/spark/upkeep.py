@@ -8,7 +8,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -98,12 +99,19 @@ class TableUpkeep:
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
         self._compacted_files = 0
         self._expired_below: int | None = None
+        self._commits = 0
         self._committed_at = clock() - QUIET_SECOND
         self.ran: deque[Ran] = deque(maxlen=SHOWN)
 
-    def committed(self) -> None:
-        """A commit has just ended, or begins."""
-        self._committed_at = self._clock()
+    @contextmanager
+    def commit(self) -> Iterator[None]:
+        """While it lasts, and some time after, the table is not quiet."""
+        self._commits += 1
+        try:
+            yield
+        finally:
+            self._commits -= 1
+            self._committed_at = self._clock()
 
     def tick(self, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> tuple[Ran, ...]:
         """Runs what is due, at most each kind once. `oldest`: the snapshot of the oldest kept consistent point.
@@ -130,7 +138,7 @@ class TableUpkeep:
             since[Kind.EXPIRE] = 0.0
         situation = Situation(
             totals=totals,
-            quiet=now - self._committed_at,
+            quiet=0.0 if self._commits else now - self._committed_at,
             since=since,
             orphans_due=now >= self._orphans_at,
             compacted_files=self._compacted_files,
