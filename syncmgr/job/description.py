@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import MappedColumn
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
-from syncmgr.job.target import fits
+from syncmgr.job.target import fits, spark_cast
 from syncmgr.settings import SETTINGS, did_you_mean, find, parse
 
 BINLOG: Final = "FROM BINLOG"
@@ -243,10 +243,15 @@ def _mapped(item: ColumnItem, source: SourceTable, target: TargetTable) -> tuple
             reason = f"key column '{column.name}' cannot be an expression; name a source column of the same name"
             raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
         reads = tuple(_source_column(source, name) for name in item.reads)
-        return MappedColumn(target=column.name, expression=item.expression), reads
+        return MappedColumn(target=column.name, expression=_narrowed(item.expression, column)), reads
     name = _source_column(source, item.target)
     _check_fits(source, name, column)
     return MappedColumn(target=column.name, expression=quoted(name)), (name,)
+
+
+def _narrowed(expression: str, column: TargetColumn) -> str:
+    """Iceberg stores TINYINT and SMALLINT as int: their ranges hold only where the expression is cast."""
+    return spark_cast(expression, column.type) if column.type.name in {"TINYINT", "SMALLINT"} else expression
 
 
 def quoted(name: str) -> str:

@@ -156,6 +156,15 @@ def test_what_cannot_be_synced_is_refused(why: str, changes: dict[str, Any], cod
     assert message in str(raised.value), why
 
 
+def test_an_expression_keeps_within_a_narrow_target() -> None:
+    """Iceberg has no TINYINT: the cast is what refuses 300 in one."""
+    narrow = TargetColumn(name="status", type=TargetType(name="TINYINT"))
+    target = make_target(columns=(make_target().columns[0], narrow))
+    items = (ColumnItem(target="id"), ColumnItem(target="status", expression="amount * 2", reads=("amount",)))
+    expected = MappedColumn(target="status", expression="CAST(CAST(amount * 2 AS TINYINT) AS INT)")
+    assert plan(target=target, items=items).columns[1] == expected
+
+
 def test_an_append_target_needs_no_key() -> None:
     """A table without a UNIQUE KEY takes rows of a source without a key."""
     channel = plan(target=make_target(keys=()), unique_keys=[])
