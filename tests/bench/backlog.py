@@ -41,9 +41,9 @@ class Meter(threading.Thread):
 
     def run(self) -> None:
         while not self._ended.wait(0.2):
-            self._sample()
+            self.sample()
 
-    def _sample(self) -> None:
+    def sample(self) -> None:
         total = 0
         for process in [self._root, *self._root.children(recursive=True)]:
             try:
@@ -55,7 +55,7 @@ class Meter(threading.Thread):
         self.peak = max(self.peak, total)
 
     def stop(self) -> None:
-        self._sample()
+        self.sample()
         self._ended.set()
 
 
@@ -128,7 +128,7 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, rows: int, changes: int) ->
     before = fe.job("bench")["Status"]["consumed_rows"]
     assert fe.process is not None
     meter = Meter(fe.process.pid)
-    meter._sample()
+    meter.sample()
     cpu = dict(meter.cpu)
     meter.start()
     started = time.monotonic()
