@@ -133,8 +133,15 @@ class MysqlServer:
         self.run(
             f"CREATE USER repl IDENTIFIED BY '{PASSWORD}'",
             "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO repl",
-            "RESET BINARY LOGS AND GTIDS" if self.flavour == "mysql" else "RESET MASTER",
+            self._reset(),
         )
+
+    def _reset(self) -> str:
+        """MySQL 8.2 renamed the statement."""
+        version = self.run("SELECT VERSION()")[0][0]
+        major, minor = (int(part) for part in version.split(".")[:2])
+        renamed = self.flavour == "mysql" and (major, minor) >= (8, 2)
+        return "RESET BINARY LOGS AND GTIDS" if renamed else "RESET MASTER"
 
     def connect(self, **options: Any) -> "pymysql.connections.Connection[Any]":
         """A connection as root, autocommit, without TLS unless told otherwise."""
