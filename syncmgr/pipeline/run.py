@@ -46,6 +46,7 @@ FINISH_SECOND: Final = (
     20.0  # a worker that has not ended by then is killed; what it staged and did not send is read again
 )
 POLL_SECOND: Final = 0.2
+INBOX: Final = 64
 
 log = logging.getLogger(__name__)
 
@@ -99,8 +100,10 @@ class Life:
         child.close()
         self._on_progress = on_progress
         self._sending = threading.Lock()
-        # One epoch in commit, one staged behind it, and one more that a DDL or the end cuts early; then the last words.
-        self._inbox: queue.Queue[FromWorker | None] = queue.Queue(maxsize=8)
+        self._over = False
+        # One epoch staged behind the one in commit, one more that a DDL or the end cuts early, and the troubles of a
+        # source that comes and goes while a commit takes long; past that the worker waits.
+        self._inbox: queue.Queue[FromWorker | None] = queue.Queue(maxsize=INBOX)
         threading.Thread(target=self._read, name="worker-pipe", daemon=True).start()
 
     def _read(self) -> None:
@@ -111,8 +114,15 @@ class Life:
                 if isinstance(message, Progress):
                     self._on_progress(message)
                 else:
-                    self._inbox.put(message)
-        self._inbox.put(None)
+                    self._put(message)
+        self._put(None)
+
+    def _put(self, message: FromWorker | None) -> None:
+        """Waits for room, but not for a life that is over."""
+        while not self._over:
+            with contextlib.suppress(queue.Full):
+                self._inbox.put(message, timeout=POLL_SECOND)
+                return
 
     def receive(self, timeout: float) -> FromWorker | None:
         """The next message, None if none came. Raises _WorkerLost when the process is gone."""
@@ -131,6 +141,7 @@ class Life:
             self._connection.send(message)
 
     def kill(self) -> None:
+        self._over = True
         self.process.kill()
         self.process.join()
         _close(self._connection)
