@@ -107,15 +107,19 @@ class Life:
         threading.Thread(target=self._read, name="worker-pipe", daemon=True).start()
 
     def _read(self) -> None:
-        """Until the pipe ends, which None tells."""
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                message = self._connection.recv()
-                if isinstance(message, Progress):
-                    self._on_progress(message)
-                else:
-                    self._put(message)
-        self._put(None)
+        """Until the pipe ends, which None tells, whatever ended it."""
+        try:
+            with contextlib.suppress(EOFError, OSError):
+                while True:
+                    self._take(self._connection.recv())
+        finally:
+            self._put(None)
+
+    def _take(self, message: FromWorker) -> None:
+        if isinstance(message, Progress):
+            self._on_progress(message)
+        else:
+            self._put(message)
 
     def _put(self, message: FromWorker | None) -> None:
         """Waits for room, but not for a life that is over."""
