@@ -25,6 +25,7 @@ KIND: Final = "syncmgr_kind"
 ONE_TASK_ROWS: Final = 500_000  # below it a shuffle between tasks costs more than they save: twice the CPU time
 DATA_EXCEPTION: Final = re.compile(r"SQLSTATE: 22\w{3}")
 _CAST: Final = re.compile(r'value (?P<value>.+?) of the type "[^"]+" cannot be cast to "(?P<wanted>[^"]+)"')
+PLAIN_COLUMN: Final = re.compile(r"`(?:[^`]|``)+`")
 NULL_IN_REQUIRED: Final = "syncmgr: NULL in "
 ZSTD_LEVEL: Final = {"parquet.compression.codec.zstd.level": "1"}  # small files that compaction writes anew
 SPARK_TYPES: Final = {
@@ -185,6 +186,9 @@ def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError 
     _, message = told(text)
     cast = _CAST.search(message)
     wanted = cast["wanted"] if cast else None
+    if channel.where and all(PLAIN_COLUMN.fullmatch(mapped.expression) for mapped in channel.columns):
+        # CREATE SYNC held plain columns against their targets: only the condition computes anything
+        return SyncError(Code.BAD_EXPRESSION, expression=channel.where, reason=message)
     columns = [c.field.name for c in filled(channel, layout) if wanted is None or spark_type(c.field) == wanted]
     value = cast["value"] if cast else "a value"
     names = " or ".join(columns or [c.target for c in channel.columns])

@@ -364,3 +364,12 @@ def test_another_history_under_the_same_number_is_refused(tables: Tables) -> Non
         table.apply(other)
     assert raised.value.code is Code.OTHER_HISTORY
     assert table.rows() == [(1, 1)]
+
+
+def test_a_condition_that_fails_is_named(tables: Tables) -> None:
+    """Where only WHERE computes, a value that it cannot take is told of WHERE, not of a column."""
+    table = tables.make()
+    commit = replace(table.prepared([(INS, 1, 1)]), where="CAST(concat('x', `v`) AS INT) = 1")
+    with pytest.raises(SyncError, match="CAST") as raised:
+        table.apply(commit)
+    assert raised.value.code is Code.BAD_EXPRESSION
