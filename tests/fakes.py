@@ -63,6 +63,9 @@ class OpenedSource:
     def ack(self, end: Position) -> None:
         self.acked.append(end)
 
+    def idle(self) -> bool:
+        return self.at >= self.script.transactions
+
     def heard_at(self) -> float:
         return time.time()
 

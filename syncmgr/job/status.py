@@ -35,11 +35,14 @@ class Reading:
     """How far a running job is behind its source. Times are unix seconds.
 
     `heard_at`: last sign of life of the source. `waiting_since`: source time of the oldest row that was read and is
-    not in the lake yet, None if there is none. `drained`: the source had nothing more to give.
+    not in the lake yet, None if there is none. `drained`: nothing that was read waits. `idle`: the source had nothing
+    more to give. `read_time`: source time of the newest event read, of whatever table.
     `silence_second`: how long the source may be silent, heartbeats included, before that counts as lag.
     """
 
     heard_at: float
+    read_time: float
+    idle: bool
     waiting_since: float | None
     drained: bool
     committed_time: float
@@ -50,9 +53,9 @@ def lag_second(reading: Reading, now: float) -> float:
     """Seconds that the lake is behind the source: 0 only when caught up and in touch with the source."""
     if reading.waiting_since is not None:
         return max(0.0, now - reading.waiting_since)
-    if reading.drained and reading.heard_at:
-        silence = now - reading.heard_at
-        return 0.0 if silence <= reading.silence_second else silence
+    if reading.drained and reading.heard_at and (reading.idle or reading.read_time):
+        behind = now - (reading.heard_at if reading.idle else reading.read_time)
+        return 0.0 if behind <= reading.silence_second else behind
     return max(0.0, now - reading.committed_time) if reading.committed_time else 0.0
 
 

@@ -71,6 +71,7 @@ class MysqlSource:
         self._failures = self._duplicates = 0
         self._connected_at = self._retry_at = 0.0
         self._heard_at = 0.0
+        self._idle = False
         self._heard = time.monotonic()
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
@@ -136,6 +137,7 @@ class MysqlSource:
         now = time.monotonic()
         until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
         chunk = self._stream.read(max(until - now, 0.0))
+        self._idle = chunk is None
         if chunk is None:
             if now - self._heard > self._options.read_timeout:
                 raise self._stream.silent(self._options.read_timeout)
@@ -228,6 +230,10 @@ class MysqlSource:
 
     def ack(self, end: Position) -> None:
         """A binlog needs none: the position is kept by who commits."""
+
+    def idle(self) -> bool:
+        """Whether the server had nothing more to send when it was asked last."""
+        return self._idle
 
     def heard_at(self) -> float:
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""

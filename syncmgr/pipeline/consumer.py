@@ -18,7 +18,7 @@ from syncmgr.job.appending import appendable
 from syncmgr.job.batch import SEQ, Batch
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
 from syncmgr.pipeline.messages import FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
-from syncmgr.pipeline.receiver import Receiver
+from syncmgr.pipeline.receiver import Receiver, Source
 from syncmgr.pipeline.segment import Segment, sync_folder
 
 TICK_SECOND: Final = 0.1  # how often limits, commits and the wish to end are looked at while nothing comes
@@ -44,12 +44,12 @@ class Consumer:
         receiver: Receiver,
         inbox: Inbox,
         send: Callable[[FromWorker], None],
-        heard_at: Callable[[], float],
+        source: Source,
     ) -> None:
         self._receiver = receiver
         self._inbox = inbox
         self._send = send
-        self._heard_at = heard_at
+        self._source = source
         self._folder = Path(plan.folder)
         self._channels: Mapping[tuple[str, str], WorkerChannel] = {
             (channel.source.db, channel.source.name): channel for channel in plan.channels
@@ -217,7 +217,9 @@ class Consumer:
             Progress(
                 rows=self._rows,
                 bytes=self._bytes,
-                heard_at=self._heard_at(),
+                heard_at=self._source.heard_at(),
+                read_time=self._source_time,
+                idle=self._source.idle(),
                 drained=self._receiver.empty and self._open_since is None and not self._in_transaction,
                 full=self._full(),
                 open_since=self._open_since,

@@ -60,13 +60,16 @@ class Staged:
 class Progress:
     """How far reading is. `heard_at`: unix time of the last sign of life of the source, heartbeats included.
 
-    `drained`: everything that the source had to give is in epochs that were sent. `full`: reading waits for commits.
+    `read_time`: source time of the newest event that was read, 0.0 if unknown. `idle`: the source had nothing more.
+    `drained`: everything that was read is in epochs that were sent. `full`: reading waits for commits.
     `open_since`: source time of the oldest row that is staged and not yet sent, None if there is none.
     """
 
     rows: int
     bytes: int
     heard_at: float
+    read_time: float
+    idle: bool
     drained: bool
     full: bool
     open_since: float | None

@@ -29,6 +29,9 @@ class Source(Protocol):
     def heard_at(self) -> float:
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
 
+    def idle(self) -> bool:
+        """Whether the source had nothing more to give when it was asked last."""
+
     def close(self) -> None:
         """From any thread, at once; a get that waits ends."""
 

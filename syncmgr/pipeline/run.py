@@ -219,6 +219,8 @@ class JobRun:
         waiting = progress.open_since if committing is None else committing.source_time
         return Reading(
             heard_at=progress.heard_at,
+            read_time=progress.read_time,
+            idle=progress.idle,
             waiting_since=waiting,
             drained=progress.drained,
             committed_time=last.source_time,

@@ -76,7 +76,7 @@ def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
     listener.start()
     receiver.start()
     try:
-        Consumer(plan, receiver, inbox, pipe.send, source.heard_at).run()
+        Consumer(plan, receiver, inbox, pipe.send, source).run()
     finally:
         receiver.stop()
 

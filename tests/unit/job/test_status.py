@@ -8,7 +8,15 @@ from syncmgr.job.state import JobEvent
 from syncmgr.job.status import SHOW_COLUMNS, Figures, Reading, lag_second, last_upkeep, show_row, status_json
 from tests.unit.job.factories import make_job
 
-CAUGHT_UP = {"heard_at": 99.0, "waiting_since": None, "drained": True, "committed_time": 10.0, "silence_second": 5.0}
+CAUGHT_UP = {
+    "heard_at": 99.0,
+    "read_time": 50.0,
+    "idle": True,
+    "waiting_since": None,
+    "drained": True,
+    "committed_time": 10.0,
+    "silence_second": 5.0,
+}
 
 
 @pytest.mark.parametrize(
@@ -16,6 +24,9 @@ CAUGHT_UP = {"heard_at": 99.0, "waiting_since": None, "drained": True, "committe
     [
         ("caught up and in touch", {}, 0.0),
         ("caught up long ago, and heartbeats stopped", {"heard_at": 80.0}, 20.0),
+        ("rows of other tables of long ago are still being read", {"idle": False}, 50.0),
+        ("reading has begun, and nothing is known of its place", {"idle": False, "read_time": 0.0}, 90.0),
+        ("rows of other tables of just now are being read", {"idle": False, "read_time": 97.0}, 0.0),
         ("a row waits for its commit", {"waiting_since": 97.5}, 2.5),
         ("there is more to read", {"drained": False}, 90.0),
         ("a source whose clock is ahead", {"waiting_since": 101.0}, 0.0),
