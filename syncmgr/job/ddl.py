@@ -178,6 +178,18 @@ def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:
     return tuple(t for t in synced if re.search(rf"(?<!\w){re.escape(t[1].casefold())}(?!\w)", text))
 
 
+def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple[Table, ...]:
+    """The synced tables that a row-changing statement can mean: a qualified name only in its own database."""
+    return tuple(table for table in mentioned(statement, synced) if _can_mean(statement, default_db, table))
+
+
+def _can_mean(statement: str, default_db: str, table: Table) -> bool:
+    db, name = (part.casefold() for part in table)
+    named = re.compile(rf"(?:([\w$]+|`[^`]+`)\s*\.\s*)?`?(?<!\w){re.escape(name)}(?!\w)")
+    qualifiers = (found[1] for found in named.finditer(statement.casefold()))
+    return any((default_db.casefold() if each is None else each.strip("`")) == db for each in qualifiers)
+
+
 def keeps_values(old: SourceColumn, new: SourceColumn) -> bool:
     """Whether every value that a column held is still the same one after its type became `new`."""
     if old == new or {old.type, new.type} <= GEOMETRY:

@@ -401,7 +401,7 @@ class Router:
     def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
         tables = self._subscriptions.tables
         if ddl.changes_rows(said.text):
-            if ddl.mentioned(said.text, tables):
+            if ddl.touched(said.text, said.db, tables):
                 raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._address)
         elif (concern := ddl.concerned(said.text, said.db, tables)) is not None:
             self._meet(concern, said.text)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.ddl import Concern, changes_rows, concerned, keeps_values, mentioned
+from syncmgr.job.ddl import Concern, changes_rows, concerned, keeps_values, mentioned, touched
 from syncmgr.job.schema import SourceColumn
 
 SYNCED = (("shop", "orders"), ("shop", "items"), ("other", "orders"))
@@ -107,6 +107,7 @@ def test_no_text_breaks_it(text: str) -> None:
     concerned("ALTER TABLE orders " + text, "shop", SYNCED)
     changes_rows(text)
     mentioned(text, SYNCED)
+    touched(text, "shop", SYNCED)
 
 
 @pytest.mark.parametrize(
@@ -151,3 +152,22 @@ def column(kind: str, **facts: object) -> SourceColumn:
 def test_what_an_alter_does_to_values(old: SourceColumn, new: SourceColumn, *, keeps: bool) -> None:
     """Only where every old value is still the same under the new type may a job go on."""
     assert keeps_values(old, new) is keeps
+
+
+@pytest.mark.parametrize(
+    ("statement", "default_db", "expected"),
+    [
+        ("INSERT INTO orders VALUES (1)", "shop", (ORDERS,)),
+        ("INSERT INTO orders VALUES (1)", "elsewhere", ()),
+        ("INSERT INTO shop.orders VALUES (1)", "elsewhere", (ORDERS,)),
+        ("INSERT INTO `shop` . `orders` VALUES (1)", "", (ORDERS,)),
+        ("INSERT INTO elsewhere.orders VALUES (1)", "shop", ()),
+        ("INSERT INTO elsewhere.t SELECT * FROM Shop.Orders", "x", (ORDERS,)),
+        ("UPDATE other.orders, shop.items SET a = 1", "", (("shop", "items"), ("other", "orders"))),
+    ],
+)
+def test_a_statement_means_a_table_of_its_database(
+    statement: str, default_db: str, expected: tuple[tuple[str, str], ...]
+) -> None:
+    """A statement in place of rows stops a job only where it can mean a table of the job."""
+    assert touched(statement, default_db, SYNCED) == expected
