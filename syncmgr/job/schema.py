@@ -81,10 +81,6 @@ class SourceTable:
         folded = name.casefold()
         return next((c for c in self.columns if c.name.casefold() == folded), None)
 
-    @property
-    def primary_key(self) -> tuple[str, ...]:
-        return tuple(c.name for c in sorted((c for c in self.columns if c.key), key=lambda c: c.key))
-
 
 def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR0912 - one row per MySQL type
     """The Arrow type in which a column's values travel in a segment. Raises KeyError for a type word it does not know.

@@ -10,11 +10,11 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.description import ChannelDescription, quoted
 from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.spark import jvm, rows
 from syncmgr.spark.layout import Layout
-from syncmgr.spark.segment import quoted, spark_type
+from syncmgr.spark.segment import spark_type
 
 _MOMENTARY: Final = re.compile(
     r"\b(current_timestamp|current_date|current_time|localtimestamp|now|current_user|session_user|unix_timestamp)\(",

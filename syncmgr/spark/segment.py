@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from syncmgr.job.description import quoted
 from syncmgr.job.epoch import StagedFile
 
 
@@ -45,11 +46,6 @@ def spark_type(kind: pa.DataType) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
             return f"DECIMAL({kind.precision},{kind.scale})"
         case text:
             raise TypeError(f"segments hold no {text}")
-
-
-def quoted(name: str) -> str:
-    """An identifier in Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def by_schema(files: Iterable[StagedFile]) -> dict[str, list[str]]:

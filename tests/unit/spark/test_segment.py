@@ -3,8 +3,9 @@
 import pyarrow as pa
 import pytest
 
+from syncmgr.job.description import quoted
 from syncmgr.job.schema import BYTES, GEOMETRY, INTEGER_BITS, TEXT, SourceColumn, arrow_type
-from syncmgr.spark.segment import quoted, spark_type
+from syncmgr.spark.segment import spark_type
 
 REST = {"float", "double", "decimal", "date", "datetime", "timestamp", "time", "year", "bit", "enum", "set", "json"}
 
