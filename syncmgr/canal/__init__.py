@@ -1,0 +1,1 @@
+"""A canal server as a source."""
