@@ -1,15 +1,20 @@
 """Which row images become change rows.
 
-Owns: the rule that an update of the key is a delete and an insert.
+Owns: the rule that an update of the key is a delete and an insert, and that nobody looks beside a deleted row's key.
 Must not know: how an image is encoded, where it came from.
 """
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from syncmgr.job.batch import ChangeKind
+from syncmgr.job.batch import OP, ChangeKind
+from syncmgr.job.cells import Bools, Ints
 
 
 class Image(IntEnum):
@@ -39,3 +44,47 @@ def split_updates(
     kinds[before + 1] = np.where(key_changed, ChangeKind.INSERT, ChangeKind.UPDATE)
     kept = np.flatnonzero(keep)
     return kept, kinds[kept]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnPlan:
+    """A column of the change rows, and whether it belongs to the target's key."""
+
+    name: str
+    key: bool
+
+
+def change_table(
+    images: NDArray[np.int8],
+    columns: Sequence[ColumnPlan],
+    decode: Callable[[int, Ints | None, Bools | None], pa.Array],
+) -> pa.Table:
+    """The change rows of row images: `columns` in their order, and `_op`.
+
+    `decode(column, kept, idle)`: that column of the images `kept` (None: of all); where `idle`, nobody will look.
+    """
+    updated = np.flatnonzero(images == Image.BEFORE)
+    arrays = {place: decode(place, None, None) for place, column in enumerate(columns) if column.key}
+    changed = np.zeros(len(updated), np.bool_)
+    for key in arrays.values():
+        if len(updated):
+            changed |= _differ(key, updated)
+    kept, kinds = split_updates(images, changed)
+    everything = len(kept) == len(images)
+    idle = kinds == ChangeKind.DELETE if arrays else None
+    for place in range(len(columns)):
+        if place not in arrays:
+            arrays[place] = decode(place, None if everything else kept, idle)
+        elif not everything:
+            arrays[place] = arrays[place].take(pa.array(kept))
+    return pa.table({**{column.name: arrays[place] for place, column in enumerate(columns)}, OP: pa.array(kinds)})
+
+
+def _differ(key: pa.Array, before: Ints) -> Bools:
+    """Which updates moved the key. A NULL in a key equals a NULL."""
+    old, new = key.take(pa.array(before)), key.take(pa.array(before + 1))
+    same = pc.equal(old, new).fill_null(False).to_numpy(zero_copy_only=False)
+    if key.null_count:
+        both = pc.and_(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
+        same = same | both
+    return ~same  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from pymysql import err
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.column_type import labels
 from syncmgr.job.ddl import Table
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, parse_gtids
 from syncmgr.job.schema import SourceColumn, SourceTable
@@ -39,8 +40,6 @@ SETTLE_TRIES: Final = 5
 FIRST_OFFSET: Final = 4
 _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 _CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
-_LABEL: Final = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
-_ESCAPES: Final = {"n": "\n", "r": "\r", "0": "\0", "t": "\t", "Z": "\x1a"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -341,15 +340,6 @@ def _length(word: str, row: dict[str, Any]) -> int | None:
         size: int | None = row["length"]
         return size
     return row["digits"] if word == "bit" else None
-
-
-def labels(full: str) -> tuple[str, ...]:
-    """The labels of enum('a','b''c') as information_schema prints them."""
-    return tuple(_unescaped(found[1]) for found in _LABEL.finditer(full))
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"''|\\(.)", lambda m: "'" if m[1] is None else _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)
 
 
 def _quoted(table: Table) -> str:

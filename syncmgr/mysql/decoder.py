@@ -11,16 +11,15 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import OP, ChangeKind
-from syncmgr.job.routing import Image, split_updates
+from syncmgr.job.cells import Ints, UnholdableError
+from syncmgr.job.routing import ColumnPlan, Image, change_table
 from syncmgr.job.schema import SourceColumn
 from syncmgr.mysql import wire
 from syncmgr.mysql.table_map import TableMap
-from syncmgr.mysql.values import PADDING, Cells, Ints, UnholdableError, convert
+from syncmgr.mysql.values import PADDING, Cells, convert
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
 POST_HEADER_V1: Final = wire.HEADER + 8  # table id 6, flags 2
@@ -166,25 +165,12 @@ class RowsDecoder:
         self, data: NDArray[np.uint8], found: _Found, images: NDArray[np.int8], present: NDArray[np.bool_]
     ) -> pa.Table:
         bits = np.cumsum(present) - 1
-        keys = [w for w in self._wanted if w.key]
-        updated = np.flatnonzero(images == Image.BEFORE)
-        changed = np.zeros(len(updated), np.bool_)
-        arrays: dict[int, pa.Array] = {}
-        for key in keys:
-            arrays[key.place] = self._column(key, data, found, None, None, bits)
-            if len(updated):
-                changed |= _differ(arrays[key.place], updated)
-        kept, kinds = split_updates(images, changed)
-        everything = len(kept) == len(images)
-        idle = kinds == ChangeKind.DELETE if keys else None
-        for wanted in self._wanted:
-            if wanted.place not in arrays:
-                chosen = None if everything else kept
-                arrays[wanted.place] = self._column(wanted, data, found, chosen, idle, bits)
-            elif not everything:
-                arrays[wanted.place] = arrays[wanted.place].take(pa.array(kept))
-        columns = {w.name: arrays[w.place] for w in self._wanted}
-        return pa.table({**columns, OP: pa.array(kinds)})
+
+        def column(place: int, kept: Ints | None, idle: NDArray[np.bool_] | None) -> pa.Array:
+            return self._column(self._wanted[place], data, found, kept, idle, bits)
+
+        plans = [ColumnPlan(name=w.name, key=w.key) for w in self._wanted]
+        return change_table(images, plans, column)
 
     def _column(
         self,
@@ -292,16 +278,6 @@ def _images(kinds: NDArray[np.uint8], event: Ints) -> NDArray[np.int8]:
         if (images[last] == Image.BEFORE).any():
             raise MalformedEventError("an update event with half a row")
     return images
-
-
-def _differ(key: pa.Array, before: Ints) -> NDArray[np.bool_]:
-    """Which updates moved the key. A NULL in a key equals a NULL."""
-    old, new = key.take(pa.array(before)), key.take(pa.array(before + 1))
-    same = pc.equal(old, new).fill_null(False).to_numpy(zero_copy_only=False)
-    if key.null_count:
-        both = pc.and_(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
-        same = same | both
-    return ~same  # type: ignore[no-any-return]
 
 
 def _inflated(events: RowEvents) -> RowEvents:

@@ -1,6 +1,6 @@
 """MySQL's binary JSON -> the text that MySQL prints for it.
 
-Owns: the binary format, and MySQL's way to print numbers, strings and dates in JSON.
+Owns: the binary format, and MySQL's way to print strings, decimals and dates in JSON.
 Must not know: columns, Arrow.
 """
 
@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Final
 
+from syncmgr.job.number_text import double_text
 from syncmgr.mysql.wire import MalformedEventError
 
 SMALL_OBJECT, LARGE_OBJECT, SMALL_ARRAY, LARGE_ARRAY, LITERAL, INT16, UINT16, INT32, UINT32, INT64, UINT64, DOUBLE = (
@@ -22,7 +23,6 @@ LITERALS: Final = ("null", "true", "false")
 MAX_SHAPES: Final = 4096
 MAX_SHAPED: Final = 200  # entries of a container worth a shape of its own
 MAX_DEPTH: Final = 100  # MySQL's own limit
-FIXED_POINT_DIGITS: Final = 15  # beyond them MySQL prints an exponent
 
 _quote = json.encoder.encode_basestring
 _u16 = struct.Struct("<H").unpack_from
@@ -182,24 +182,6 @@ def _entry(data: bytes, base: int, entry: int, width: int, left: _Left, depth: i
     if inline:
         return _value(kind, data, entry + 1, left, depth)
     return _value(kind, data, base + int.from_bytes(data[entry + 1 : entry + 1 + width], "little"), left, depth)
-
-
-def double_text(value: float) -> str:
-    """The shortest digits that mean the value; an exponent only beyond 15 places, unpadded, without a plus."""
-    mantissa, _, exponent = f"{value!r}".lower().partition("e")
-    sign = "-" if mantissa.startswith("-") else ""
-    whole, _, fraction = mantissa.lstrip("-").partition(".")
-    digits = (whole + fraction).lstrip("0")
-    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
-    digits = digits.rstrip("0")
-    if not digits:
-        return sign + "0.0"
-    if not -FIXED_POINT_DIGITS < point <= FIXED_POINT_DIGITS:
-        tail = digits[1:] and "." + digits[1:]
-        return f"{sign}{digits[0]}{tail}e{point - 1}"
-    if point <= 0:
-        return f"{sign}0.{'0' * -point}{digits}"
-    return f"{sign}{digits[:point].ljust(point, '0')}.{digits[point:] or '0'}"
 
 
 def _opaque(data: bytes, at: int) -> str:

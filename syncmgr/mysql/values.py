@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from syncmgr.job.cells import Bools, Ints, UnholdableError, slices, validity
 from syncmgr.job.schema import GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type
 from syncmgr.mysql import charsets, json_text, wire
 from syncmgr.mysql.table_map import DIGIT_BYTES, Field
@@ -21,18 +22,6 @@ INT64_DIGITS: Final = 18
 MICRO: Final = (1, 100_000, 10_000, 1_000, 100, 10, 1)  # microseconds of the last digit of a fraction
 SCALE: Final = (0, 10_000, 10_000, 100, 100, 1, 1)  # the same of the stored integer, which has an even count of digits
 MONTH_DAYS: Final = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0])
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
-
-class UnholdableError(ValueError):
-    """A value that the column's Arrow type cannot hold, or that cannot be told exactly."""
-
-    def __init__(self, shown: str, reason: str) -> None:
-        super().__init__(f"{shown}: {reason}")
-        self.shown = shown
-        self.reason = reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,12 +103,6 @@ def _array(kind: pa.DataType, values: NDArray[Any], valid: Bools | None) -> pa.A
 
 def _buffers(values: NDArray[Any], valid: Bools | None) -> list[Any]:
     return [validity(valid), pa.py_buffer(np.ascontiguousarray(values))]
-
-
-def validity(valid: Bools | None) -> pa.Buffer | None:
-    if valid is None or valid.all():
-        return None
-    return pa.py_buffer(np.packbits(valid, bitorder="little"))
 
 
 # -- numbers
@@ -308,20 +291,8 @@ def _time_text(micros: int, digits: int) -> str:
 
 
 def _slices(cells: Cells) -> pa.Array:
-    """As binary: [begin, end, begin, end, ...] over the buffer is an array of which every other cell is a value.
-
-    Those are monotonic where the cells lie in stream order, and then Arrow picks the values out by itself.
-    """
     assert cells.size is not None
-    count = len(cells)
-    size = cells.size if cells.valid is None else np.where(cells.valid, cells.size, 0)
-    edges = np.empty(2 * count + 1, np.int32)
-    edges[0 : 2 * count : 2] = cells.start
-    edges[1 : 2 * count : 2] = cells.start + size
-    edges[2 * count] = edges[2 * count - 1] if count else 0
-    both = pa.Array.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(edges), pa.py_buffer(cells.data)])
-    picked = both.take(pa.array(np.arange(0, 2 * count, 2, dtype=np.int32)))
-    return pa.Array.from_buffers(pa.binary(), count, [validity(cells.valid), *picked.buffers()[1:]])
+    return slices(cells.data, cells.start, cells.size, cells.valid)
 
 
 def _bytes(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
