@@ -116,6 +116,7 @@ class Code(Enum):
     )
     SOURCE_PROTOCOL = 20114, "HY000", "The binlog stream of {address} cannot be read: {reason}"
     SOURCE_UNSUPPORTED = 20115, "HY000", "The MySQL server at {address} does what syncmgr cannot follow: {reason}"
+    CANAL_INEXACT = 20116, "HY000", "Column '{column}' of table '{table}' cannot come through canal exactly: {reason}"
 
     # ours: the lake
     LAKE_STARTING = 20201, "HY000", "The lake is still starting ({reason}); try again in some seconds"

@@ -53,6 +53,7 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.SOURCE_DDL: Remedy.OPERATOR,
     Code.SOURCE_VALUE: Remedy.OPERATOR,
     Code.SOURCE_UNSUPPORTED: Remedy.OPERATOR,
+    Code.CANAL_INEXACT: Remedy.OPERATOR,
     Code.APPEND_CHANGE: Remedy.OPERATOR,
     Code.TARGET_REPLACED: Remedy.OPERATOR,
     Code.FENCED: Remedy.OPERATOR,

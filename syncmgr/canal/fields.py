@@ -1,0 +1,238 @@
+"""Where the cells are in canal's RowChange messages: protobuf, all rows in lockstep.
+
+Owns: the layout of RowChange, RowData and Column messages on the wire.
+Must not know: which columns a table has, how a cell's text becomes a value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from syncmgr.canal.proto import entry_pb2
+from syncmgr.job.cells import Bools, Ints
+
+PADDING: Final = 16  # a tag and a varint may be read behind the last message
+MAX_FIELDS: Final = 64  # of one Column; canal writes eight
+
+# A tag is the field's number << 3 | its wire type: 0 a varint, 2 a length and so many bytes.
+CHANGE_EVENT, CHANGE_ROW = 0x10, 0x62
+ROW_BEFORE, ROW_AFTER = 0x0A, 0x12
+NAME, KEY, NULL, VALUE, TYPE = 0x1A, 0x20, 0x30, 0x42, 0x52
+VARINT, BYTES = 0, 2
+
+INSERT, UPDATE, DELETE = entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE
+
+
+class MalformedEntryError(ValueError):
+    """Bytes that are no entry of canal's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """RowData messages in `data`, which is padded by PADDING bytes: where each begins and ends, and its EventType."""
+
+    data: NDArray[np.uint8]
+    start: Ints
+    end: Ints
+    event: Ints
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def since(self, first: int) -> "Rows":
+        return Rows(self.data, self.start[first:], self.end[first:], self.event[first:])
+
+    def until(self, end: int) -> "Rows":
+        return Rows(self.data, self.start[:end], self.end[:end], self.event[:end])
+
+    @property
+    def images(self) -> Ints:
+        """How many row images each row has."""
+        return np.where(self.event == UPDATE, 2, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Fields of n Column messages: where name, type and value stand in the data. `size` -1: there is none.
+
+    `start` grows from cell to cell all the same, as `slices` needs it.
+    """
+
+    start: dict[int, Ints]
+    size: dict[int, Ints]
+    null: Bools
+    key: Bools
+
+    def same(self, data: NDArray[np.uint8], tag: int, expected: bytes) -> Bools:
+        """Which of them have these bytes in a field."""
+        start = self.start[tag]
+        same: Bools = self.size[tag] == len(expected)
+        words: NDArray[np.uint64] = np.ndarray((len(data) - 7,), np.dtype("<u8"), data.data, 0, (1,))
+        for at in range(0, len(expected), 8):
+            piece = expected[at : at + 8]
+            mask = np.uint64((1 << (8 * len(piece))) - 1)
+            found = words[np.minimum(start + at, len(words) - 1)] & mask
+            same &= found == np.uint64(int.from_bytes(piece, "little"))
+        return same
+
+    def of(self, part: slice) -> "Cells":
+        start = {tag: every[part] for tag, every in self.start.items()}
+        size = {tag: every[part] for tag, every in self.size.items()}
+        return Cells(start, size, self.null[part], self.key[part])
+
+
+def rows_of(parts: Sequence[bytes]) -> Rows:
+    """The rows of RowChange messages, in order. Raises MalformedEntryError."""
+    start: list[int] = []
+    end: list[int] = []
+    event: list[int] = []
+    base = 0
+    for part in parts:
+        before = len(start)
+        kind = _spans(part, base, start, end)
+        count = len(start) - before
+        if count and kind not in {INSERT, UPDATE, DELETE}:
+            raise MalformedEntryError(f"rows of the event type {kind}")
+        event += [kind] * count
+        base += len(part)
+    data = np.frombuffer(b"".join(parts) + bytes(PADDING), np.uint8)
+    return Rows(data, np.array(start, np.int64), np.array(end, np.int64), np.array(event, np.int64))
+
+
+def _spans(change: bytes, base: int, start: list[int], end: list[int]) -> int:
+    """Adds where its rows are; the type of the event. Nothing else of it matters."""
+    kind, at, last = 0, 0, len(change)
+    while at < last:
+        tag, value = change[at], change[at + 1]
+        at += 2
+        if value >= 0x80:
+            value, at = _varint(change, at - 1)
+        if tag == CHANGE_ROW:
+            start.append(base + at)
+            end.append(base + at + value)
+        elif tag == CHANGE_EVENT:
+            kind = value
+        if tag & 7 == BYTES:
+            at += value
+        elif tag & 7 != VARINT or tag >= 0x80:
+            raise MalformedEntryError(f"unknown field {tag}")
+    if at != last:
+        raise MalformedEntryError("a row reaches past its entry")
+    return kind
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Seven bits a byte, lowest first. The value and what is behind it."""
+    value = 0
+    for place in range(10):
+        byte = data[at + place]
+        value |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            return value, at + place + 1
+    raise MalformedEntryError("a number that does not end")
+
+
+def columns(rows: Rows, count: int, places: Sequence[int]) -> tuple[Ints, Ints, Bools]:
+    """Where the columns at `places` are, of rows whose images have `count` columns each.
+
+    Begin and end of each Column message: an array of (place, image), the images in order, that of an update before
+    and after. And which rows are so; of the others begin and end are the same.
+    """
+    images = rows.images
+    first = np.cumsum(images) - images
+    begins = np.zeros((len(places), int(images.sum())), np.int64)
+    ends = np.zeros_like(begins)
+    where: dict[int, list[int]] = {}
+    for index, place in enumerate(places):
+        where.setdefault(place, []).append(index)
+    fits = np.zeros(len(rows), np.bool_)
+    row, at = np.arange(len(rows)), rows.start
+    tags = np.where(rows.event == INSERT, ROW_AFTER, ROW_BEFORE)
+    for step in range(2 * count + 1):
+        if step in {count, 2 * count}:
+            over = (at == rows.end[row]) & (images[row] * count == step)
+            fits[row[over]] = True
+            more = images[row] * count > step
+            row, at, tags = row[more], at[more], np.full(int(more.sum()), ROW_AFTER)
+        if not len(row):
+            break
+        size, begin = _varints(rows.data, at + 1)
+        good = (rows.data[at] == tags) & (size >= 0) & (size <= rows.end[row] - begin)
+        if not good.all():
+            row, begin, size, tags = row[good], begin[good], size[good], tags[good]
+        at = begin + size
+        for index in where.get(step % count, ()):
+            image = first[row] + (step >= count)
+            begins[index, image], ends[index, image] = begin, at
+    return begins, ends, fits
+
+
+def _varints(data: NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
+    """As _varint, one at each place."""
+    value = data[at].astype(np.int64)
+    after = at + 1
+    more = np.flatnonzero(value >= 0x80)
+    if not len(more):
+        return value, after
+    value[more] &= 0x7F
+    for place in range(1, 10):
+        byte = data[after[more]].astype(np.int64)
+        value[more] |= (byte & 0x7F) << (7 * place)
+        after[more] += 1
+        more = more[byte >= 0x80]
+        if not len(more):
+            return value, after
+    raise MalformedEntryError("a number that does not end")
+
+
+def cells(data: NDArray[np.uint8], begins: Ints, ends: Ints) -> list[Cells]:
+    """The fields of Column messages by place, as `columns` gives them; all read at once. Raises MalformedEntryError."""
+    count = begins.shape[1]
+    found = _cells(data, begins.reshape(-1), ends.reshape(-1))
+    return [found.of(slice(place * count, (place + 1) * count)) for place in range(len(begins))]
+
+
+def _cells(data: NDArray[np.uint8], start: Ints, end: Ints) -> Cells:
+    count = len(start)
+    found = Cells(
+        {tag: start.copy() for tag in (NAME, VALUE, TYPE)},
+        {tag: np.full(count, -1, np.int64) for tag in (NAME, VALUE, TYPE)},
+        np.zeros(count, np.bool_),
+        np.zeros(count, np.bool_),
+    )
+    cell = np.flatnonzero(start < end)
+    at, stop = start[cell], end[cell]
+    for _ in range(MAX_FIELDS):
+        if not len(cell):
+            return found
+        tags = data[at]
+        value, at = _varints(data, at + 1)
+        if (tags == tags[0]).all():
+            _note(found, int(tags[0]), cell, at, value)
+        else:
+            for tag in np.flatnonzero(np.bincount(tags)).tolist():
+                chosen = tags == tag
+                _note(found, tag, cell[chosen], at[chosen], value[chosen])
+        size = np.where(tags & 7 == BYTES, value, 0)
+        if ((size < 0) | (size > stop - at)).any():
+            raise MalformedEntryError("a column reaches past its row")
+        at = at + size
+        left = at < stop
+        if not left.all():
+            cell, at, stop = cell[left], at[left], stop[left]
+    raise MalformedEntryError("a column of too many fields")
+
+
+def _note(found: Cells, tag: int, cell: Ints, at: Ints, value: Ints) -> None:
+    if tag & 7 not in {VARINT, BYTES} or tag >= 0x80:
+        raise MalformedEntryError(f"unknown field {tag}")
+    if tag in found.start:
+        found.start[tag][cell] = at
+        found.size[tag][cell] = value
+    elif tag == NULL:
+        found.null[cell] = value != 0
+    elif tag == KEY:
+        found.key[cell] = value != 0

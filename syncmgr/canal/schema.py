@@ -1,0 +1,142 @@
+"""What a table is by canal's own words, and what canal cannot tell of it.
+
+Owns: column headers -> source columns; which columns canal's text carries exactly; when an entry contradicts a schema.
+Must not know: how a value is decoded, who asks.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from syncmgr.canal.zone import known_zone
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.column_type import source_column
+from syncmgr.job.ddl import Table, keeps_values
+from syncmgr.job.schema import TEXT, SourceColumn, SourceTable, arrow_type
+
+UNICODE: Final = frozenset({"utf8mb4", "utf8mb3", "utf8", "ascii"})
+BLOB: Final = 2004  # java.sql.Types
+UNTOLD: Final = frozenset({"vector"})  # canal's parser ends at the first one
+ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnHeader:
+    """What canal says of a column beside its value. `type`: MySQL's text; `sql_type`: java.sql.Types, of one value."""
+
+    name: str
+    type: str
+    sql_type: int
+    key: bool
+
+
+def source_table_of(table: Table, headers: Sequence[ColumnHeader]) -> SourceTable:
+    """The table as canal alone tells it.
+
+    Known: names, order, types with sign, sizes and labels, and which columns are the primary key. Not known: charset
+    (None), nullability (taken as nullable), and the order inside a primary key (taken as that of the table).
+    """
+    keys = [header.name for header in headers if header.key]
+    columns = tuple(
+        source_column(header.name, header.type, key=keys.index(header.name) + 1 if header.key else 0)
+        for header in headers
+    )
+    return SourceTable(db=table[0], name=table[1], columns=columns)
+
+
+def refusal(column: SourceColumn, time_zone: str | None) -> str | None:
+    """Why canal's text does not carry every value of a column exactly; None where it does.
+
+    `time_zone`: that of canal's server, None where nobody said it.
+    """
+    if column.type in UNTOLD or not _known(column):
+        return f"canal does not tell values of the type {column.type}"
+    if column.type in TEXT and column.charset is not None and column.charset not in UNICODE:
+        return f"its charset is {column.charset}, and canal reads every text as UTF-8; convert it to utf8mb4"
+    if column.type == "timestamp" and time_zone is None:
+        return (
+            "canal tells a timestamp in the time zone of its server, without naming it;"
+            ' add "canal.time_zone", e.g. "UTC" or "Asia/Shanghai"'
+        )
+    if column.type in {"enum", "set"} and not column.members:
+        return "its labels are not known, and canal tells only their numbers"
+    if any("\\" in member for member in column.members):
+        return "a label holds a backslash, which canal does not always spell alike"
+    return None
+
+
+def _known(column: SourceColumn) -> bool:
+    try:
+        arrow_type(column)
+    except KeyError:
+        return False
+    return True
+
+
+def check_exact(table: SourceTable, names: Iterable[str], time_zone: str | None) -> None:
+    """Raises CANAL_INEXACT for the first of the columns that canal's text does not carry exactly."""
+    if time_zone is not None and not known_zone(time_zone):
+        reason = "it is neither UTC, an offset such as +08:00 nor a name such as Asia/Shanghai"
+        raise SyncError(Code.PROPERTY_WRONG, name="canal.time_zone", value=time_zone, reason=reason)
+    for name in names:
+        column = table.column(name)
+        if column is None:
+            raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=table.label, column=name, hint="")
+        refused = refusal(column, time_zone)
+        if refused is not None:
+            raise SyncError(Code.CANAL_INEXACT, column=column.name, table=table.label, reason=refused)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A wanted column in an entry: its place, and its type as the entry has it. `raw`: its text travels as bytes."""
+
+    place: int
+    header: ColumnHeader
+    column: SourceColumn
+    raw: bool
+
+
+def found(stored: SourceTable, name: str, headers: Sequence[ColumnHeader]) -> Found:
+    """Where a wanted column is in an entry. Raises SOURCE_SCHEMA where the entry contradicts the stored schema."""
+    known = stored.column(name)
+    if known is None:
+        raise contradiction(stored, f"column '{name}' is not in the stored schema")
+    folded = name.casefold()
+    place = next((i for i, header in enumerate(headers) if header.name.casefold() == folded), None)
+    if place is None:
+        shown = ", ".join(header.name for header in headers)
+        raise contradiction(
+            stored,
+            f"canal's rows come without column '{name}' (they have {shown}): it was dropped or renamed, canal filters"
+            " it out, or binlog_row_image is not FULL in some session",
+        )
+    header = headers[place]
+    told = replace(
+        source_column(known.name, header.type),
+        charset=known.charset,
+        nullable=known.nullable,
+        key=known.key,
+    )
+    if header.key != (known.key > 0) or not _agree(known, told):
+        raise contradiction(
+            stored,
+            f"column '{name}' was {_shown(known.text, key=known.key > 0)}"
+            f" and canal says {_shown(header.type or 'no type', key=header.key)}",
+        )
+    return Found(place=place, header=header, column=told, raw=told.type in TEXT and header.sql_type == BLOB)
+
+
+def _agree(known: SourceColumn, told: SourceColumn) -> bool:
+    """Whether both mean the same values; one may be wider, since canal may tell today's type of yesterday's rows."""
+    if not _known(told) or not _known(known):
+        return False
+    return known.scale == told.scale and (keeps_values(known, told) or keeps_values(told, known))
+
+
+def _shown(text: str, *, key: bool) -> str:
+    return f"{text} in the primary key" if key else text
+
+
+def contradiction(table: SourceTable, facts: str) -> SyncError:
+    return SyncError(Code.SOURCE_SCHEMA, table=table.label, reason=f"{facts}; {ANEW}")
