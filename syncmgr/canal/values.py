@@ -20,6 +20,7 @@ from syncmgr.job.schema import BYTES, GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, Source
 
 NO_CHARACTER: Final = "\ufffd"
 NO_DATE: Final = "there is no such date"
+PLAIN: Final = r"^-?\d+\.\d{1,%d}$"
 SHOWN: Final = 64  # characters of a value in a message
 
 
@@ -99,9 +100,14 @@ def _number(column: SourceColumn, texts: Texts) -> pa.Array:
 
 
 def _decimal(column: SourceColumn, texts: Texts) -> pa.Array:
+    """Beyond Arrow's digits a text with all decimals, of which canal leaves out zeros at the end."""
     if column.precision <= MAX_DECIMAL_DIGITS:
         return _number(column, texts)
-    return _matching_all(column, texts, rf"^-?\d+\.\d{{{column.scale}}}$" if column.scale else r"^-?\d+$")
+    scale = column.scale
+    if not scale:
+        return _matching_all(column, texts, r"^-?\d+$")
+    parts = [value and value.split(".") for value in _matching_all(column, texts, PLAIN % scale).to_pylist()]
+    return pa.array([part and f"{part[0]}.{part[1].ljust(scale, '0')}" for part in parts], pa.string())
 
 
 # -- dates and times
