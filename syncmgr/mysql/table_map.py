@@ -208,12 +208,18 @@ def _read_optional(cursor: Cursor, fields: list[Field]) -> None:
 
 
 def _read_signs(block: Cursor, fields: list[Field]) -> None:
-    places = _places(fields, NUMERIC)
+    """One bit for each number, YEAR among them; that of a YEAR is set, or the server does not count it."""
     bits = block.take(block.left)
-    if len(bits) != (len(places) + 7) // 8:  # a server that counts YEAR among the numbers
-        places = _places(fields, NUMERIC | {wire.YEAR})
+    places = _places(fields, NUMERIC | {wire.YEAR})
+    years = [i for i, place in enumerate(places) if fields[place].code == wire.YEAR]
+    if len(bits) != (len(places) + 7) // 8 or not all(_bit(bits, i) for i in years):
+        places = _places(fields, NUMERIC)
     for i, place in enumerate(places):
-        fields[place] = replace(fields[place], unsigned=bool(bits[i >> 3] & (0x80 >> (i & 7))))
+        fields[place] = replace(fields[place], unsigned=_bit(bits, i))
+
+
+def _bit(bits: bytes, place: int) -> bool:
+    return bool(bits[place >> 3] & (0x80 >> (place & 7)))
 
 
 def _read_default_charset(codes: frozenset[int]) -> Callable[[Cursor, list[Field]], None]:

@@ -256,6 +256,20 @@ def test_updates_and_deletes_of_every_type(any_server: MysqlServer) -> None:
         assert {row[OP] for row in reader.rows((db, "t"))} == {0, 1, 2}
 
 
+@pytest.mark.parametrize("years", [1, 3, 8])
+def test_signs_behind_a_year_are_those_of_the_table(any_server: MysqlServer, years: int) -> None:
+    """The binlog has one bit for each number, and a YEAR is one."""
+    with database(any_server) as db:
+        defined = ", ".join(f"y{i} YEAR" for i in range(years))
+        numbers = "a INT, b TINYINT UNSIGNED, c BIT(3), d BIGINT UNSIGNED, e DECIMAL(5,2), f SMALLINT"
+        any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, {defined}, {numbers})")
+        make = lambda: any_server.run(  # noqa: E731
+            f"INSERT INTO {db}.t (id, y0, a, b, c, d, e, f) VALUES (1, 2024, -1, 255, 5, 18446744073709551615, -1, -2)",
+        )
+        row = read(any_server, db, ["y0", "a", "b", "c", "d", "e", "f"], make, stored=True).rows((db, "t"))[0]
+        assert [row[name] for name in "abcdef"] == [-1, 255, 5, 18446744073709551615, Decimal("-1.00"), -2]
+
+
 def test_only_wanted_columns_are_decoded(any_server: MysqlServer) -> None:
     """Columns come in the order asked for, and those that nobody wants may hold what cannot be told."""
     with database(any_server) as db:
