@@ -15,7 +15,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job import target
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.spark.lake import Lake
-from syncmgr.spark.layout import Field, Layout, PartitionField
+from syncmgr.spark.layout import FORMAT_VERSION, Field, Layout, PartitionField
 
 TYPES: Final = "syncmgr.types"  # JSON: field id -> type in Doris' words
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
@@ -23,7 +23,7 @@ DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
 COMMENT: Final = "comment"
 ENGINES: Final = frozenset({"iceberg", "olap"})
 CREATED: Final[Mapping[str, str]] = {
-    "format-version": "2",
+    FORMAT_VERSION: "3",
     "write.delete.mode": "merge-on-read",
     "write.update.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",

@@ -59,6 +59,8 @@ class Frontend:
             options=settings.spark,
             progress=_say,
             wait_second=settings.seconds("spark_start_timeout_second"),
+            index_dir=settings.folder("meta_dir") / "index",
+            index_max_bytes=lambda: settings.number("key_index_max_bytes"),
         )
         self._store = open_store(settings)
         self.catalog = Catalog(self.lake, self._store.target_of)

@@ -174,6 +174,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         mutable=True,
     ),
     Setting(
+        "key_index_max_bytes",
+        1024 * MiB,
+        "bytes",
+        "Memory for the key indexes of all tables: 16 bytes a row for a single integer key, 24 for any other. A table "
+        "that finds no room is committed with equality deletes. 0: no index.",
+        _at_least(0),
+        mutable=True,
+    ),
+    Setting(
         "upkeep_interval_second",
         2.0,
         "seconds",

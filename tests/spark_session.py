@@ -1,5 +1,6 @@
 """The one lake of a run: PySpark allows one JVM per process."""
 
+import inspect
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from syncmgr.job.batch import OP, SEQ
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, MappedColumn, StagedFile
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.lake import Lake
 
 JARS = Path.home() / ".cache" / "syncmgr" / "jars"
@@ -28,8 +30,24 @@ SPARK = [
 ]
 
 
+def new_lake(folder: Path, index_max_bytes: int = 2**30) -> Lake:
+    return Lake(
+        lake_dir=folder / "lake",
+        jars_dir=JARS,
+        options={},
+        progress=print,
+        wait_second=START_SECOND,
+        index_dir=folder / "index",
+        index_max_bytes=lambda: index_max_bytes,
+    )
+
+
+def indexing_of(lake: Lake, db: str, table: str) -> Indexing:
+    return lake._upkeep_of(db, table).indexing
+
+
 def running_lake(folder: Path) -> Iterator[Lake]:
-    lake = Lake(lake_dir=folder, jars_dir=JARS, options={}, progress=print, wait_second=START_SECOND)
+    lake = new_lake(folder)
     lake.start()
     lake.ready()
     yield lake
@@ -104,6 +122,10 @@ class LakeTable:
         query = self.lake.query(f"SELECT {columns} FROM {self.name} ORDER BY ALL", self.db, uuid.uuid4().hex)
         return [tuple(row) for batch in query.batches() for row in batch]
 
+    @property
+    def indexing(self) -> Indexing:
+        return indexing_of(self.lake, self.db, self.name)
+
     def sql(self, text: str) -> None:
         """What another user of the same table does: `{table}` stands for its name."""
         self.lake.iceberg().spark.sql(text.format(table=f"lake.{self.db}.{self.name}")).collect()
@@ -145,21 +167,26 @@ class Tables:
 
 
 class Pausing:
-    """An Iceberg that runs a rival's work right before its n-th call."""
+    """An Iceberg that runs a rival's work right before its n-th call; where the caller holds the table's lock, which
+    the rival may want, it only lets it begin.
+    """
 
-    def __init__(self, iceberg: Iceberg, at: int, rival: "Rival") -> None:
-        self._iceberg, self._at, self._rival = iceberg, at, rival
+    def __init__(self, iceberg: Iceberg, at: int, rival: "Rival", lock: threading.RLock) -> None:
+        self._iceberg, self._at, self._rival, self._lock = iceberg, at, rival, lock
         self.calls = 0
-        self.spark = iceberg.spark
+        self.thread: threading.Thread | None = None
 
     def __getattr__(self, name: str) -> object:
         method = getattr(self._iceberg, name)
+        if not inspect.ismethod(method):
+            return method
 
         def call(*args: object, **kwargs: object) -> object:
             if self.calls == self._at:
-                thread = threading.Thread(target=self._rival.run)
-                thread.start()
-                thread.join()
+                self.thread = threading.Thread(target=self._rival.run)
+                self.thread.start()
+                if not (self._rival.locks and self._lock._is_owned()):  # type: ignore[attr-defined]
+                    self.thread.join()
             self.calls += 1
             return method(*args, **kwargs)
 
@@ -169,8 +196,8 @@ class Pausing:
 class Rival:
     """Work that is done once; its error is kept for the test."""
 
-    def __init__(self, work: object) -> None:
-        self._work = work
+    def __init__(self, work: object, *, locks: bool = False) -> None:
+        self._work, self.locks = work, locks
         self.error: BaseException | None = None
         self.ran = False
 
@@ -184,8 +211,11 @@ class Rival:
 
 def commit_beside(lake: Lake, commit: ChannelCommit, at: int, rival: Rival) -> tuple[ChannelCommitted, int]:
     """A commit during which a rival works before its n-th call; the outcome and how many calls there were."""
-    pausing = Pausing(lake.iceberg(), at, rival)
-    done = Commit(pausing, commit, []).run()  # type: ignore[arg-type]
+    indexing = indexing_of(lake, commit.db, commit.table)
+    pausing = Pausing(lake.iceberg(), at, rival, indexing.lock)
+    done = Commit(pausing, commit, [], indexing).run()  # type: ignore[arg-type]
+    if pausing.thread is not None:
+        pausing.thread.join()
     if rival.error is not None:
         raise rival.error
     return done, pausing.calls

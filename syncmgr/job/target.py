@@ -107,12 +107,17 @@ def _codec(value: str) -> str | None:
     return None if value in known else f"it must be one of {', '.join(known)}"
 
 
+def _format(value: str) -> str | None:
+    return None if value in {"2", "3"} else "it must be 2 or 3"
+
+
 def _size(value: str) -> str | None:
     return None if value.isdecimal() and int(value) >= 1024 * 1024 else "it must be a number of bytes, at least 1048576"
 
 
 # Properties of CREATE TABLE, under Iceberg's own names; each check gives the reason why a value is wrong.
 PROPERTIES: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "format-version": _format,
     "write.parquet.compression-codec": _codec,
     "write.target-file-size-bytes": _size,
 }

@@ -12,6 +12,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.key_index import Keys
 from syncmgr.spark import rows
 from syncmgr.spark.ancestry import (
     EPOCH_MARK,
@@ -23,8 +24,12 @@ from syncmgr.spark.ancestry import (
     token_property,
 )
 from syncmgr.spark.iceberg import Iceberg
-from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_of
+from syncmgr.spark.index import TableIndex
+from syncmgr.spark.indexing import Indexing
+from syncmgr.spark.jvm import CERTAIN, FAILURES, REFUSED, Java, failed, java_class, text_of
+from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, key_shape
 from syncmgr.spark.layout import Layout
+from syncmgr.spark.vectors import Deletion
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 TAKEN_FOR_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -32,13 +37,15 @@ TAKEN_FOR_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Written:
-    """Files that wait for their commit; they fit tables of this layout only."""
+    """Files that wait for their commit; they fit tables of this layout only. `keys`: read from them when needed."""
 
     folder: str
     layout: Layout
-    deletes: bool
+    gone: rows.Gone
+    files: list[Java] | None = None
+    keys: list[Keys] | None = None
 
 
 class Commit:
@@ -47,13 +54,15 @@ class Commit:
     `strays`: folders of failed attempts at this epoch; one more failure adds to it, and success clears it up.
     """
 
-    def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str]) -> None:
+    def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str], indexing: Indexing) -> None:
         self._iceberg = iceberg
         self._channel = channel
         self._key = token_property(channel.token)
         self._mark = f"{channel.token}:{channel.epoch}"
         self._written: Written | None = None
         self._strays = strays
+        self._indexing = indexing
+        self._epoch_keys: EpochKeys | None = None
 
     def run(self) -> ChannelCommitted:
         """1. look at the token, 2. write the files, 3. commit them in a transaction whose own table is looked at again.
@@ -78,24 +87,87 @@ class Commit:
 
     def _attempt(self, table: Java) -> ChannelCommitted:
         if self._written is None and not self._borne(table):
-            deletes = self._channel.key_may_exist or self._standing(table).foreign
-            self._fitting(table, self._iceberg.layout(table), deletes=deletes)
+            with self._indexing.lock:
+                index = self._index(table)
+            self._fitting(table, self._iceberg.layout(table), self._gone(index, self._standing(table)))
+            if index is not None:
+                self._data_keys(table)
+        with self._indexing.lock:
+            return self._transact(table)
+
+    def _transact(self, table: Java) -> ChannelCommitted:
         transaction = self._iceberg.begin(table)
         table = self._iceberg.table_of(transaction)  # everything below is read from this one
         if self._borne(table):
             return self._passed_over(table)
         found = self._standing(table)
-        layout = self._iceberg.layout(table)
-        written = self._fitting(table, layout, deletes=self._channel.key_may_exist or found.foreign)
-        added, vanished = self._files_of(table, written)
-        marks = {EPOCH_MARK: self._mark, FILES_MARK: _name(written.folder)}
-        self._iceberg.add(self._iceberg.fenced_delta(transaction), added, vanished, marks)
-        token, fingerprint = str(self._channel.epoch), self._channel.fingerprint
-        properties = {self._key: token, fingerprint_property(self._channel.token): fingerprint}
-        self._iceberg.set_properties(transaction, properties)
-        snapshot = self._iceberg.finish(transaction)
+        index = self._index(table)
+        written = self._fitting(table, self._iceberg.layout(table), self._gone(index, found))
+        deletion = None if index is None else self._deletion(table, index)
+        snapshot = self._commit(transaction, written, deletion)
+        if deletion is not None:
+            table = self._iceberg.table_of(transaction)
+            files = list(zip(self._data_files(table), self._data_keys(table), strict=True))
+            deletion.took_effect(self._indexing, table, files, count_missing=self._channel.where is None)
         self._sweep(_name(written.folder))
         return ChannelCommitted(snapshot=snapshot, foreign=found.foreign)
+
+    def _commit(self, transaction: Java, written: Written, deletion: Deletion | None) -> int:
+        """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
+        table = self._iceberg.table_of(transaction)
+        delta = self._iceberg.fenced_delta(transaction)
+        marks = {EPOCH_MARK: self._mark, FILES_MARK: _name(written.folder)}
+        token, fingerprint = str(self._channel.epoch), self._channel.fingerprint
+        try:
+            if deletion is not None:
+                deletion.add_to(delta, written.folder)
+            vanished = self._equality_deletes(table) if deletion is None else []
+            self._iceberg.add(delta, self._data_files(table), vanished, marks)
+            self._iceberg.set_properties(
+                transaction, {self._key: token, fingerprint_property(self._channel.token): fingerprint}
+            )
+            return self._iceberg.finish(transaction)
+        except FAILURES as error:
+            self._indexing.lost()
+            if deletion is not None and java_class(error) in CERTAIN:
+                self._iceberg.delete_files(deletion.written)
+            raise
+
+    # -- the index
+
+    def _index(self, table: Java) -> TableIndex | None:
+        """The index where it holds for this table and can say where the keys of the epoch are."""
+        if not self._channel.keys or not self._channel.files:
+            return None
+        try:
+            self._touched(table)
+        except UnindexableError as error:
+            self._indexing.give_up(error)
+            return None
+        return self._indexing.usable(self._iceberg, table)
+
+    def _touched(self, table: Java) -> EpochKeys:
+        if self._epoch_keys is None:
+            self._epoch_keys = epoch_keys(self._channel, key_shape(self._iceberg.layout(table)))
+        return self._epoch_keys
+
+    def _deletion(self, table: Java, index: TableIndex) -> Deletion:
+        self._data_keys(table)
+        return Deletion(self._iceberg, table, index, self._touched(table))
+
+    def _data_keys(self, table: Java) -> list[Keys]:
+        """The keys of the data files that were written, row by row."""
+        written = self._written
+        assert written is not None
+        if written.keys is None:
+            shape = key_shape(written.layout)
+            written.keys = [file_keys(self._iceberg.location(file), shape) for file in self._data_files(table)]
+        return written.keys
+
+    def _gone(self, index: TableIndex | None, found: Standing) -> rows.Gone:
+        if index is not None:
+            return rows.Gone.NONE
+        return rows.Gone.ALL if self._channel.key_may_exist or found.foreign else rows.Gone.CHANGED
 
     def _borne(self, table: Java) -> bool:
         found = self._iceberg.token(table, self._key)
@@ -129,14 +201,14 @@ class Commit:
             )
         return found
 
-    def _fitting(self, table: Java, layout: Layout, *, deletes: bool) -> Written:
+    def _fitting(self, table: Java, layout: Layout, gone: rows.Gone) -> Written:
         """The files at hand where they fit, else new ones."""
         written = self._written
-        if written is not None and written.layout == layout and (written.deletes or not deletes):
+        if written is not None and written.layout == layout and written.gone >= gone:
             return written
         self._discard()
         name = f"{self._channel.token}-{self._channel.epoch}-{uuid.uuid4()}"
-        written = Written(folder=f"{table.location()}/data/{name}", layout=layout, deletes=deletes)
+        written = Written(folder=f"{table.location()}/data/{name}", layout=layout, gone=gone)
         self._written = written
         if self._channel.files:
             self._write(written, self._iceberg.codec(table))
@@ -146,9 +218,7 @@ class Commit:
         """A job that failed has left files that nothing names."""
         channel, layout = self._channel, written.layout
         try:
-            rows.write(
-                self._iceberg.spark, channel, layout, deletes=written.deletes, folder=written.folder, codec=codec
-            )
+            rows.write(self._iceberg.spark, channel, layout, gone=written.gone, folder=written.folder, codec=codec)
         except FAILURES as error:
             bad = rows.value_error(text_of(error), channel, layout)
             if bad is None:
@@ -156,20 +226,25 @@ class Commit:
             self._discard()
             raise bad from error
 
-    def _files_of(self, table: Java, written: Written) -> tuple[list[Java], list[Java]]:
-        """Data files and delete files, ready to be added."""
+    def _data_files(self, table: Java) -> list[Java]:
+        written = self._written
+        assert written is not None
+        if written.files is None:
+            written.files = self._files(table, written, rows.DATA)
+        return written.files
+
+    def _equality_deletes(self, table: Java) -> list[Java]:
+        written = self._written
+        assert written is not None
         keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]
-        added = [
+        return [self._iceberg.equality_delete(table, file, keys) for file in self._files(table, written, rows.GONE)]
+
+    def _files(self, table: Java, written: Written, kind: int) -> list[Java]:
+        return [
             file
-            for folder, partition in self._leaves(written, rows.DATA)
+            for folder, partition in self._leaves(written, kind)
             for file in self._iceberg.files(table, folder, partition)
         ]
-        vanished = [
-            self._iceberg.equality_delete(table, file, keys)
-            for folder, partition in self._leaves(written, rows.GONE)
-            for file in self._iceberg.files(table, folder, partition)
-        ]
-        return added, vanished
 
     def _leaves(self, written: Written, kind: int) -> Iterator[tuple[str, dict[str, str]]]:
         """Folders that hold files, each with its partition: field name -> value as text."""

@@ -1,94 +1,134 @@
-"""Equality deletes into position deletes: one scan of the key columns, then reads are fast again and every reader can.
+"""Equality deletes into deletion vectors or position deletes: then reads are fast again and every reader can.
 
-Owns: which rows the equality deletes hit, and how that is written down.
-Must not know: when a fold is due; how Java is called.
+Owns: which rows the equality deletes hit where no index knows it: one scan of the key columns.
+Must not know: when a fold is due; how delete files are written.
 """
 
 import uuid
 from typing import Final
 
+import numpy as np
+from pyroaring import BitMap
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StructField, StructType
 
 from syncmgr.spark.ancestry import UPKEEP_MARK
-from syncmgr.spark.iceberg import DataFile, FoldCommit, Iceberg
+from syncmgr.spark.content import Content, Contents, contents_of, read_bytes
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.index import Deaths, IndexedFile, TableIndex
+from syncmgr.spark.indexing import Indexing
+from syncmgr.spark.jvm import CERTAIN, FAILURES, Java, java_class
+from syncmgr.spark.keys import KeyShape, key_shape
 from syncmgr.spark.layout import Layout
+from syncmgr.spark.puffin import vector_rows
 from syncmgr.spark.rows import spark_type
+from syncmgr.spark.vectors import Deletion
 
-PATH_ID, POSITION_ID = 2147483546, 2147483545  # reserved by the Iceberg specification
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
-PART: Final = "syncmgr_part"
 
 
 class Fold:
-    """One fold of one table, at the snapshot that is current when it begins."""
+    """One fold of one table."""
 
-    def __init__(self, iceberg: Iceberg, session: SparkSession, db: str, table: str) -> None:
+    def __init__(self, iceberg: Iceberg, session: SparkSession, db: str, table: str, indexing: Indexing) -> None:
         self._iceberg, self._session = iceberg, session
-        self._table = iceberg.load(db, table)
-        self._layout = iceberg.layout(self._table)
-        self.folder = f"{self._table.location()}/data/fold-{uuid.uuid4()}"
+        self._db, self._name = db, table
+        self._indexing = indexing
 
     def run(self) -> int:
         """How many equality delete files it folded. Raises what Java says when it was refused."""
-        totals = self._iceberg.current(self._table)
-        if totals is None or not totals.equality_deletes:
-            return 0
-        gone = self._iceberg.equality_deletes(self._table, totals.snapshot, self._layout.identifier)
+        with self._indexing.lock:
+            table = self._iceberg.load(self._db, self._name)
+            index = self._indexing.usable(self._iceberg, table)
+            if index is not None:
+                return self._commit(table, index, known=True)
+        contents = contents_of(self._iceberg, table)
+        layout = self._iceberg.layout(table)
+        wanted = set(layout.identifier)
+        gone = [file for file in contents.equality if set(file.facts["equality-ids"]) == wanted]
         if not gone:
             return 0
-        data = self._iceberg.hit_files(self._table, totals.snapshot)
-        groups = by_partition(data)
-        if data:
-            self._write(gone, data, groups)
-        added = [
-            file
-            for number, members in enumerate(groups)
-            for file in self._iceberg.position_deletes(self._table, f"{self.folder}/{PART}={number}", members[0])
-        ]
-        commit = FoldCommit(
-            snapshot=totals.snapshot,
-            scanned=tuple(data),
-            removed=tuple(gone),
-            added=tuple(added),
-            marks={UPKEEP_MARK: "fold"},
-        )
-        self._iceberg.fold(self._table, commit)
-        return len(gone)
+        index = without_keys(table, contents, key_shape(layout))
+        index.pending, index.equality = self._found(table, layout, gone, contents), tuple(gone)
+        with self._indexing.lock:
+            return self._commit(table, index, known=False)
 
-    def _write(self, gone: list[DataFile], data: list[DataFile], groups: list[list[DataFile]]) -> None:
-        part_of = {file.path: number for number, members in enumerate(groups) for file in members}
-        keys = self._keys(gone)
-        if sum(int(file.java.recordCount()) for file in gone) <= BROADCAST_KEYS:
+    def _commit(self, table: Java, index: TableIndex, *, known: bool) -> int:
+        """As a RowDelta: RewriteFiles would validate nothing here, and a compaction beside it would bring deleted rows
+        back. Refused when a file that was scanned has gone, or has other deletes than it had. `known`: the index is
+        the one that lasts, and hears of it.
+        """
+        deletion, folded = Deletion(self._iceberg, table, index), len(index.equality)
+        if deletion.empty:
+            return 0
+        delta = table.newRowDelta().validateFromSnapshot(index.snapshot)
+        try:
+            deletion.add_to(delta, f"{table.location()}/data/fold-{uuid.uuid4()}")
+            self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold"})
+        except FAILURES as error:
+            self._indexing.lost()
+            if java_class(error) in CERTAIN:  # nothing names its files
+                self._iceberg.delete_files(deletion.written)
+            raise
+        if known:
+            table.refresh()
+            deletion.took_effect(self._indexing, table, [], count_missing=False)
+        return folded
+
+    def _found(self, table: Java, layout: Layout, gone: list[Content], contents: Contents) -> Deaths:
+        """The rows that equality deletes hit, by the place of their file among the data files."""
+        hit = self._iceberg.hit_paths(table)
+        data = [(number, file) for number, file in enumerate(contents.data) if file.path in hit]
+        if not data:
+            return {}
+        keys = self._keys(layout, gone)
+        if sum(file.rows for file in gone) <= BROADCAST_KEYS:
             keys = F.broadcast(keys)
         files = self._session.createDataFrame(
-            [(at, file.path, file.sequence, part_of[file.path]) for file in data for at in file.spark_paths],
-            f"at string, path string, sequence long, {PART} int",
+            [(at, number, file.sequence) for number, file in data for at in self._iceberg.spark_paths(file.path)],
+            "at string, number int, sequence long",
         )
-        names = [f"k{place}" for place in range(len(self._layout.identifier))]
-        rows = self._read(data).select(
+        names = [f"k{place}" for place in range(len(layout.identifier))]
+        rows = self._read(layout, [file for _, file in data]).select(
             *names,
             F.col("_metadata.file_path").alias("at"),
             F.col("_metadata.row_index").alias("position"),
         )
         found = rows.join(keys, names).join(F.broadcast(files), "at", "left")
-        dead = found.where(known("sequence") < F.col("gone"))
-        position_deletes(dead).write.partitionBy(PART).option("compression", "zstd").parquet(self.folder)
+        dead = found.where(known("sequence") < F.col("gone")).select("number", "position").toArrow()
+        numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
+        return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
 
-    def _keys(self, gone: list[DataFile]) -> DataFrame:
+    def _keys(self, layout: Layout, gone: list[Content]) -> DataFrame:
         """Each vanished key once, with the last moment at which it vanished."""
         sequences = self._session.createDataFrame(
-            [(at, f.sequence) for f in gone for at in f.spark_paths], "at string, gone long"
+            [(at, file.sequence) for file in gone for at in self._iceberg.spark_paths(file.path)],
+            "at string, gone long",
         )
-        names = [f"k{place}" for place in range(len(self._layout.identifier))]
-        keys = self._read(gone).select(*names, F.col("_metadata.file_path").alias("at"))
+        names = [f"k{place}" for place in range(len(layout.identifier))]
+        keys = self._read(layout, gone).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
 
-    def _read(self, files: list[DataFile]) -> DataFrame:
+    def _read(self, layout: Layout, files: list[Content]) -> DataFrame:
         """The key columns as k0, k1 ..., found by field id: a column may have been renamed since."""
-        return self._session.read.schema(key_schema(self._layout)).parquet(*(file.path for file in files))
+        return self._session.read.schema(key_schema(layout)).parquet(*(file.path for file in files))
+
+
+def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex:
+    """Data files by their place among them, with the rows that their vectors delete, but no keys."""
+    index = TableIndex(shape)
+    for number, file in enumerate(contents.data):
+        vector = contents.vectors.get(file.path)
+        dead = BitMap()
+        if vector is not None:
+            offset, length = vector.facts["content-offset"], vector.facts["content-size-in-bytes"]
+            dead = vector_rows(read_bytes(table, vector.path, offset, length))
+        index.files[number] = IndexedFile(content=file, vector=vector, dead=dead)
+        index.numbers[file.path] = number
+    index.snapshot = contents.snapshot
+    return index
 
 
 def known(column: str) -> Column:
@@ -102,18 +142,3 @@ def key_schema(layout: Layout) -> StructType:
         kind = DataType.fromDDL(spark_type(layout.by_id(number)))
         fields.append(StructField(f"k{place}", kind, metadata={"parquet.field.id": number}))
     return StructType(fields)
-
-
-def position_deletes(dead: DataFrame) -> DataFrame:
-    """Sorted by file and position, as the specification wants them."""
-    path = F.col("path").alias("file_path", metadata={"parquet.field.id": PATH_ID})
-    position = F.col("position").alias("pos", metadata={"parquet.field.id": POSITION_ID})
-    return dead.select(path, position, PART).repartition(1).sortWithinPartitions(PART, "file_path", "pos")
-
-
-def by_partition(files: list[DataFile]) -> list[list[DataFile]]:
-    """A position delete file belongs to one partition of one spec."""
-    groups: dict[tuple[int, str], list[DataFile]] = {}
-    for file in files:
-        groups.setdefault((int(file.java.specId()), str(file.java.partition().toString())), []).append(file)
-    return list(groups.values())

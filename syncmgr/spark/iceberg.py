@@ -18,9 +18,8 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.jvm import Java, activate, java_class
 from syncmgr.spark.launch import CATALOG
-from syncmgr.spark.layout import Field, Layout, Snapshot, layout_of
+from syncmgr.spark.layout import FORMAT_VERSION, Field, Layout, Snapshot, layout_of
 
-EQUALITY_DELETES: Final = 2  # FileContent id of the Iceberg specification
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 
 
@@ -36,27 +35,6 @@ class Totals:
     equality_deletes: int  # rows in them
     position_deletes: int
     records: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DataFile:
-    """A data or delete file; `spark_paths`: one of them is Spark's _metadata.file_path."""
-
-    path: str
-    spark_paths: tuple[str, ...]
-    sequence: int
-    java: Java
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoldCommit:
-    """`scanned` data files at `snapshot` gave the position deletes `added`, which stand for `removed`."""
-
-    snapshot: int
-    scanned: tuple[DataFile, ...]
-    removed: tuple[DataFile, ...]
-    added: tuple[Java, ...]
-    marks: Mapping[str, str]
 
 
 def iterated(iterable: Java) -> Iterator[Java]:
@@ -137,7 +115,7 @@ class Iceberg:
         """A table in a folder, in no catalog."""
         tables = self._package.hadoop.HadoopTables(self._hadoop)
         spec = self._package.PartitionSpec.unpartitioned()
-        properties = self._map({"format-version": "2"})
+        properties = self._map({FORMAT_VERSION: "3"})
         return tables.create(self._schema(fields, identifier), spec, properties, folder)
 
     def _schema(self, fields: Iterable[Field], identifier: Iterable[int]) -> Java:
@@ -158,7 +136,8 @@ class Iceberg:
         return layout_of(schema, spec)
 
     def properties(self, table: Java) -> dict[str, str]:
-        return {str(key): str(value) for key, value in dict(table.properties()).items()}
+        found = {str(key): str(value) for key, value in dict(table.properties()).items()}
+        return found | {FORMAT_VERSION: str(self.format_version(table))}
 
     def use_pool(self, name: str) -> None:
         """Which scheduler pool the calling thread's Spark jobs go to from now on."""
@@ -214,6 +193,16 @@ class Iceberg:
         path = self.jvm.org.apache.hadoop.fs.Path(root)
         path.getFileSystem(self._hadoop).delete(path, True)
 
+    def delete_files(self, paths: Iterable[str]) -> None:
+        """Files that nothing names."""
+        for name in paths:
+            path = self.jvm.org.apache.hadoop.fs.Path(name)
+            path.getFileSystem(self._hadoop).delete(path, False)
+
+    def location(self, file: Java) -> str:
+        """The path of a data or delete file, as the manifests write it."""
+        return str(file.location())
+
     def equality_delete(self, table: Java, file: Java, key_ids: Iterable[int]) -> Java:
         """A DataFile of key rows as equality DeleteFile; its bounds let readers skip it."""
         spec = table.spec()
@@ -233,6 +222,16 @@ class Iceberg:
             file.lowerBounds(),
             file.upperBounds(),
         )
+
+    def format_version(self, table: Java) -> int:
+        return int(table.operations().current().formatVersion())
+
+    def strings(self, values: Iterable[str]) -> Java:
+        """A Java list."""
+        found = self.jvm.java.util.ArrayList()
+        for value in values:
+            found.add(value)
+        return found
 
     def begin(self, table: Java) -> Java:
         """A transaction; Iceberg refreshes the table as it opens one."""
@@ -293,87 +292,35 @@ class Iceberg:
             records=total("records"),
         )
 
-    def hit_files(self, table: Java, snapshot: int) -> list[DataFile]:
-        """The data files of a snapshot that any delete file may concern."""
-        with closing_java(table.newScan().useSnapshot(snapshot).planFiles()) as tasks:
-            return [self._data_file(task.file()) for task in iterated(tasks) if not task.deletes().isEmpty()]
+    def hit_paths(self, table: Java) -> set[str]:
+        """The data files that any delete file may concern."""
+        with closing_java(table.newScan().planFiles()) as tasks:
+            return {str(task.file().location()) for task in iterated(tasks) if not task.deletes().isEmpty()}
 
-    def equality_deletes(self, table: Java, snapshot: int, key_ids: Iterable[int]) -> list[DataFile]:
-        """The equality delete files over exactly these columns."""
-        wanted = set(key_ids)
-        found: list[DataFile] = []
-        for manifest in table.snapshot(snapshot).deleteManifests(table.io()):
-            reader = self._package.ManifestFiles.readDeleteManifest(manifest, table.io(), table.specs())
-            with closing_java(reader):
-                found += [
-                    self._data_file(file.copy())
-                    for file in iterated(reader)
-                    if file.content().id() == EQUALITY_DELETES and set(file.equalityFieldIds()) == wanted
-                ]
-        return found
-
-    def _data_file(self, file: Java) -> DataFile:
-        location = str(file.location())
-        return DataFile(
-            path=location,
-            spark_paths=self._spark_paths(location),
-            sequence=int(file.dataSequenceNumber()),
-            java=file,
-        )
-
-    def _spark_paths(self, location: str) -> tuple[str, ...]:
-        """The path's URI; Hadoop writes local ones with one slash or three, as it pleases."""
+    def spark_paths(self, location: str) -> tuple[str, ...]:
+        """One of them is Spark's _metadata.file_path: Hadoop writes local URIs with one slash or three."""
         path = self.jvm.org.apache.hadoop.fs.Path(location)
         uri = str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
         local = re.fullmatch("file:/+(.*)", uri)
         return (f"file:/{local[1]}", f"file:///{local[1]}") if local else (uri,)
 
-    def position_deletes(self, table: Java, folder: str, like: DataFile) -> list[Java]:
-        """A folder of position deletes, all of them for data files of the partition that `like` is in."""
-        path = self.jvm.org.apache.hadoop.fs.Path(folder)
-        if not path.getFileSystem(self._hadoop).exists(path):
-            return []
-        spec = table.specs().get(like.java.specId())
-        metrics = self._package.MetricsConfig.forPositionDelete()
-        made = []
-        unpartitioned = self._package.PartitionSpec.unpartitioned()
+    def unplaced_files(self, table: Java, folder: str) -> list[Java]:
+        """DataFiles, with column bounds, of a folder of Parquet files, as if the table had no partitions."""
+        metrics = self._package.MetricsConfig.forTable(table)
+        spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
         migration = self._package.data.TableMigrationUtil
-        for file in migration.listPartition(
-            self._map({}), folder, "parquet", unpartitioned, self._hadoop, metrics, None
-        ):
-            builder = self._package.FileMetadata.deleteFileBuilder(spec).ofPositionDeletes()
-            if spec.isPartitioned():
-                builder = builder.withPartition(like.java.partition())
-            builder = builder.withPath(file.location()).withFormat("parquet")
-            made.append(builder.withFileSizeInBytes(file.fileSizeInBytes()).withMetrics(self._metrics_of(file)).build())
-        return made
+        return list(migration.listPartition(none, folder, "parquet", spec, self._hadoop, metrics, None))
 
-    def fold(self, table: Java, plan: FoldCommit) -> None:
-        """Swaps equality deletes for position deletes, as a RowDelta: RewriteFiles would validate nothing here, and a
-        compaction beside it would bring deleted rows back. Refused when a scanned or removed file has gone.
-        """
-        delta = table.newRowDelta().validateFromSnapshot(plan.snapshot).validateDeletedFiles()
-        paths = self.jvm.java.util.ArrayList()
-        for file in plan.scanned:
-            paths.add(file.path)
-        delta = delta.validateDataFilesExist(paths)
-        for file in plan.removed:
-            delta = delta.removeDeletes(file.java)
-        for added in plan.added:
-            delta = delta.addDeletes(added)
-        for mark, value in plan.marks.items():
-            delta = delta.set(mark, value)
-        delta.commit()
+    def placed(self, table: Java, file: Java, like: Java) -> Java:
+        """A DataFile in the partition and spec of another."""
+        builder = self._package.DataFiles.builder(table.specs().get(like.specId())).withPath(file.location())
+        builder = builder.withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
+        return builder.withMetrics(self._metrics_of(file)).withPartition(like.partition()).build()
 
-    def expire(self, table: Java, oldest: int) -> int:
-        """Forgets the snapshots before `oldest`, and deletes the files that only they name; how many went."""
-        kept = table.snapshot(oldest)
-        if kept is None:
-            return 0
-        before = self._count(table.snapshots())
-        table.expireSnapshots().expireOlderThan(kept.timestampMillis()).commit()
-        table.refresh()
-        return before - self._count(table.snapshots())
+    def committed_at(self, table: Java, snapshot: int) -> int | None:
+        """When, in Unix milliseconds; None where it was expired."""
+        found = table.snapshot(snapshot)
+        return None if found is None else int(found.timestampMillis())
 
     def _count(self, iterable: Java) -> int:
         return sum(1 for _ in iterated(iterable))

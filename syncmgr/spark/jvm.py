@@ -31,6 +31,7 @@ REFUSED: Final = frozenset(
         "org.apache.iceberg.exceptions.CommitStateUnknownException",  # the table itself tells which
     },
 )
+CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # nothing was committed
 MOST_CAUSES: Final = 10
 NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)

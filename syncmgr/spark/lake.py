@@ -22,6 +22,7 @@ from syncmgr.spark.commit import Commit
 from syncmgr.spark.durable import sync_file_system
 from syncmgr.spark.expressions import check_expressions
 from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.indexing import Budget, Indexing, Standing
 from syncmgr.spark.jvm import FAILURES, failed, query_error
 from syncmgr.spark.launch import LakePlace
 from syncmgr.spark.layout import Field, Layout
@@ -50,6 +51,15 @@ def asked() -> Iterator[None]:
         failed(error)
 
 
+@contextmanager
+def lake_disk() -> Iterator[None]:
+    """What an error of the local disk means to the operator."""
+    try:
+        yield
+    except OSError as error:
+        raise SyncError(Code.LAKE_FAILED, reason=str(error)) from error
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Open:
     """What lives as long as one JVM."""
@@ -65,6 +75,7 @@ class Lake:
 
     `jars_dir`: where jars are kept between starts. `options`: the spark.* keys of fe.conf, passed on as they are.
     `progress` hears one line at a time while Spark starts. `wait_second`: how long the rest waits for that.
+    `index_dir`: where key indexes are kept between starts; `index_max_bytes`: of all of them in memory, now.
     """
 
     def __init__(
@@ -75,6 +86,8 @@ class Lake:
         options: Mapping[str, str],
         progress: Callable[[str], None],
         wait_second: float,
+        index_dir: Path,
+        index_max_bytes: Callable[[], int],
     ) -> None:
         self._wait_second = wait_second
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options)
@@ -82,6 +95,7 @@ class Lake:
         self._shelf = Shelf(file=self.place.catalog_file)
         self._lock = threading.Lock()
         self._open: _Open | None = None
+        self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
         self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
         self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
 
@@ -112,6 +126,14 @@ class Lake:
         return self._session.pid
 
     def stop(self) -> None:
+        """Saves the key indexes and ends Spark."""
+        with self._lock:
+            known = list(self._upkeep.values())
+        for upkeep in known:
+            try:
+                upkeep.indexing.save(now=True)
+            except OSError as error:  # it is built anew
+                logger.warning("a key index was not saved: %s", error)
         self._session.stop()
 
     def iceberg(self) -> Iceberg:
@@ -145,12 +167,12 @@ class Lake:
         LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
         """
         self.ready()
-        strays = self._strays_of(channel)
-        with self._upkeep_of(channel.db, channel.table).commit():
+        strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
+        with upkeep.commit():
             with asked():
                 iceberg = self.iceberg()
                 iceberg.use_pool("commit")
-                done = Commit(iceberg, channel, strays).run()
+                done = Commit(iceberg, channel, strays, upkeep.indexing).run()
             self._make_durable()
         return done
 
@@ -160,10 +182,12 @@ class Lake:
         `oldest`: the snapshot of the oldest consistent point that must stay readable; None: nothing is expired.
         Raises NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
         """
-        with asked():
+        upkeep = self._upkeep_of(db, table)
+        with asked(), lake_disk():
             opened = self._opened_now()
             opened.iceberg.use_pool("upkeep")
-            ran = self._upkeep_of(db, table).tick(opened.iceberg, opened.upkeep_session, oldest)
+            ran = upkeep.tick(opened.iceberg, opened.upkeep_session, oldest)
+            upkeep.indexing.save()
         if ran:
             self._make_durable()
         return ran
@@ -177,9 +201,15 @@ class Lake:
         """The last upkeep of a table, oldest first."""
         return tuple(self._upkeep_of(db, table).ran)
 
+    def index(self, db: str, table: str) -> Standing:
+        """How the key index of a table stands."""
+        return self._upkeep_of(db, table).indexing.standing()
+
     def _upkeep_of(self, db: str, table: str) -> TableUpkeep:
         with self._lock:
-            return self._upkeep.setdefault((db, table), TableUpkeep(db, table))
+            if (db, table) not in self._upkeep:
+                self._upkeep[db, table] = TableUpkeep(db, table, Indexing(self._index_dir, self._budget))
+            return self._upkeep[db, table]
 
     def _strays_of(self, channel: ChannelCommit) -> list[str]:
         """Folders that failed attempts at this epoch left behind; those of earlier epochs are settled."""
@@ -193,10 +223,8 @@ class Lake:
     def _make_durable(self) -> None:
         if not self.place.embedded:
             return
-        try:
+        with lake_disk():
             sync_file_system(self.place.lake_dir)
-        except OSError as error:
-            raise SyncError(Code.LAKE_FAILED, reason=str(error)) from error
 
     def _opened(self, spark: SparkSession) -> _Open:
         for key, value in COMMIT_SETTINGS.items():
@@ -262,6 +290,10 @@ class Lake:
         """Drops the table and its files."""
         with asked():
             self.iceberg().drop_table(db, table)
+        with self._lock:
+            upkeep = self._upkeep.pop((db, table), None)
+        if upkeep is not None:
+            upkeep.indexing.drop()
 
     def is_empty(self, db: str, table: str) -> bool:
         """Whether the table never had a snapshot. Raises NO_SUCH_TABLE."""

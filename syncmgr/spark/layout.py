@@ -7,7 +7,9 @@ Must not know: Java, Spark.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+FORMAT_VERSION: Final = "format-version"  # Iceberg takes it as a property and keeps it elsewhere
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

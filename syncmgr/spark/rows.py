@@ -7,6 +7,7 @@ Must not know: tokens, transactions, snapshots.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +42,14 @@ SPARK_TYPES: Final = {
     "binary": "BINARY",
 }
 TRANSFORM_FUNCTIONS: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+
+
+class Gone(IntEnum):
+    """Which keys of an epoch are written down as vanished; each kind is enough where a lesser one would be."""
+
+    NONE = 0  # the index knows their rows
+    CHANGED = 1  # those that the epoch does not begin with an insert
+    ALL = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,15 +93,10 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
     return tuple(columns)
 
 
-def write(
-    spark: SparkSession, channel: ChannelCommit, layout: Layout, *, deletes: bool, folder: str, codec: str
-) -> None:
-    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=x<hex>...]/*.parquet.
-
-    `deletes` False: a key that the epoch begins with an insert leaves nothing to delete.
-    """
+def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, gone: Gone, folder: str, codec: str) -> None:
+    """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=x<hex>...]/*.parquet."""
     columns = filled(channel, layout)
-    shape = _upserts(channel, columns, deletes=deletes) if channel.keys else _appends(channel)
+    shape = _upserts(channel, columns, gone) if channel.keys else _appends(channel)
     [(ddl, paths)] = _one_schema(channel)
     images = _images(shape(_narrow(spark.read.schema(ddl).parquet(*paths), channel)), columns, layout)
     images.write.partitionBy(*images.columns[len(columns) :]).options(**{"compression": codec, **ZSTD_LEVEL}).parquet(
@@ -112,32 +116,39 @@ def _narrow(rows: DataFrame, channel: ChannelCommit) -> DataFrame:
     return rows.coalesce(1) if sum(file.rows for file in channel.files) <= ONE_TASK_ROWS else rows
 
 
-def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], *, deletes: bool) -> Callable[[DataFrame], DataFrame]:
+def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], gone: Gone) -> Callable[[DataFrame], DataFrame]:
     """Last change of each key, once per kind of file it goes to."""
-    live = f"`{OP}` <> {ChangeKind.DELETE:d}" + (f" AND ({channel.where}) IS TRUE" if channel.where else "")
-    if deletes:
-        kinds = f"IF({live}, ARRAY({DATA}, {GONE}), ARRAY({GONE}))"
-    else:
-        new = f"`syncmgr_first` = {ChangeKind.INSERT:d}"
-        kinds = (
-            f"CASE WHEN {live} AND {new} THEN ARRAY({DATA}) WHEN {live} THEN ARRAY({DATA}, {GONE}) "
-            f"WHEN {new} THEN CAST(ARRAY() AS ARRAY<INT>) ELSE ARRAY({GONE}) END"
-        )
     keys = [F.expr(column.sql).alias(f"syncmgr_k{place}") for place, column in enumerate(columns) if column.key]
+    last = F.expr(f"max_by(struct(*), `{SEQ}`)").alias("syncmgr_last")
+    first = [F.expr(f"min_by(`{OP}`, `{SEQ}`)").alias("syncmgr_first")] if gone is Gone.CHANGED else []
+    live = _live(channel)
 
     def shape(rows: DataFrame) -> DataFrame:
-        last = F.expr(f"max_by(struct(*), `{SEQ}`)").alias("syncmgr_last")
-        first = [] if deletes else [F.expr(f"min_by(`{OP}`, `{SEQ}`)").alias("syncmgr_first")]
         net = rows.groupBy(*keys).agg(last, *first)
-        return net.selectExpr("syncmgr_last.*", *(["syncmgr_first"] if first else [])).selectExpr(
-            "*", f"explode({kinds}) AS `{KIND}`"
-        )
+        net = net.selectExpr("syncmgr_last.*", *(["syncmgr_first"] if first else []))
+        if gone is Gone.NONE:
+            return net.where(live).selectExpr("*", f"{DATA} AS `{KIND}`")
+        return net.selectExpr("*", f"explode({_kinds(live, gone)}) AS `{KIND}`")
 
     return shape
 
 
+def _live(channel: ChannelCommit) -> str:
+    return f"`{OP}` <> {ChangeKind.DELETE:d}" + (f" AND ({channel.where}) IS TRUE" if channel.where else "")
+
+
+def _kinds(live: str, gone: Gone) -> str:
+    if gone is Gone.ALL:
+        return f"IF({live}, ARRAY({DATA}, {GONE}), ARRAY({GONE}))"
+    new = f"`syncmgr_first` = {ChangeKind.INSERT:d}"
+    return (
+        f"CASE WHEN {live} AND {new} THEN ARRAY({DATA}) WHEN {live} THEN ARRAY({DATA}, {GONE}) "
+        f"WHEN {new} THEN CAST(ARRAY() AS ARRAY<INT>) ELSE ARRAY({GONE}) END"
+    )
+
+
 def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:
-    live = f"`{OP}` <> {ChangeKind.DELETE:d}" + (f" AND ({channel.where}) IS TRUE" if channel.where else "")
+    live = _live(channel)
     return lambda rows: rows.where(live).selectExpr("*", f"{DATA} AS `{KIND}`")
 
 

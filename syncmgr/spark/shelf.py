@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.launch import CATALOG
-from syncmgr.spark.layout import Layout, layout_of
+from syncmgr.spark.layout import FORMAT_VERSION, Layout, layout_of
 
 BUSY_SECOND: Final = 30.0
 
@@ -48,7 +48,8 @@ class Shelf:
         metadata = json.loads(Path(str(rows[0][0]).removeprefix("file:")).read_text(encoding="utf-8"))
         schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
         spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
-        return layout_of(schema, spec), metadata.get("properties", {})
+        properties = metadata.get("properties", {}) | {FORMAT_VERSION: str(metadata["format-version"])}
+        return layout_of(schema, spec), properties
 
     def _rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
         if not self.file.is_file():

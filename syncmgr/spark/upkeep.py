@@ -17,9 +17,13 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from syncmgr.job.compacting import pressing
+from syncmgr.spark.compaction import Compaction, candidates
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg, Totals
+from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import FAILURES, REFUSED, java_class, words
+from syncmgr.spark.keys import UnindexableError
 from syncmgr.spark.launch import CATALOG
 
 QUIET_SECOND: Final = 2.0  # so long without a commit, and upkeep disturbs nobody
@@ -34,9 +38,10 @@ ORPHAN_PERIOD_SECOND: Final = 24 * 3600
 SHOWN: Final = 20
 COMPACTION: Final = {
     "min-input-files": "8",
-    "remove-dangling-deletes": "true",
     "max-concurrent-file-group-rewrites": "1",  # the driver is the executor: memory for one
 }
+
+DANGLING: Final = {"remove-dangling-deletes": "true"}
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +49,7 @@ logger = logging.getLogger(__name__)
 class Kind(StrEnum):
     """What upkeep does."""
 
+    INDEX = "index"
     FOLD = "fold"
     COMPACT = "compact"
     EXPIRE = "expire"
@@ -65,6 +71,8 @@ class Situation:
     """All that decides. `quiet`: seconds since the last commit.
 
     `since`: time since each kind ran, in multiples of how long that took. `compacted_files`: what compaction left.
+    `index_behind`: the key index has to be built. `pressing`: whether the index says that files should be rewritten,
+    which then disturbs no commit; None: there is no index.
     """
 
     totals: Totals
@@ -72,28 +80,37 @@ class Situation:
     since: dict[Kind, float]
     orphans_due: bool
     compacted_files: int
+    index_behind: bool = False
+    pressing: bool | None = None
 
 
 def due(at: Situation) -> Kind | None:
     """The one kind that should run now. Fold comes before compaction, which would read equality deletes slowly."""
     totals, is_quiet = at.totals, at.quiet >= QUIET_SECOND
+    if at.index_behind:
+        return Kind.INDEX
     rested = {kind: at.since.get(kind, BUSY_SHARE) >= BUSY_SHARE for kind in Kind}
     if totals.equality_deletes and (is_quiet or (totals.delete_files >= BUSY_DELETE_FILES and rested[Kind.FOLD])):
         return Kind.FOLD
-    small = totals.data_files - at.compacted_files
-    is_small = totals.data_bytes < SMALL_FILE_BYTES * totals.data_files
-    if is_small and rested[Kind.COMPACT] and small >= (SMALL_FILES if is_quiet else BUSY_SMALL_FILES):
+    if rested[Kind.COMPACT] and (_many_small(at, is_quiet=is_quiet) if at.pressing is None else at.pressing):
         return Kind.COMPACT
     if totals.snapshots > OLD_SNAPSHOTS and rested[Kind.EXPIRE]:
         return Kind.EXPIRE
     return Kind.ORPHANS if at.orphans_due and is_quiet else None
 
 
+def _many_small(at: Situation, *, is_quiet: bool) -> bool:
+    small = at.totals.data_files - at.compacted_files
+    is_small = at.totals.data_bytes < SMALL_FILE_BYTES * at.totals.data_files
+    return is_small and small >= (SMALL_FILES if is_quiet else BUSY_SMALL_FILES)
+
+
 class TableUpkeep:
     """The upkeep of one table: one kind at a time."""
 
-    def __init__(self, db: str, table: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, db: str, table: str, indexing: Indexing, clock: Callable[[], float] = time.monotonic) -> None:
         self._db, self._table, self._clock = db, table, clock
+        self.indexing = indexing
         self._lock = threading.Lock()
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
@@ -142,9 +159,16 @@ class TableUpkeep:
             since=since,
             orphans_due=now >= self._orphans_at,
             compacted_files=self._compacted_files,
+            index_behind=self.indexing.is_behind,
+            pressing=self._pressing(),
         )
         kind = due(situation)
         return None if kind in had else kind
+
+    def _pressing(self) -> bool | None:
+        with self.indexing.lock:
+            index = self.indexing.ready
+            return None if index is None else pressing(candidates(index))
 
     def _run(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> Ran:
         began = self._clock()
@@ -164,32 +188,37 @@ class TableUpkeep:
 
     def _work(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> int:
         match kind:
+            case Kind.INDEX:
+                self.indexing.follow_up(iceberg, lambda: iceberg.load(self._db, self._table))
+                return self.indexing.standing().rows
             case Kind.FOLD:
-                return self._fold(iceberg, session)
+                return Fold(iceberg, session, self._db, self._table, self.indexing).run()
             case Kind.COMPACT:
                 return self._compact(iceberg, session)
             case Kind.EXPIRE:
                 assert oldest is not None
                 self._expired_below = oldest
-                return iceberg.expire(iceberg.load(self._db, self._table), oldest)
+                return expire(iceberg, session, self._db, self._table, oldest)
             case Kind.ORPHANS:
                 self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND
                 return remove_orphans(session, self._db, self._table, time.time() - ORPHAN_SECOND)
 
-    def _fold(self, iceberg: Iceberg, session: SparkSession) -> int:
-        fold = Fold(iceberg, session, self._db, self._table)
-        try:
-            return fold.run()
-        except FAILURES as error:
-            if java_class(error) in REFUSED:  # nothing names its files
-                iceberg.delete_folder(fold.folder)
-            raise
-
     def _compact(self, iceberg: Iceberg, session: SparkSession) -> int:
-        rewritten = compact(session, self._db, self._table)
+        try:
+            rewritten = Compaction(iceberg, self._db, self._table, self.indexing).run()
+        except UnindexableError as error:
+            logger.info("Spark compacts %s.%s: %s", self._db, self._table, error)
+            rewritten = None
+        if rewritten is None:
+            with self.indexing.set_aside():
+                rewritten = compact(session, self._db, self._table, self._dangling(iceberg))
         totals = iceberg.current(iceberg.load(self._db, self._table))
         self._compacted_files = totals.data_files if totals else 0
         return rewritten
+
+    def _dangling(self, iceberg: Iceberg) -> Mapping[str, str]:
+        """Position deletes of files that went take a commit of their own, which commits beside it refuse."""
+        return DANGLING if iceberg.format_version(iceberg.load(self._db, self._table)) < 3 else {}
 
 
 def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] = MappingProxyType({})) -> int:
@@ -202,11 +231,32 @@ def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] 
     return int(session.sql(call).collect()[0]["rewritten_data_files_count"])
 
 
+def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest: int) -> int:
+    """Forgets the snapshots before `oldest`, and deletes the files that only they name; how many went.
+
+    Iceberg's Java call would delete Puffin files of which other vectors are still in force.
+    """
+    kept = iceberg.committed_at(iceberg.load(db, table), oldest)
+    if kept is None:
+        return 0
+    before = iceberg.current(iceberg.load(db, table))
+    stamp = f"{_stamp(kept // 1000)}.{kept % 1000:03d}"
+    session.sql(
+        f"CALL {CATALOG}.system.expire_snapshots(table => {_literal(db, table)}, older_than => TIMESTAMP '{stamp}')"
+    ).collect()
+    after = iceberg.current(iceberg.load(db, table))
+    return 0 if before is None or after is None else before.snapshots - after.snapshots
+
+
+def _stamp(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
+
+
 def remove_orphans(session: SparkSession, db: str, table: str, before: float) -> int:
     """Files that no snapshot names and that are older than `before` (unix seconds); how many went."""
-    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(before))
     call = (
-        f"CALL {CATALOG}.system.remove_orphan_files(table => {_literal(db, table)}, older_than => TIMESTAMP '{stamp}')"
+        f"CALL {CATALOG}.system.remove_orphan_files("
+        f"table => {_literal(db, table)}, older_than => TIMESTAMP '{_stamp(before)}')"
     )
     return len(session.sql(call).collect())
 

@@ -15,11 +15,13 @@ from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.epoch import ChannelCommit, MappedColumn, StagedFile
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.indexing import Budget, Indexing
 from syncmgr.spark.jvm import Java
 from syncmgr.spark.layout import Field
 
 EPOCHS: Final = 3
 ROWS: Final = 2000
+MOST_INDEX_BYTES: Final = 1_000_000
 COLUMNS: Final = (
     Field(id=1, name="id", type="long", required=True),
     Field(id=2, name="words", type="string", required=False),
@@ -44,7 +46,7 @@ def warm_up(iceberg: Iceberg) -> None:
     with tempfile.TemporaryDirectory(prefix="syncmgr-warm-") as folder:
         scratch = Scratch(iceberg.spark)
         scratch.use(iceberg.scratch_table(COLUMNS, [1], f"{folder}/table"))
-        snapshot = None
+        snapshot, indexing = None, Indexing(Path(folder) / "index", Budget(lambda: MOST_INDEX_BYTES))
         for epoch in range(1, EPOCHS + 1):
             commit = ChannelCommit(
                 token="warm",  # noqa: S106 - a name, not a secret
@@ -59,7 +61,7 @@ def warm_up(iceberg: Iceberg) -> None:
                 key_may_exist=epoch > 1,
                 last_snapshot=snapshot,
             )
-            snapshot = Commit(scratch, commit, []).run().snapshot
+            snapshot = Commit(scratch, commit, [], indexing).run().snapshot
 
 
 def _segment(path: Path) -> StagedFile:

@@ -19,7 +19,7 @@ from syncmgr.catalog import Catalog
 from syncmgr.job.batch import OP, SEQ
 from syncmgr.job.epoch import ChannelCommit, MappedColumn, StagedFile
 from syncmgr.spark.lake import Lake
-from tests.spark_session import JARS, START_SECOND, statement
+from tests.spark_session import new_lake, statement
 
 CHANGES = 20_000
 COLUMNS = ("id", "c1", "c2", "c4")
@@ -94,7 +94,7 @@ def measured(lake: Lake, folder: Path, sizes: dict[str, int], epochs: int) -> di
 def main(epochs: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        lake = Lake(lake_dir=folder / "lake", jars_dir=JARS, options={}, progress=print, wait_second=START_SECOND)
+        lake = new_lake(folder)
         lake.start()
         lake.ready()
         catalog = Catalog(lake, lambda _db, _table: None)

@@ -1,12 +1,16 @@
 """A commit that is held between every two of its calls while somebody else works on the table."""
 
+import contextlib
 from collections.abc import Callable
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.compaction import Compaction
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.upkeep import Kind, Ran, compact
+from tests.contract.index_state import entries, held, rebuilt
 from tests.spark_session import SPARK, LakeTable, Rival, Tables, commit_beside
 from tests.until import until
 
@@ -16,7 +20,7 @@ MOST_CALLS = 60
 
 
 def fold(table: LakeTable) -> None:
-    Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name).run()
+    Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
 
 
 def until_it_ran(table: LakeTable) -> tuple[Ran, ...]:
@@ -41,7 +45,7 @@ def test_a_second_writer_of_an_epoch_is_passed_over(tables: Tables) -> None:
     expected: list[tuple[object, ...]] = []
     for at in range(MOST_CALLS):
         commit = table.prepared([(INS, at, at)])
-        rival = Rival(lambda commit=commit: table.lake.commit(commit))
+        rival = Rival(lambda commit=commit: table.lake.commit(commit), locks=True)
         done, calls = commit_beside(table.lake, commit, at, rival)
         table.last_snapshot = done.snapshot
         expected.append((at, at))
@@ -54,39 +58,72 @@ def test_a_second_writer_of_an_epoch_is_passed_over(tables: Tables) -> None:
     assert set() == table.stray_files()
 
 
-@pytest.mark.parametrize("work", [fold, compaction])
-def test_upkeep_beside_a_commit(tables: Tables, work: Callable[[LakeTable], None]) -> None:
-    """Wherever fold or compaction comes in between, no row is lost and none comes back."""
-    table = tables.make()
-    table.commit([(INS, key, 0) for key in range(10)])
+def own_compaction(table: LakeTable) -> None:
+    Compaction(table.lake.iceberg(), table.db, table.name, table.indexing).run()
+
+
+def foreign_delete(table: LakeTable) -> None:
+    """Somebody deletes a row that no epoch of the test touches."""
+    table.sql("DELETE FROM {table} WHERE id = 100")
+
+
+def off(table: LakeTable) -> None:
+    table.indexing.give_up(ValueError("switched off by the test"))
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize(
+    ("work", "locks"), [(fold, True), (compaction, False), (own_compaction, True), (foreign_delete, False)]
+)
+def test_upkeep_beside_a_commit(
+    tables: Tables, work: Callable[[LakeTable], None], *, locks: bool, indexed: bool, place: str
+) -> None:
+    """Wherever fold, compaction or another writer comes in between, no row is lost and none comes back."""
+    table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
+    if not indexed:
+        off(table)
+    table.commit([(INS, key, 0) for key in range(10)] + [(INS, 100, 0)])
     model = dict.fromkeys(range(10), 0)
-    for at in range(0, MOST_CALLS, 3):
+    step = 3 if indexed and not place else 7
+    for at in range(0, MOST_CALLS, step):
         commit = table.prepared([(DEL, at % 10, 0), (INS, at % 10, at), (DEL, (at + 5) % 10, 0)])
         model[at % 10] = at
         model.pop((at + 5) % 10, None)
-        rival = Rival(lambda: work(table))
+        rival = Rival(lambda: work(table), locks=locks)
         table.last_snapshot = commit_beside(table.lake, commit, at, rival)[0].snapshot
-        assert sorted(model.items()) == table.rows(), f"held before call {at}"
+        assert sorted(model.items()) == [row for row in table.rows() if row[0] != 100], f"held before call {at}"
+        if indexed:
+            assert entries(held(table)) == entries(rebuilt(table)), f"held before call {at}"
         if not rival.ran:
             return
     pytest.fail("a commit takes more calls than this test tries")
 
 
-def test_a_commit_beside_upkeep(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+def held_up(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
+    """Somebody works between the scan of a fold and its commit."""
+    real = Fold._commit
+
+    def after_work(self: Fold, *arguments: object, **options: object) -> int:
+        monkeypatch.undo()
+        work()
+        return real(self, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Fold, "_commit", after_work)
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+def test_a_commit_beside_upkeep(tables: Tables, monkeypatch: pytest.MonkeyPatch, *, indexed: bool) -> None:
     """An epoch that is committed between the scan of a fold and its commit stays, and so do its deletes."""
     table = tables.make()
     table.commit([(INS, key, 0) for key in range(10)])
+    off(table)
     table.commit([(UPD, key, 1) for key in range(5)])
-    iceberg = table.lake.iceberg()
-    real = type(iceberg).fold
-
-    def after_a_commit(self: object, *arguments: object) -> None:
-        table.commit([(DEL, 0, 0), (UPD, 1, 2), (INS, 10, 2)])
-        real(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(type(iceberg), "fold", after_a_commit)
-    fold(table)
-    monkeypatch.undo()
+    if indexed:
+        table.indexing._off_until = 0.0
+    held_up(monkeypatch, lambda: table.commit([(DEL, 0, 0), (UPD, 1, 2), (INS, 10, 2)]) and None)
+    with contextlib.suppress(Py4JJavaError):
+        fold(table)
     expected = [(1, 2), *((key, 1) for key in range(2, 5)), *((key, 0) for key in range(5, 10)), (10, 2)]
     assert expected == table.rows()
     fold(table)
@@ -96,21 +133,27 @@ def test_a_commit_beside_upkeep(tables: Tables, monkeypatch: pytest.MonkeyPatch)
 def test_a_fold_beside_a_compaction_gives_way(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deleted rows do not come back when the files that a fold scanned were rewritten before it committed."""
     table = tables.make()
+    off(table)
     table.commit([(INS, key, 0) for key in range(10)])
     table.commit([(DEL, key, 0) for key in range(5)])
-    iceberg = table.lake.iceberg()
-    real = type(iceberg).fold
-
-    def after_a_compaction(self: object, *arguments: object) -> None:
-        compaction(table)
-        real(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(type(iceberg), "fold", after_a_compaction)
+    held_up(monkeypatch, lambda: compaction(table))
     [ran] = until_it_ran(table)
-    monkeypatch.undo()
     assert (ran.kind, ran.done) == (Kind.FOLD, 0)
     expected = [(key, 0) for key in range(5, 10)]
     assert expected == table.rows()
     fold(table)
     assert expected == table.rows()
     assert set() == table.stray_files()
+
+
+def test_two_folds_of_one_table(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second fold that was faster leaves the first nothing: no file ever has two vectors."""
+    table = tables.make()
+    off(table)
+    table.commit([(INS, key, 0) for key in range(10)])
+    table.commit([(DEL, key, 0) for key in range(5)])
+    held_up(monkeypatch, lambda: fold(table))
+    with contextlib.suppress(Py4JJavaError):
+        fold(table)
+    assert table.rows() == [(key, 0) for key in range(5, 10)]
+    assert (table.files(1), table.files(2)) == (1, 0)

@@ -1,0 +1,72 @@
+"""Which files of a table are worth rewriting together.
+
+Owns: the rule.
+Must not know: what a file holds, how it is rewritten. Sizes in bytes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+SMALL_BYTES: Final = 32 * 1024 * 1024
+TOGETHER_BYTES: Final = 256 * 1024 * 1024  # of one rewrite
+FEWEST_FILES: Final = 8
+DEAD_SHARE: Final = 0.3  # a file with more deleted rows than that is rewritten even alone
+TINY_BYTES: Final = 1024 * 1024
+MANY_FILES: Final = 24
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A data file: `partition` tells those apart that must not be joined; `dead` of its `rows` are deleted."""
+
+    number: int
+    partition: str
+    bytes: int
+    rows: int
+    dead: int
+
+    @property
+    def live_bytes(self) -> int:
+        return self.bytes * (self.rows - self.dead) // max(self.rows, 1)
+
+    @property
+    def is_wasteful(self) -> bool:
+        return self.dead > self.rows * DEAD_SHARE
+
+
+def groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Files to be rewritten as one each, by partition.
+
+    A file joins only where the smaller ones together weigh as much, so that a big one is not rewritten again and again
+    for the sake of some crumbs: each row moves a logarithmic number of times.
+    """
+    found = []
+    for partition in sorted({file.partition for file in files}):
+        here = [file for file in files if file.partition == partition]
+        found += [group for group in _groups(here) if _is_worth_it(group)]
+    return found
+
+
+def _groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
+    small = sorted((file for file in files if file.bytes < SMALL_BYTES), key=lambda file: file.live_bytes)
+    result: list[list[Candidate]] = [[]]
+    weight = 0
+    for file in small:
+        if file.live_bytes > max(weight, TINY_BYTES) and not file.is_wasteful:
+            break
+        if weight + file.live_bytes > TOGETHER_BYTES:
+            result.append([])
+            weight = 0
+        result[-1].append(file)
+        weight += file.live_bytes
+    return result + [[file] for file in files if file.bytes >= SMALL_BYTES]
+
+
+def _is_worth_it(group: Sequence[Candidate]) -> bool:
+    return len(group) >= FEWEST_FILES or sum(file.dead for file in group) > DEAD_SHARE * sum(f.rows for f in group)
+
+
+def pressing(found: Sequence[Sequence[Candidate]]) -> bool:
+    """Whether these groups should be rewritten now: readers open too many files, or read too many dead rows."""
+    return sum(map(len, found)) >= MANY_FILES or any(len(group) < FEWEST_FILES for group in found)

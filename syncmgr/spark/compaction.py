@@ -1,0 +1,237 @@
+"""Small files into big ones beside commits that go on: a rewrite that carries over what was deleted meanwhile.
+
+Owns: copying live rows in their order, so that the new place of each is known without reading a key.
+Must not know: when a table is compacted; which files are worth it.
+"""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from syncmgr.job.compacting import Candidate, groups
+from syncmgr.job.key_index import NOWHERE, Words
+from syncmgr.spark.ancestry import UPKEEP_MARK
+from syncmgr.spark.arrow import arrow_schema, columns_of
+from syncmgr.spark.content import Content, content_of, java_of, vector_of, write_bytes
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.index import IndexedFile, TableIndex
+from syncmgr.spark.indexing import Indexing
+from syncmgr.spark.jvm import CERTAIN, FAILURES, Java, java_class
+from syncmgr.spark.keys import local
+from syncmgr.spark.layout import Layout
+from syncmgr.spark.puffin import puffin
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Copied:
+    """Files of one group as they were when they were copied, and the file that holds their live rows."""
+
+    numbers: tuple[int, ...]
+    files: tuple[IndexedFile, ...]
+    path: str
+    rows: int
+
+
+class Compaction:
+    """One compaction of one table of format v3 whose index holds."""
+
+    def __init__(self, iceberg: Iceberg, db: str, table: str, indexing: Indexing) -> None:
+        self._iceberg, self._db, self._name = iceberg, db, table
+        self._indexing = indexing
+
+    def run(self) -> int | None:
+        """How many files it rewrote; None: there is no index, or deletes that it has not settled.
+
+        Raises what Java says when it was refused; UnindexableError where only Spark can rewrite; OSError.
+        """
+        with self._indexing.lock:
+            table = self._iceberg.load(self._db, self._name)
+            index = self._indexing.usable(self._iceberg, table)
+            if index is None or index.equality or self._iceberg.format_version(table) < 3:
+                return None
+            layout = self._iceberg.layout(table)
+            chosen = [
+                [(file.number, _as_it_is(index.files[file.number])) for file in group] for group in candidates(index)
+            ]
+        rewritten = 0
+        for group in chosen:
+            copied = self._copy(group, layout, table)
+            with self._indexing.lock:
+                rewritten += self._swap(copied)
+        return rewritten
+
+    def _copy(self, group: Sequence[tuple[int, IndexedFile]], layout: Layout, table: Java) -> Copied:
+        folder = f"{table.location()}/data/compact-{uuid.uuid4()}"
+        try:
+            return copy(group, layout, folder, self._iceberg.codec(table))
+        except BaseException:
+            self._iceberg.delete_folder(folder)
+            raise
+
+    def _swap(self, copied: Copied) -> int:
+        """Under the lock. Gives way where the index or one of the files is not what it was."""
+        table = self._iceberg.load(self._db, self._name)
+        index = self._indexing.usable(self._iceberg, table)
+        if index is None or index.equality or not _are_there(index, copied):
+            self._iceberg.delete_folder(_folder(copied.path))
+            return 0
+        swap = Swap(self._iceberg, table, index, copied)
+        try:
+            swap.commit()
+        except FAILURES as error:
+            self._indexing.lost()
+            if java_class(error) in CERTAIN:
+                self._iceberg.delete_folder(_folder(copied.path))
+            raise
+        table.refresh()
+        with self._indexing.moving(0):
+            swap.took_effect(table)
+        return len(copied.files)
+
+
+class Swap:
+    """The commit that puts one file in the place of several."""
+
+    def __init__(self, iceberg: Iceberg, table: Java, index: TableIndex, copied: Copied) -> None:
+        self._iceberg, self._table, self._index, self._copied = iceberg, table, index, copied
+        self._places = [_new_rows(file) for file in copied.files]
+        self._added: Java = None
+        self._vector: Content | None = None
+        self._dead = BitMap()
+
+    def commit(self) -> None:
+        """A RewriteFiles from the current snapshot: it is refused when anybody puts deletes on one of the files."""
+        table, copied = self._table, self._copied
+        rewrite = table.newRewrite().validateFromSnapshot(self._index.snapshot)
+        for number in copied.numbers:
+            file = self._index.files[number]
+            rewrite.deleteFile(java_of(self._iceberg, table, file.content))
+            if file.vector is not None:
+                rewrite.deleteFile(java_of(self._iceberg, table, file.vector))
+        if copied.rows:
+            self._add(rewrite)
+        rewrite.set(UPKEEP_MARK, "compact")
+        rewrite.commit()
+
+    def _add(self, rewrite: Java) -> None:
+        table, copied = self._table, self._copied
+        like = java_of(self._iceberg, table, copied.files[0].content)
+        [found] = self._iceberg.unplaced_files(table, _folder(copied.path))
+        self._added = self._iceberg.placed(table, found, like)
+        if int(self._added.recordCount()) != copied.rows:
+            raise ValueError(f"{copied.path} has {self._added.recordCount()} rows, not {copied.rows}")
+        rewrite.addFile(self._added)
+        self._dead = self._deleted_meanwhile()
+        if self._dead:
+            data = content_of(self._iceberg, table, self._added, 0)
+            content, where = puffin({data.path: self._dead})
+            path = f"{_folder(copied.path)}/{uuid.uuid4()}.puffin"
+            write_bytes(table, path, content)
+            self._vector = vector_of(data, path, len(content), where[data.path])
+            rewrite.addFile(java_of(self._iceberg, table, self._vector))
+
+    def _deleted_meanwhile(self) -> BitMap:
+        """Rows of the new file that were deleted in the old ones since they were copied."""
+        dead, base = BitMap(), 0
+        for number, file, new in zip(self._copied.numbers, self._copied.files, self._places, strict=True):
+            since = np.array(self._index.files[number].dead - file.dead, np.int64)
+            dead |= BitMap(new[since] + base)
+            base += file.content.rows - len(file.dead)
+        return dead
+
+    def took_effect(self, table: Java) -> None:
+        """The index moves with the rows."""
+        snapshot = table.currentSnapshot()
+        index, copied = self._index, self._copied
+        index.snapshot = None
+        number = None
+        if copied.rows:
+            content = content_of(self._iceberg, table, self._added, int(snapshot.sequenceNumber()))
+            number = index.number(content, self._dead, self._vector)
+        moved, base = {}, 0
+        for old, file, new in zip(copied.numbers, copied.files, self._places, strict=True):
+            moved[old] = new, base
+            base += file.content.rows - len(file.dead)
+        index.move_rows(moved, number)
+        index.snapshot = int(snapshot.snapshotId())
+
+
+def candidates(index: TableIndex) -> list[list[Candidate]]:
+    """What is worth rewriting now."""
+    return groups(
+        [
+            Candidate(
+                number=number,
+                partition=json.dumps([file.content.facts["spec-id"], file.content.facts["partition"]]),
+                bytes=file.content.bytes,
+                rows=file.content.rows,
+                dead=len(file.dead),
+            )
+            for number, file in index.files.items()
+        ],
+    )
+
+
+def _as_it_is(file: IndexedFile) -> IndexedFile:
+    """Nobody changes a set of dead rows, they are only replaced."""
+    return IndexedFile(content=file.content, dead=file.dead, vector=file.vector)
+
+
+def _are_there(index: TableIndex, copied: Copied) -> bool:
+    return all(
+        number in index.files and index.files[number].content.path == file.content.path
+        for number, file in zip(copied.numbers, copied.files, strict=True)
+    )
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _alive(file: IndexedFile) -> NDArray[np.bool_]:
+    alive = np.ones(file.content.rows, np.bool_)
+    alive[np.array(file.dead, np.int64)] = False
+    return alive
+
+
+def _new_rows(file: IndexedFile) -> Words:
+    """For each row of a file its place among the live ones, NOWHERE for a dead one."""
+    alive = _alive(file)
+    return np.where(alive, np.cumsum(alive) - 1, NOWHERE).astype(np.int64)
+
+
+def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, codec: str) -> Copied:
+    """The live rows of some files, in their order, as one new file in `folder`. Raises OSError, UnindexableError."""
+    files = tuple(file for _, file in group)
+    target = f"{folder}/{uuid.uuid4()}.parquet"
+    local(folder).mkdir(parents=True, exist_ok=True)
+    schema, rows = arrow_schema(layout), 0
+    with pq.ParquetWriter(
+        local(target),
+        schema,
+        compression=codec if codec != "uncompressed" else "none",
+        store_schema=False,
+        store_decimal_as_integer=True,
+    ) as writer:
+        for file in files:
+            rows += _copy_file(local(file.content.path), _alive(file), schema, writer)
+    return Copied(numbers=tuple(number for number, _ in group), files=files, path=target, rows=rows)
+
+
+def _copy_file(path: Path, alive: NDArray[np.bool_], schema: pa.Schema, writer: pq.ParquetWriter) -> int:
+    at = 0
+    with pq.ParquetFile(path) as source:
+        for group in range(source.num_row_groups):
+            table = source.read_row_group(group)
+            kept = table.filter(pa.array(alive[at : at + len(table)]))
+            at += len(table)
+            writer.write_table(columns_of(kept, schema))
+    return int(alive.sum())

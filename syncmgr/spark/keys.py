@@ -1,0 +1,184 @@
+"""Keys of rows as numbers that can be compared: of staged rows and of rows in data files alike.
+
+Owns: the canonical form of a key, and how key columns are read from Parquet files.
+Must not know: the index, tables, commits.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import xxhash
+from numpy.typing import NDArray
+
+from syncmgr.job.batch import OP, SEQ, ChangeKind
+from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.key_index import Keys
+from syncmgr.spark.layout import Field, Layout
+
+FIELD_ID: Final = b"PARQUET:field_id"
+EXACT: Final = frozenset({"int", "long"})  # Iceberg's types whose single key needs no hash
+MICROSECONDS_A_DAY: Final = 86_400_000_000
+DECIMAL_DIGITS: Final = 38
+
+
+class UnindexableError(Exception):
+    """Why the keys of a table or channel cannot be indexed, for the operator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeyShape:
+    """The key columns of a table, in the order of its layout."""
+
+    fields: tuple[Field, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the key is its own number."""
+        return len(self.fields) == 1 and self.fields[0].type in EXACT
+
+    @property
+    def row_bytes(self) -> int:
+        """What a key costs in the index."""
+        return 16 if self.exact else 24
+
+
+def key_shape(layout: Layout) -> KeyShape:
+    """Raises UnindexableError for a table without a key."""
+    if not layout.identifier:
+        raise UnindexableError("the table has no key")
+    wanted = set(layout.identifier)
+    return KeyShape(fields=tuple(field for field in layout.fields if field.id in wanted))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpochKeys:
+    """The distinct keys that an epoch touches. `known`: the first change says that the row was there before."""
+
+    keys: Keys
+    known: NDArray[np.bool_]
+
+
+def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
+    """A key that is NULL is left out: the write refuses it.
+
+    Raises UnindexableError where a source type has no canonical form in its target type.
+    """
+    sources = {mapped.target.casefold(): _plain(mapped.expression) for mapped in channel.columns}
+    names = [sources[field.name.casefold()] for field in shape.fields]
+    rows = pa.concat_tables([pq.read_table(file.path, columns=[*names, OP, SEQ]) for file in channel.files])
+    for name in names:
+        rows = rows.filter(pc.is_valid(rows[name]))
+    keys = canonical([rows[name] for name in names], shape)
+    order = np.lexsort(
+        (rows[SEQ].to_numpy(), keys.high) if keys.low is None else (rows[SEQ].to_numpy(), keys.low, keys.high)
+    )
+    ordered = keys.take(order)
+    first = ~ordered.repeats()
+    operations = rows[OP].to_numpy()[order][first]
+    return EpochKeys(keys=ordered.take(first), known=operations != ChangeKind.INSERT)
+
+
+def _plain(expression: str) -> str:
+    """The source column behind a key: keys are never computed."""
+    return expression[1:-1].replace("``", "`")
+
+
+def file_keys(path: str, shape: KeyShape) -> Keys:
+    """The key of every row of a data file, in its order. Raises UnindexableError, OSError, ArrowInvalid."""
+    with pq.ParquetFile(local(path), memory_map=True) as file:
+        ids = {int(column.metadata[FIELD_ID]): column.name for column in file.schema_arrow if _has_id(column)}
+        missing = [field.name for field in shape.fields if field.id not in ids]
+        if missing:
+            raise UnindexableError(f"a data file lacks the key column {missing[0]}")
+        rows = file.read(columns=[ids[field.id] for field in shape.fields])
+        return canonical([rows[ids[field.id]] for field in shape.fields], shape)
+
+
+def _has_id(column: pa.Field) -> bool:
+    return column.metadata is not None and FIELD_ID in column.metadata
+
+
+def local(location: str) -> Path:
+    """A file of the local disk. Raises UnindexableError for any other."""
+    parts = urlparse(location)
+    if parts.scheme not in {"", "file"}:
+        raise UnindexableError(f"the lake is not on a local disk but in {parts.scheme}:")
+    return Path(location) if not parts.scheme else Path(unquote(parts.path) if "%" in parts.path else parts.path)
+
+
+def canonical(columns: Sequence[pa.ChunkedArray], shape: KeyShape) -> Keys:
+    """Equal keys give equal numbers, whether they come from a segment or from a data file."""
+    if shape.exact:
+        return Keys(high=_integers(columns[0]))
+    parts = [_bytes(column, field.type) for column, field in zip(columns, shape.fields, strict=True)]
+    rows: Iterable[bytes] = parts[0] if len(parts) == 1 else map(_join, zip(*parts, strict=True))
+    digests = b"".join(map(xxhash.xxh3_128_digest, rows))
+    halves = np.frombuffer(digests, ">i8").reshape(-1, 2).astype(np.int64)
+    return Keys(high=np.ascontiguousarray(halves[:, 0]), low=np.ascontiguousarray(halves[:, 1]))
+
+
+def _join(parts: tuple[bytes, ...]) -> bytes:
+    """Lengths keep ("a", "bc") and ("ab", "c") apart."""
+    return b"".join(struct.pack("<I", len(part)) + part for part in parts)
+
+
+def _integers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    if not pa.types.is_integer(column.type):
+        raise UnindexableError(f"a key of {column.type} is no integer")
+    numbers: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
+    return numbers
+
+
+def _bytes(column: pa.ChunkedArray, kind: str) -> list[bytes]:  # noqa: C901, PLR0911 - one row per type
+    origin = column.type
+    if pa.types.is_dictionary(origin):
+        column, origin = column.cast(origin.value_type), origin.value_type
+    match kind:
+        case "int" | "long":
+            return _words(_integers(column))
+        case "boolean" if pa.types.is_boolean(origin) or pa.types.is_integer(origin):
+            return _words(column.cast(pa.bool_()).cast(pa.int64()).to_numpy())
+        case "date" if pa.types.is_date32(origin):
+            return _words(column.cast(pa.int32()).cast(pa.int64()).to_numpy())
+        case "timestamp" | "timestamptz" if pa.types.is_timestamp(origin) and origin.unit == "us":
+            return _words(column.cast(pa.int64()).to_numpy())
+        case "timestamp" if pa.types.is_date32(origin):
+            return _words(column.cast(pa.int32()).cast(pa.int64()).to_numpy() * MICROSECONDS_A_DAY)
+        case "string" if pa.types.is_string(origin) or pa.types.is_large_string(origin):
+            return [text.encode() for text in column.to_pylist()]
+        case "string" if pa.types.is_integer(origin):
+            return [str(number).encode() for number in column.to_pylist()]
+        case "binary" if pa.types.is_binary(origin) or pa.types.is_large_binary(origin):
+            found: list[bytes] = column.to_pylist()
+            return found
+        case _ if kind.startswith("decimal(") and (pa.types.is_decimal(origin) or pa.types.is_integer(origin)):
+            return _decimals(column, int(kind.rstrip(")").partition(",")[2]))
+    raise UnindexableError(f"a key column of {kind} is filled from {origin}")
+
+
+def _words(numbers: NDArray[np.int64]) -> list[bytes]:
+    data = np.ascontiguousarray(numbers, np.int64).tobytes()
+    return [data[at : at + 8] for at in range(0, len(data), 8)]
+
+
+def _decimals(column: pa.ChunkedArray, scale: int) -> list[bytes]:
+    """Their digits at the target's scale, as numbers of 16 bytes."""
+    try:
+        wide = pc.cast(column, pa.decimal128(DECIMAL_DIGITS, scale)).combine_chunks()
+    except pa.ArrowInvalid as error:
+        raise UnindexableError(f"a key of {column.type} does not fit decimals of scale {scale}") from error
+    chunks = wide.chunks if isinstance(wide, pa.ChunkedArray) else [wide]
+    found: list[bytes] = []
+    for chunk in chunks:
+        data = chunk.buffers()[1].to_pybytes()
+        start = chunk.offset * 16
+        found += [data[at : at + 16] for at in range(start, start + len(chunk) * 16, 16)]
+    return found

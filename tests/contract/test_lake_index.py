@@ -1,0 +1,416 @@
+"""The key index against real tables: every snapshot clean, and the index what a rebuild would make it."""
+
+import random
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+
+from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.compaction import Compaction
+from syncmgr.spark.fold import Fold
+from syncmgr.spark.index_store import HEAD
+from syncmgr.spark.indexing import Indexing, State
+from syncmgr.spark.upkeep import compact
+from tests.contract.index_state import entries, held, rebuilt
+from tests.spark_session import SPARK, LakeTable, Tables
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+
+PLAIN = "(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)"
+Change = tuple[object, ...]
+
+
+def assert_right(table: LakeTable) -> None:
+    """The index, its files and their dead rows are what a rebuild finds, and nothing was missed."""
+    index, fresh = held(table), rebuilt(table)
+    assert entries(index) == entries(fresh)
+    dead = {file.content.path: file.dead for file in fresh.files.values()}
+    assert {file.content.path: file.dead for file in index.files.values()} == dead
+    assert table.indexing.standing().missing == 0
+
+
+def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
+    folder: Path = table.lake.place.lake_dir
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
+    try:
+        rows = catalog.load_table((table.db, table.name)).scan().to_arrow().to_pylist()
+    finally:
+        catalog.engine.dispose()
+    return sorted(tuple(row.values()) for row in rows)
+
+
+class Source:
+    """A table of MySQL's, as a dict, and the changes it logs."""
+
+    def __init__(self, key_of: Callable[[int], tuple[object, ...]], seed: int) -> None:
+        self._key_of, self._dice = key_of, random.Random(seed)
+        self.rows: dict[int, int] = {}
+
+    def epoch(self, changes: int) -> list[Change]:
+        """Inserts, updates and deletes of few keys, so that many meet."""
+        log: list[Change] = []
+        for value in range(changes):
+            number = self._dice.randrange(60)
+            if number not in self.rows:
+                kind, self.rows[number] = INS, value
+            elif self._dice.random() < 0.4:
+                kind = DEL
+                del self.rows[number]
+            else:
+                kind, self.rows[number] = UPD, value
+            log.append((kind, *self._key_of(number), value))
+        return log
+
+    def expected(self) -> list[tuple[object, ...]]:
+        return sorted((*self._key_of(number), value) for number, value in self.rows.items())
+
+
+SHAPES = [
+    pytest.param(PLAIN, ("id",), lambda n: (n,), {}, id="one integer"),
+    pytest.param(f"{PLAIN} DISTRIBUTED BY HASH(id) BUCKETS 4", ("id",), lambda n: (n,), {}, id="buckets"),
+    pytest.param(f'{PLAIN} PROPERTIES ("format-version" = "2")', ("id",), lambda n: (n,), {}, id="format v2"),
+    pytest.param(
+        "(a VARCHAR(20) NOT NULL, b DECIMAL(10,2) NOT NULL, v BIGINT) UNIQUE KEY(a, b)",
+        ("a", "b"),
+        lambda n: (f"kéy {n % 7}", Decimal(n) / 4),
+        {"a": pa.string(), "b": pa.decimal128(8, 2)},
+        id="hashed",
+    ),
+    pytest.param(
+        "(d DATE NOT NULL, f BINARY NOT NULL, v BIGINT) UNIQUE KEY(d, f) PARTITION BY (day(d))",
+        ("d", "f"),
+        lambda n: (np.datetime64("2020-01-01").astype(object).replace(day=1 + n % 3), bytes([n, 0])),
+        {"d": pa.date32(), "f": pa.binary()},
+        id="days and bytes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("definition", "keys", "key_of", "types"), SHAPES)
+def test_every_snapshot_is_clean_and_right(
+    tables: Tables,
+    definition: str,
+    keys: tuple[str, ...],
+    key_of: Callable[[int], tuple[object, ...]],
+    types: dict[str, pa.DataType],
+) -> None:
+    """After each of many epochs Spark and pyiceberg read the source's rows, no equality delete was ever written,
+    and the index equals a rebuild.
+    """
+    table = tables.make(definition, (*keys, "v"), keys, types=types)
+    source = Source(key_of, seed=5)
+    for number in range(8):
+        table.commit(source.epoch(40))
+        assert table.rows() == source.expected()
+        assert table.files(2) == 0
+        if number % 3 == 0:
+            assert_right(table)
+    assert_right(table)
+    assert in_pyiceberg(table) == source.expected()
+
+
+def test_files_without_live_rows_leave_the_table(tables: Tables) -> None:
+    """A hot key does not leave a data file and a vector for each epoch behind."""
+    table = tables.make()
+    for value in range(6):
+        table.commit([(UPD if value else INS, 1, value)])
+    assert (table.files(0), table.files(1)) == (1, 0)
+    table.commit([(DEL, 1, 0)])
+    assert (table.files(0), table.files(1)) == (0, 0)
+    assert_right(table)
+
+
+def test_an_update_of_an_unknown_row_is_counted(tables: Tables) -> None:
+    """With rows that the source had before the job began, SHOW tells how many changes met no row."""
+    table = tables.make()
+    table.commit([(INS, 1, 0), (UPD, 2, 0), (DEL, 3, 0)])
+    assert table.indexing.standing().missing == 2
+
+
+def off(table: LakeTable) -> None:
+    table.indexing.give_up(ValueError("switched off by the test"))
+
+
+def on(table: LakeTable) -> None:
+    table.indexing._off_until = 0.0
+
+
+def test_equality_deletes_until_the_index_is_back(tables: Tables) -> None:
+    """Without the index the epochs write equality deletes; the first epoch with it turns them all into vectors."""
+    table = tables.make()
+    source = Source(lambda n: (n,), seed=7)
+    table.commit(source.epoch(40))
+    off(table)
+    for _ in range(3):
+        table.commit(source.epoch(20))
+    assert table.files(2) == 3
+    assert table.rows() == source.expected()
+    on(table)
+    table.commit(source.epoch(20))
+    assert table.files(2) == 0
+    assert table.rows() == source.expected() == in_pyiceberg(table)
+    assert_right(table)
+
+
+def test_a_fold_uses_the_index(tables: Tables) -> None:
+    """The fold of a quiet table needs no scan where the index can be made to hold."""
+    table = tables.make()
+    source = Source(lambda n: (n,), seed=8)
+    table.commit(source.epoch(60))
+    off(table)
+    table.commit(source.epoch(60))
+    on(table)
+    assert fold(table) == 1
+    assert table.files(2) == 0
+    assert table.rows() == source.expected() == in_pyiceberg(table)
+    assert_right(table)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_fold_without_the_index(tables: Tables, version: int) -> None:
+    """Where there is no index a scan of the table finds what equality deletes hit, beside vectors that were there."""
+    table = tables.make(f'{PLAIN} PROPERTIES ("format-version" = "{version}")')
+    source = Source(lambda n: (n,), seed=9)
+    table.commit(source.epoch(60))
+    table.commit(source.epoch(20))
+    off(table)
+    for _ in range(2):
+        table.commit(source.epoch(20))
+    assert fold(table) == 2
+    assert table.files(2) == 0
+    assert table.rows() == source.expected() == in_pyiceberg(table)
+    on(table)
+    table.commit(source.epoch(20))
+    assert table.rows() == source.expected()
+    assert_right(table)
+
+
+def fold(table: LakeTable) -> int:
+    return Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
+
+
+def own_compaction(table: LakeTable) -> int | None:
+    return Compaction(table.lake.iceberg(), table.db, table.name, table.indexing).run()
+
+
+def spark_compaction(table: LakeTable) -> None:
+    with table.indexing.set_aside():
+        compact(table.lake.upkeep_session(), table.db, table.name, {"rewrite-all": "true"})
+
+
+FOREIGN = [
+    pytest.param("INSERT INTO {table} SELECT id, 0 FROM range(100, 120)", id="insert"),
+    pytest.param("DELETE FROM {table} WHERE id % 3 = 0", id="delete"),
+    pytest.param("MERGE INTO {table} t USING (SELECT id FROM range(200)) s ON t.id = s.id "
+                 "WHEN MATCHED AND s.id % 2 = 0 THEN UPDATE SET v = -1", id="merge"),
+    pytest.param("DELETE FROM {table}", id="empty"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", FOREIGN)
+def test_what_others_do_is_noticed_before_the_next_commit(tables: Tables, change: str) -> None:
+    """A foreign writer's rows and deletes are in the index before the next epoch looks anything up."""
+    table = tables.make()
+    table.commit([(INS, key, 1) for key in range(20)])
+    table.sql(change)
+    expected = {row[0]: row[1] for row in table.rows()}
+    table.commit([(UPD, key, 2) for key in range(0, 200, 5)] + [(DEL, key, 0) for key in range(1, 200, 7)])
+    expected |= dict.fromkeys(range(0, 200, 5), 2)
+    last = {key: value for key, value in expected.items() if key % 7 != 1}
+    assert table.rows() == sorted(last.items())
+    assert entries(held(table)) == entries(rebuilt(table))
+    assert table.files(2) == 0
+
+
+def test_a_key_that_is_there_twice_keeps_the_index_off(tables: Tables) -> None:
+    """A foreign writer doubled a key: nobody can tell which row is meant, so equality deletes hit both."""
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 1)])
+    table.sql("INSERT INTO {table} VALUES (1, 7)")
+    table.commit([(UPD, 1, 2)])
+    standing = table.indexing.standing()
+    assert (standing.state, standing.reason) == (State.OFF, "1 keys are in the table more than once")
+    assert table.rows() == [(1, 2), (2, 1)]
+    assert table.files(2) == 1
+
+
+def test_a_table_that_was_rolled_back(tables: Tables) -> None:
+    """Rows that live again are found again: the index is made anew from what the table holds."""
+    table = tables.make()
+    first = table.commit([(INS, key, 0) for key in range(10)]).snapshot
+    table.commit([(DEL, key, 0) for key in range(5)])
+    table.sql(f"CALL lake.system.rollback_to_snapshot('{table.db}.{table.name}', {first})")
+    table.last_snapshot = first
+    table.commit([(UPD, key, 3) for key in range(10)])
+    assert table.rows() == [(key, 3) for key in range(10)]
+    assert entries(held(table)) == entries(rebuilt(table))
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_own_compaction_beside_commits(tables: Tables, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Epochs go on while files are copied; what they delete meanwhile stays deleted in the new file."""
+    table = tables.make(f"{PLAIN} {place}")
+    source = Source(lambda n: (n,), seed=11)
+    for _ in range(9):
+        table.commit([(INS, 1000 + table.epoch, table.epoch), *source.epoch(12)])
+    extra = [(1000 + epoch, epoch + 0) for epoch in range(9)]
+    real = Compaction._swap
+    swaps: list[int] = []
+
+    def after_a_commit(self: Compaction, *arguments: object) -> int:
+        table.commit(source.epoch(30))
+        swaps.append(real(self, *arguments))  # type: ignore[arg-type]
+        table.commit(source.epoch(10))
+        return swaps[-1]
+
+    monkeypatch.setattr(Compaction, "_swap", after_a_commit)
+    assert own_compaction(table)
+    assert any(swaps)
+    assert table.rows() == sorted([*source.expected(), *extra])
+    assert table.files(2) == 0
+    assert_right(table)
+    assert in_pyiceberg(table) == sorted([*source.expected(), *extra])
+
+
+def test_compaction_by_spark_beside_commits(tables: Tables) -> None:
+    """Where Spark compacts, epochs write equality deletes meanwhile, and the index follows to the new files."""
+    table = tables.make()
+    source = Source(lambda n: (n,), seed=12)
+    for _ in range(6):
+        table.commit(source.epoch(20))
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            table.commit(source.epoch(10))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(3):
+            spark_compaction(table)
+    finally:
+        stop.set()
+        writer.join()
+    assert table.rows() == source.expected()
+    assert_right(table)
+    fold(table)
+    assert in_pyiceberg(table) == source.expected()
+
+
+# -- what is kept between starts
+
+
+def restarted(table: LakeTable) -> Indexing:
+    """The table's index as the next process finds it."""
+    found = Indexing(table.lake._index_dir, table.lake._budget)
+    table.lake._upkeep[table.db, table.name].indexing = found
+    return found
+
+
+def test_an_index_outlives_a_restart(tables: Tables) -> None:
+    """What was saved is used, and what was committed since is read from the new files alone."""
+    table = tables.make()
+    source = Source(lambda n: (n,), seed=13)
+    for _ in range(3):
+        table.commit(source.epoch(30))
+    table.indexing.save(now=True)
+    for _ in range(3):
+        table.commit(source.epoch(30))
+    restarted(table)
+    assert_right(table)
+    table.commit(source.epoch(30))
+    assert table.rows() == source.expected()
+    assert table.files(2) == 0
+    table.indexing.save(now=True)
+    restarted(table)
+    assert_right(table)
+
+
+def damages() -> list[Callable[[Path], None]]:
+    def torn(folder: Path) -> None:
+        for run in folder.glob("run-*"):
+            run.write_bytes(run.read_bytes()[:-8])
+
+    def flipped(folder: Path) -> None:
+        for run in folder.glob("run-*"):
+            content = bytearray(run.read_bytes())
+            content[3] ^= 1
+            run.write_bytes(bytes(content))
+
+    def headless(folder: Path) -> None:
+        (folder / HEAD).write_text("{", encoding="utf-8")
+
+    def newer(folder: Path) -> None:
+        (folder / HEAD).write_text((folder / HEAD).read_text().replace('"version": 1', '"version": 99'))
+
+    def gone(folder: Path) -> None:
+        for path in folder.glob("dead-*"):
+            path.unlink()
+
+    return [torn, flipped, headless, newer, gone]
+
+
+@pytest.mark.parametrize("damage", damages(), ids=lambda damage: damage.__name__)
+def test_a_damaged_index_is_built_anew(
+    tables: Tables, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A torn, changed, unknown or foreign file is dropped with a line in the log, and never believed."""
+    table = tables.make()
+    table.commit([(INS, key, 0) for key in range(50)])
+    table.indexing.save(now=True)
+    [folder] = [path for path in table.lake._index_dir.iterdir() if path.name == table.indexing._table]
+    damage(folder)
+    restarted(table)
+    caplog.clear()
+    assert_right(table)
+    assert "is dropped and built anew" in caplog.text
+
+
+def test_a_big_table_is_indexed_in_the_background(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many keys to read beside a commit: epochs write equality deletes until upkeep has built the index."""
+    monkeypatch.setattr("syncmgr.spark.indexing.AT_ONCE_BYTES", 16 * 100)
+    table = tables.make()
+    table.sql("INSERT INTO {table} SELECT id, 0 FROM range(1000)")
+    table.commit([(UPD, 1, 1)])
+    assert table.indexing.standing().state is State.BUILDING
+    assert table.files(2) == 1
+    table.lake.upkeep(table.db, table.name, None)
+    assert table.indexing.standing().state is State.READY
+    table.commit([(UPD, 2, 1)])
+    assert table.files(2) == 0
+    assert table.rows()[:4] == [(0, 0), (1, 1), (2, 1), (3, 0)]
+    assert_right(table)
+
+
+def test_no_memory_no_index(tables: Tables) -> None:
+    """A table whose keys do not fit into key_index_max_bytes goes on with equality deletes, and SHOW says why."""
+    table = tables.make()
+    table.lake._budget._most = lambda: 100
+    try:
+        table.commit([(INS, key, 0) for key in range(50)])
+        table.commit([(UPD, key, 1) for key in range(50)])
+        standing = table.indexing.standing()
+        assert standing.state is State.OFF
+        assert "key_index_max_bytes" in str(standing.reason)
+        assert table.rows() == [(key, 1) for key in range(50)]
+    finally:
+        table.lake._budget._most = lambda: 2**30
+
+
+def test_a_key_type_that_has_no_canonical_form(tables: Tables) -> None:
+    """A timestamp that becomes text has no form that Spark and the index agree on: then there is no index."""
+    table = tables.make(
+        "(at VARCHAR(30) NOT NULL, v BIGINT) UNIQUE KEY(at)", ("at", "v"), ("at",), types={"at": pa.timestamp("us")}
+    )
+    table.commit([(INS, np.datetime64("2020-01-01T00:00:00.5", "us").astype(object), 1)])
+    assert table.indexing.standing().state is State.OFF
+    assert "is filled from timestamp" in str(table.indexing.standing().reason)
+    assert len(table.rows()) == 1
