@@ -11,8 +11,9 @@ from typing import Final
 
 from syncmgr import settings
 from syncmgr.errors import Code
-from syncmgr.job.description import JOB_PROPERTIES, MYSQL_PROPERTIES, Property
+from syncmgr.job.description import JOB_PROPERTIES
 from syncmgr.job.failure import remedy
+from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
 from syncmgr.job.state import TRANSITIONS
 
 ROOT: Final = Path(__file__).parent.parent
@@ -73,6 +74,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "errors": _errors,
     "remedies": _remedies,
     "mysql-properties": lambda: _properties(MYSQL_PROPERTIES),
+    "canal-properties": lambda: _properties(CANAL_PROPERTIES),
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "states": _states,
     "grammar": lambda: "```lark\n" + (ROOT / "grammar" / "sync_job.lark").read_text() + "```\n",

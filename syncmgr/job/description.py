@@ -1,21 +1,21 @@
-"""What a job was told to do: its source, and which table goes into which.
+"""What a job was told to do: which table goes into which, and its properties.
 
-Owns: the properties of FROM BINLOG and PROPERTIES, the plan of a channel and every check that needs no IO.
+Owns: PROPERTIES, the plan of a channel and every check that needs no IO.
 Must not know: servers, Spark, statements' text.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal, get_args
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import MappedColumn
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
+from syncmgr.job.source import Property, wrong_property
 from syncmgr.job.target import fits, spark_cast
 from syncmgr.settings import SETTINGS, did_you_mean, find, parse
 
-BINLOG: Final = "FROM BINLOG"
 PROPERTIES: Final = "PROPERTIES"
 
 
@@ -27,33 +27,6 @@ class AppendOnChange(StrEnum):
     IGNORE = "ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
-    """One key of FROM BINLOG. `default` None: the key must be given."""
-
-    name: str
-    default: str | None
-    doc: str
-
-
-MYSQL_PROPERTIES: Final = (
-    Property("type", None, "`mysql`: the job reads MySQL's binlog itself."),
-    Property("mysql.host", None, "Host name or address of the MySQL or MariaDB server."),
-    Property("mysql.port", "3306", "Its port."),
-    Property("mysql.user", None, "A user with REPLICATION SLAVE, REPLICATION CLIENT and SELECT on the tables."),
-    Property("mysql.password", None, "Its password; encrypted at rest, masked wherever it could show."),
-    Property("mysql.server_id", "0", "Replica id of this job on the server; 0 derives one from the job."),
-    Property("mysql.ssl", "preferred", "`disabled`, `preferred` or `required`."),
-    Property(
-        "start",
-        "latest",
-        "`latest`, `earliest`, a GTID set, or `file:position`: where a new job begins to read.",
-    ),
-)
-SECRET: Final = frozenset({"mysql.password", "canal.password"})
-SslMode = Literal["disabled", "preferred", "required"]
-SSL_MODES: Final[tuple[SslMode, ...]] = get_args(SslMode)
-
 # Properties of a job beside the settings that it may override.
 JOB_PROPERTIES: Final = (
     Property(
@@ -64,52 +37,6 @@ JOB_PROPERTIES: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourceDescription:
-    """FROM BINLOG ("type" = "mysql", ...) with every default filled in."""
-
-    host: str
-    port: int
-    user: str
-    password: str = field(repr=False)
-    server_id: int
-    ssl: SslMode
-    start: str
-
-    @property
-    def address(self) -> str:
-        return f"{self.host}:{self.port}"
-
-    @property
-    def config(self) -> str:
-        """JobConfig of SHOW SYNC JOB, in Doris' form."""
-        return f"address:{self.address},user:{self.user},server_id:{self.server_id},start:{self.start}"
-
-
-def source_of(given: Mapping[str, str]) -> SourceDescription:
-    """The source that FROM BINLOG describes. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
-    kind = given.get("type")
-    if kind is None:
-        raise SyncError(Code.PROPERTY_MISSING, name="type", where=BINLOG)
-    if kind.lower() != "mysql":
-        raise SyncError(Code.PROPERTY_WRONG, name="type", value=kind, reason='it must be "mysql"')
-    values = _filled(given, MYSQL_PROPERTIES, BINLOG)
-    ssl = next((mode for mode in SSL_MODES if mode == values["mysql.ssl"]), None)
-    if ssl is None:
-        raise _wrong("mysql.ssl", values["mysql.ssl"], f"it must be one of {', '.join(SSL_MODES)}")
-    if not values["mysql.host"]:
-        raise _wrong("mysql.host", "", "it must not be empty")
-    return SourceDescription(
-        host=values["mysql.host"],
-        port=_whole("mysql.port", values["mysql.port"], 1, 65535),
-        user=values["mysql.user"],
-        password=values["mysql.password"],
-        server_id=_whole("mysql.server_id", values["mysql.server_id"], 0, 2**32 - 1),
-        ssl=ssl,
-        start=values["start"],
-    )
-
-
 def overrides_of(given: Mapping[str, str]) -> dict[str, str]:
     """The checked PROPERTIES of a job. Raises PROPERTY_UNKNOWN, PROPERTY_WRONG."""
     names = [s.name for s in SETTINGS if s.job] + [p.name for p in JOB_PROPERTIES]
@@ -118,37 +45,13 @@ def overrides_of(given: Mapping[str, str]) -> dict[str, str]:
             raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=PROPERTIES, hint=did_you_mean(name, names))
         if name == "append_on_change":
             if value not in list(AppendOnChange):
-                raise _wrong(name, value, "it must be error, append or ignore")
+                raise wrong_property(name, value, "it must be error, append or ignore")
         else:
             try:
                 parse(find(name), value)
             except SyncError as error:
-                raise _wrong(name, value, str(error.context["reason"])) from None
+                raise wrong_property(name, value, str(error.context["reason"])) from None
     return dict(given)
-
-
-def _filled(given: Mapping[str, str], table: Sequence[Property], where: str) -> dict[str, str]:
-    names = [p.name for p in table]
-    for name in given:
-        if name not in names:
-            raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=where, hint=did_you_mean(name, names))
-    values = {}
-    for entry in table:
-        value = given.get(entry.name, entry.default)
-        if value is None:
-            raise SyncError(Code.PROPERTY_MISSING, name=entry.name, where=where)
-        values[entry.name] = value
-    return values
-
-
-def _whole(name: str, text: str, least: int, most: int) -> int:
-    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        raise _wrong(name, text, f"it must be a whole number from {least} to {most}")
-    return int(text)
-
-
-def _wrong(name: str, value: str, reason: str) -> SyncError:
-    return SyncError(Code.PROPERTY_WRONG, name=name, value=value, reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,12 +72,25 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """The name that a column list gives to the source column at its place, and the target type that it must fit.
+
+    `type` "": no target column has the name, so that the source column is passed over.
+    """
+
+    name: str
+    type: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelDescription:
     """Source table -> target table, resolved against both schemas.
 
     `token`: random, made at CREATE SYNC, never reused. `source`: the schema at the job's start position. `reads`:
     the source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns behind
-    them, in the same order. `where`: Spark SQL or None.
+    them, in the same order. `where`: Spark SQL or None. `places`: empty where columns are mapped by name; else Doris'
+    list, which names the source columns by their place: `reads` and `source_keys` hold its names, and `source` has no
+    columns until the first rows have told them.
     """
 
     token: str
@@ -186,6 +102,7 @@ class ChannelDescription:
     source_keys: tuple[str, ...]
     reads: tuple[str, ...]
     where: str | None = None
+    places: tuple[Listed, ...] = ()
 
     @property
     def label(self) -> str:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import NewType, assert_never
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ChannelDescription, SourceDescription
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.failure import FailMsg, FailType, Remedy, remedy, resume_after
+from syncmgr.job.source import MysqlDescription, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state
 
 JobId = NewType("JobId", int)
@@ -88,8 +89,8 @@ def _cancelled(job: SyncJob, at: float, fail: FailMsg) -> SyncJob:
     return replace(job, last_stop_at=at, finished_at=at, fail=fail)
 
 
-def replica_id(job: SyncJob) -> int:
+def replica_id(job: SyncJob, source: MysqlDescription) -> int:
     """The server id under which a job reads: as it was told, else derived from its first channel's random token, so
     that jobs of several frontends do not meet, and the same after every restart.
     """
-    return job.source.server_id or 1 + zlib.crc32(job.channels[0].token.encode()) % (2**32 - 2)
+    return source.server_id or 1 + zlib.crc32(job.channels[0].token.encode()) % (2**32 - 2)

@@ -12,11 +12,12 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ChannelDescription, SourceDescription
+from syncmgr.job.description import ChannelDescription, Listed
 from syncmgr.job.epoch import MappedColumn, StagedFile
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 
 Json = dict[str, Any]
 
@@ -44,11 +45,13 @@ class Vault:
 
 
 def source_json(source: SourceDescription, vault: Vault) -> Json:
-    return asdict(source) | {"password": vault.seal(source.password)}
+    return asdict(source) | {"kind": source.kind, "password": vault.seal(source.password)}
 
 
 def source_of(stored: Json, vault: Vault) -> SourceDescription:
-    return SourceDescription(**(stored | {"password": vault.open(stored["password"])}))
+    facts = stored | {"password": vault.open(stored["password"])}
+    kind = facts.pop("kind", "MYSQL")  # jobs of the first version say none
+    return CanalDescription(**facts) if kind == "CANAL" else MysqlDescription(**facts)
 
 
 def channel_json(channel: ChannelDescription) -> Json:
@@ -57,8 +60,12 @@ def channel_json(channel: ChannelDescription) -> Json:
 
 def channel_of(stored: Json) -> ChannelDescription:
     lists = {name: tuple(stored[name]) for name in ("keys", "source_keys", "reads")}
-    columns = tuple(MappedColumn(**column) for column in stored["columns"])
-    return ChannelDescription(**(stored | lists | {"columns": columns, "source": _table_of(stored["source"])}))
+    made = {
+        "columns": tuple(MappedColumn(**column) for column in stored["columns"]),
+        "places": tuple(Listed(**each) for each in stored.get("places", ())),
+        "source": _table_of(stored["source"]),
+    }
+    return ChannelDescription(**(stored | lists | made))
 
 
 def _table_of(stored: Json) -> SourceTable:

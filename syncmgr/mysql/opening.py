@@ -10,9 +10,9 @@ from typing import Final, Protocol
 
 from syncmgr.errors import SyncError
 from syncmgr.job.ddl import Table
-from syncmgr.job.description import SourceDescription
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
+from syncmgr.job.source import MysqlDescription
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.source import MysqlSource, SourceOptions
@@ -41,7 +41,7 @@ class Plan(Protocol):
     def channels(self) -> Sequence[Channel]: ...
 
 
-def inspect(source: SourceDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
+def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
     """What CREATE SYNC must know of the server. Raises SyncError for whatever forbids the job."""
     address = _address(source, connect_timeout)
     return inspect_server(address, tables, source.start, source.server_id)
@@ -51,7 +51,7 @@ def inspect(source: SourceDescription, tables: Sequence[Table], *, connect_timeo
 class OpenMysql:
     """Opens the source of a job; it travels to the worker's process. Times in seconds."""
 
-    description: SourceDescription
+    description: MysqlDescription
     server_id: int
     connect_timeout: float
     read_timeout: float
@@ -77,7 +77,7 @@ class OpenMysql:
         return MysqlSource(address, self.server_id, plan.start, tables, options=options, trouble=trouble)
 
 
-def _address(source: SourceDescription, connect_timeout: float) -> MysqlAddress:
+def _address(source: MysqlDescription, connect_timeout: float) -> MysqlAddress:
     return MysqlAddress(
         host=source.host,
         port=source.port,

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from syncmgr.job.description import ChannelDescription, SourceDescription
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import MappedColumn
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.job.source import CanalDescription, MysqlDescription
 from syncmgr.job.sync_job import JobId, SyncJob
 
 
-def make_source(**overrides: Any) -> SourceDescription:
+def make_source(**overrides: Any) -> MysqlDescription:
     values = {
         "host": "db1",
         "port": 3306,
@@ -18,7 +19,22 @@ def make_source(**overrides: Any) -> SourceDescription:
         "ssl": "preferred",
         "start": "latest",
     }
-    return SourceDescription(**(values | overrides))
+    return MysqlDescription(**(values | overrides))
+
+
+def make_canal(**overrides: Any) -> CanalDescription:
+    values = {
+        "host": "canal1",
+        "port": 11111,
+        "zk_servers": "",
+        "destination": "example",
+        "user": "canal",
+        "password": "s3cret",
+        "batch_size": 8192,
+        "debug": False,
+        "time_zone": None,
+    }
+    return CanalDescription(**(values | overrides))
 
 
 def make_source_table(**overrides: Any) -> SourceTable:

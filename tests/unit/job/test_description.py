@@ -3,12 +3,11 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ColumnItem, Condition, overrides_of, plan_channel, source_of
+from syncmgr.job.description import ColumnItem, Condition, overrides_of, plan_channel
 from syncmgr.job.epoch import MappedColumn
 from syncmgr.job.schema import SourceColumn, TargetColumn, TargetType
 from tests.unit.job.factories import make_source_table, make_target
 
-GIVEN = {"type": "mysql", "mysql.host": "db1", "mysql.user": "repl", "mysql.password": "s3cret"}
 ID = SourceColumn(name="id", type="bigint", nullable=False, key=1)
 
 
@@ -22,38 +21,6 @@ def plan(**overrides: Any) -> Any:
         "where": None,
     }
     return plan_channel(**(values | overrides))
-
-
-def test_a_source_has_defaults() -> None:
-    """Host, user and password are enough; the rest is what an operator expects."""
-    source = source_of(GIVEN)
-    assert (source.port, source.start, source.ssl, source.server_id) == (3306, "latest", "preferred", 0)
-    assert source.address == "db1:3306"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"type": "canl"}, "Property 'type' cannot be 'canl': it must be \"mysql\""),
-        ({"mysql.hots": "x"}, "Unknown property 'mysql.hots' in FROM BINLOG; did you mean 'mysql.host'?"),
-        ({"mysql.port": "http"}, "Property 'mysql.port' cannot be 'http': it must be a whole number from 1 to 65535"),
-        ({"mysql.port": "0"}, "Property 'mysql.port' cannot be '0': it must be a whole number from 1 to 65535"),
-        ({"mysql.ssl": "maybe"}, "Property 'mysql.ssl' cannot be 'maybe': it must be one of"),
-        ({"mysql.host": ""}, "Property 'mysql.host' cannot be '': it must not be empty"),
-    ],
-)
-def test_a_wrong_property_is_told(changes: dict[str, str], message: str) -> None:
-    """An unknown key or a wrong value is never ignored; the nearest key is named."""
-    with pytest.raises(SyncError) as raised:
-        source_of(GIVEN | changes)
-    assert str(raised.value).startswith(message)
-
-
-@pytest.mark.parametrize("name", ["type", "mysql.host", "mysql.user", "mysql.password"])
-def test_a_missing_property_is_named(name: str) -> None:
-    """What has no default must be given."""
-    with pytest.raises(SyncError, match=f"Property '{name}' is missing in FROM BINLOG"):
-        source_of({key: value for key, value in GIVEN.items() if key != name})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,218 @@
+"""Where a job reads: FROM BINLOG as a value.
+
+Owns: the properties of each kind of source, their defaults and checks, JobConfig of SHOW SYNC JOB.
+Must not know: servers, sockets, tables.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.settings import did_you_mean
+
+BINLOG: Final = "FROM BINLOG"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One key of FROM BINLOG or PROPERTIES. `default` None: the key must be given."""
+
+    name: str
+    default: str | None
+    doc: str
+
+
+MYSQL_PROPERTIES: Final = (
+    Property("type", None, "`mysql`: the job reads MySQL's binlog itself."),
+    Property("mysql.host", None, "Host name or address of the MySQL or MariaDB server."),
+    Property("mysql.port", "3306", "Its port."),
+    Property("mysql.user", None, "A user with REPLICATION SLAVE, REPLICATION CLIENT and SELECT on the tables."),
+    Property("mysql.password", None, "Its password; encrypted at rest, masked wherever it could show."),
+    Property("mysql.server_id", "0", "Replica id of this job on the server; 0 derives one from the job."),
+    Property("mysql.ssl", "preferred", "`disabled`, `preferred` or `required`."),
+    Property(
+        "start",
+        "latest",
+        "`latest`, `earliest`, a GTID set, or `file:position`: where a new job begins to read.",
+    ),
+)
+CANAL_PROPERTIES: Final = (
+    Property("type", None, "`canal`: the job reads a destination of a canal server."),
+    Property("canal.server.ip", "", "Host name or address of the canal server; not with `canal.zk.servers`."),
+    Property("canal.server.port", "", "Its port; not with `canal.zk.servers`."),
+    Property(
+        "canal.zk.servers",
+        "",
+        "Instead of both: `host:port,...` of the ZooKeeper in which a cluster of canal servers says who is active.",
+    ),
+    Property("canal.destination", None, "The destination. One destination has one reader."),
+    Property("canal.username", None, "User of the canal server; may be empty."),
+    Property("canal.password", None, "Its password; may be empty; encrypted at rest, masked wherever it could show."),
+    Property(
+        "canal.batchSize",
+        "8192",
+        "How much canal gives at once: KiB, or entries where canal counts those. More than 4096 is asked for as 4096.",
+    ),
+    Property("canal.debug", "false", "`true`: each batch is told on the frontend's standard error."),
+    Property(
+        "canal.time_zone",
+        "",
+        "Time zone of the canal server, in which it writes TIMESTAMP values: `UTC`, `+08:00`, `Asia/Shanghai`. "
+        "Needed where such a column is synced.",
+    ),
+)
+SECRET: Final = frozenset({"mysql.password", "canal.password"})
+SslMode = Literal["disabled", "preferred", "required"]
+SSL_MODES: Final[tuple[SslMode, ...]] = get_args(SslMode)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MysqlDescription:
+    """FROM BINLOG ("type" = "mysql", ...) with every default filled in."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    server_id: int
+    ssl: SslMode
+    start: str
+
+    @property
+    def kind(self) -> str:
+        """The Type column of SHOW SYNC JOB."""
+        return "MYSQL"
+
+    @property
+    def address(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def config(self) -> str:
+        """JobConfig of SHOW SYNC JOB, in Doris' form."""
+        return f"address:{self.address},user:{self.user},server_id:{self.server_id},start:{self.start}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CanalDescription:
+    """FROM BINLOG ("type" = "canal", ...) with every default filled in. `zk_servers` "": one server, at host and port.
+
+    `time_zone`: of the canal server, None where nobody said it.
+    """
+
+    host: str
+    port: int
+    zk_servers: str
+    destination: str
+    user: str
+    password: str = field(repr=False)
+    batch_size: int
+    debug: bool
+    time_zone: str | None
+
+    @property
+    def kind(self) -> str:
+        """The Type column of SHOW SYNC JOB."""
+        return "CANAL"
+
+    @property
+    def address(self) -> str:
+        return self.zk_servers or f"{self.host}:{self.port}"
+
+    @property
+    def config(self) -> str:
+        """JobConfig of SHOW SYNC JOB, as Doris prints it."""
+        return f"address:{self.address},destination:{self.destination},batchSize:{self.batch_size}"
+
+    def reads_as(self, other: "CanalDescription") -> bool:
+        """Whether both would compete for one destination."""
+        return (self.address.casefold(), self.destination) == (other.address.casefold(), other.destination)
+
+
+SourceDescription = MysqlDescription | CanalDescription
+
+
+def source_of(given: Mapping[str, str]) -> SourceDescription:
+    """The source that FROM BINLOG describes. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
+    kind = given.get("type")
+    if kind is None:
+        raise SyncError(Code.PROPERTY_MISSING, name="type", where=BINLOG)
+    match kind.lower():
+        case "mysql":
+            return _mysql(_filled(given, MYSQL_PROPERTIES, BINLOG))
+        case "canal":
+            return _canal(_filled(given, CANAL_PROPERTIES, BINLOG))
+        case _:
+            raise wrong_property("type", kind, 'it must be "mysql" or "canal"')
+
+
+def _mysql(values: Mapping[str, str]) -> MysqlDescription:
+    ssl = next((mode for mode in SSL_MODES if mode == values["mysql.ssl"]), None)
+    if ssl is None:
+        raise wrong_property("mysql.ssl", values["mysql.ssl"], f"it must be one of {', '.join(SSL_MODES)}")
+    return MysqlDescription(
+        host=_given("mysql.host", values),
+        port=_whole("mysql.port", values["mysql.port"], 1, 65535),
+        user=values["mysql.user"],
+        password=values["mysql.password"],
+        server_id=_whole("mysql.server_id", values["mysql.server_id"], 0, 2**32 - 1),
+        ssl=ssl,
+        start=values["start"],
+    )
+
+
+def _canal(values: Mapping[str, str]) -> CanalDescription:
+    host, port, zk_servers = (values[f"canal.{name}"] for name in ("server.ip", "server.port", "zk.servers"))
+    if zk_servers and (host or port):
+        raise wrong_property("canal.zk.servers", zk_servers, "it stands instead of canal.server.ip and .port")
+    for name in ("canal.server.ip", "canal.server.port"):
+        if not zk_servers and not values[name]:
+            raise SyncError(Code.PROPERTY_MISSING, name=name, where=BINLOG)
+    return CanalDescription(
+        host=host,
+        port=0 if zk_servers else _whole("canal.server.port", port, 1, 65535),
+        zk_servers=zk_servers,
+        destination=_given("canal.destination", values),
+        user=values["canal.username"],
+        password=values["canal.password"],
+        batch_size=_whole("canal.batchSize", values["canal.batchSize"], 1, 2**31 - 1),
+        debug=_flag("canal.debug", values["canal.debug"]),
+        time_zone=values["canal.time_zone"] or None,
+    )
+
+
+def _filled(given: Mapping[str, str], table: Sequence[Property], where: str) -> dict[str, str]:
+    names = [p.name for p in table]
+    for name in given:
+        if name not in names:
+            raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=where, hint=did_you_mean(name, names))
+    values = {}
+    for entry in table:
+        value = given.get(entry.name, entry.default)
+        if value is None:
+            raise SyncError(Code.PROPERTY_MISSING, name=entry.name, where=where)
+        values[entry.name] = value
+    return values
+
+
+def _given(name: str, values: Mapping[str, str]) -> str:
+    if not values[name]:
+        raise wrong_property(name, "", "it must not be empty")
+    return values[name]
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in {"true", "false"}:
+        raise wrong_property(name, text, "it must be true or false")
+    return text.lower() == "true"
+
+
+def _whole(name: str, text: str, least: int, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+        raise wrong_property(name, text, f"it must be a whole number from {least} to {most}")
+    return int(text)
+
+
+def wrong_property(name: str, value: str, reason: str) -> SyncError:
+    return SyncError(Code.PROPERTY_WRONG, name=name, value=value, reason=reason)

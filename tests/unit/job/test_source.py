@@ -1,0 +1,96 @@
+import pytest
+
+from syncmgr.errors import SyncError
+from syncmgr.job.source import CanalDescription, MysqlDescription, source_of
+from tests.unit.job.factories import make_canal
+
+GIVEN = {"type": "mysql", "mysql.host": "db1", "mysql.user": "repl", "mysql.password": "s3cret"}
+
+CANAL = {
+    "type": "canal",
+    "canal.server.ip": "127.0.0.1",
+    "canal.server.port": "11111",
+    "canal.destination": "example",
+    "canal.username": "",
+    "canal.password": "",
+}
+
+
+def test_a_source_has_defaults() -> None:
+    """Host, user and password are enough; the rest is what an operator expects."""
+    source = source_of(GIVEN)
+    assert isinstance(source, MysqlDescription)
+    assert (source.port, source.start, source.ssl, source.server_id) == (3306, "latest", "preferred", 0)
+    assert source.address == "db1:3306"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"type": "canl"}, "Property 'type' cannot be 'canl': it must be \"mysql\" or \"canal\""),
+        ({"mysql.hots": "x"}, "Unknown property 'mysql.hots' in FROM BINLOG; did you mean 'mysql.host'?"),
+        ({"mysql.port": "http"}, "Property 'mysql.port' cannot be 'http': it must be a whole number from 1 to 65535"),
+        ({"mysql.port": "0"}, "Property 'mysql.port' cannot be '0': it must be a whole number from 1 to 65535"),
+        ({"mysql.ssl": "maybe"}, "Property 'mysql.ssl' cannot be 'maybe': it must be one of"),
+        ({"mysql.host": ""}, "Property 'mysql.host' cannot be '': it must not be empty"),
+    ],
+)
+def test_a_wrong_property_is_told(changes: dict[str, str], message: str) -> None:
+    """An unknown key or a wrong value is never ignored; the nearest key is named."""
+    with pytest.raises(SyncError) as raised:
+        source_of(GIVEN | changes)
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["type", "mysql.host", "mysql.user", "mysql.password"])
+def test_a_missing_property_is_named(name: str) -> None:
+    """What has no default must be given."""
+    with pytest.raises(SyncError, match=f"Property '{name}' is missing in FROM BINLOG"):
+        source_of({key: value for key, value in GIVEN.items() if key != name})
+
+
+def test_doris_properties_of_canal_are_enough() -> None:
+    """Doris' own six make a job; the batch size is Doris' default, and JobConfig reads as Doris prints it."""
+    source = source_of(CANAL)
+    assert isinstance(source, CanalDescription)
+    assert (source.batch_size, source.debug, source.time_zone) == (8192, False, None)
+    assert (source.kind, source.config) == ("CANAL", "address:127.0.0.1:11111,destination:example,batchSize:8192")
+
+
+def test_zookeeper_stands_for_an_address() -> None:
+    """A cluster is named by its ZooKeeper, and by nothing beside it."""
+    zk = {name: value for name, value in CANAL.items() if "server" not in name} | {
+        "canal.zk.servers": "z1:2181,z2:2181"
+    }
+    assert source_of(zk).config == "address:z1:2181,z2:2181,destination:example,batchSize:8192"
+    with pytest.raises(SyncError, match="it stands instead of canal"):
+        source_of(CANAL | zk)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"canal.batchsize": "1"},
+            "Unknown property 'canal.batchsize' in FROM BINLOG; did you mean 'canal.batchSize'?",
+        ),
+        ({"canal.batchSize": "0"}, "Property 'canal.batchSize' cannot be '0': it must be a whole number from 1"),
+        ({"canal.debug": "yes"}, "Property 'canal.debug' cannot be 'yes': it must be true or false"),
+        ({"canal.server.port": "x"}, "Property 'canal.server.port' cannot be 'x': it must be a whole number"),
+        ({"canal.server.ip": ""}, "Property 'canal.server.ip' is missing in FROM BINLOG"),
+        ({"canal.destination": ""}, "Property 'canal.destination' cannot be '': it must not be empty"),
+        ({"mysql.host": "x"}, "Unknown property 'mysql.host' in FROM BINLOG"),
+    ],
+)
+def test_a_wrong_property_of_canal_is_told(changes: dict[str, str], message: str) -> None:
+    """What Doris ignored silently is an error."""
+    with pytest.raises(SyncError) as raised:
+        source_of(CANAL | changes)
+    assert str(raised.value).startswith(message)
+
+
+def test_one_destination_has_one_reader() -> None:
+    """Two jobs compete where server and destination are the same, whatever their other properties."""
+    assert make_canal().reads_as(make_canal(user="other", batch_size=1))
+    assert not make_canal().reads_as(make_canal(destination="other"))
+    assert not make_canal().reads_as(make_canal(port=11112))
