@@ -118,6 +118,23 @@ class Code(Enum):
     SOURCE_UNSUPPORTED = 20115, "HY000", "The MySQL server at {address} does what syncmgr cannot follow: {reason}"
     CANAL_INEXACT = 20116, "HY000", "Column '{column}' of table '{table}' cannot come through canal exactly: {reason}"
 
+    # ours: a canal server as source
+    CANAL_UNREACHABLE = 20121, "HY000", "Cannot reach the canal server at {address}: {reason}"
+    CANAL_ACCESS_DENIED = 20122, "HY000", "The canal server at {address} refused user '{user}': {reason}"
+    CANAL_REFUSED = 20123, "HY000", "The canal server at {address} does not serve destination '{destination}': {reason}"
+    CANAL_IN_USE = (
+        20124,
+        "HY000",
+        "Canal destination '{destination}' at {address} is already read by {reader}; a destination has one reader",
+    )
+    CANAL_POSITION_LOST = (
+        20125,
+        "HY000",
+        "Canal destination {address} does not go on at {position}: {reason}; stop the job and create it and its targets anew, from a copy of the source",
+    )
+    CANAL_PROTOCOL = 20126, "HY000", "What the canal server at {address} sends cannot be read: {reason}"
+    CANAL_UNSUPPORTED = 20127, "HY000", "The canal server at {address} tells what syncmgr cannot follow: {reason}"
+
     # ours: the lake
     LAKE_STARTING = 20201, "HY000", "The lake is still starting ({reason}); try again in some seconds"
     LAKE_FAILED = 20202, "HY000", "The lake failed: {reason}"

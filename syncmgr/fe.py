@@ -7,16 +7,18 @@ Must not know: how any part works.
 import fcntl
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, assert_never
 
 from alembic.util import CommandError
 from sqlalchemy.exc import SQLAlchemyError
 
+from syncmgr.canal import opening as canal_opening
+from syncmgr.canal.opening import OpenCanal
 from syncmgr.catalog import Catalog
 from syncmgr.console import limits as console
 from syncmgr.console.server import Console
@@ -24,14 +26,17 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType
+from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import SyncJob, replica_id
-from syncmgr.jobs import Jobs
+from syncmgr.jobs import Inspected, Jobs
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store, sqlite_url
-from syncmgr.mysql.opening import OpenMysql, inspect
+from syncmgr.mysql import opening as mysql_opening
+from syncmgr.mysql.opening import OpenMysql
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
+from syncmgr.pipeline.worker import OpenSource
 from syncmgr.scheduler import Scheduler
 from syncmgr.settings import Settings, Value, find, parse
 from syncmgr.spark.lake import Lake
@@ -69,7 +74,7 @@ class Frontend:
             store=self._store,
             catalog=self.catalog,
             lake=self.lake,
-            inspect=partial(inspect, connect_timeout=settings.seconds("source_connect_timeout_second")),
+            inspect=self._inspect,
             new_run=self._new_run,
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
         )
@@ -131,16 +136,42 @@ class Frontend:
             limits=partial(limits_of, settings, job),
             max_retry=lambda: int(value_of(settings, job, "max_retry")),
         )
-        open_source = OpenMysql(
-            description=job.source,
-            server_id=replica_id(job),
-            connect_timeout=settings.seconds("source_connect_timeout_second"),
-            read_timeout=settings.seconds("source_read_timeout_second"),
-            max_retry=int(value_of(settings, job, "max_retry")),
-        )
         ledger = JobLedger(self._store, job.id, lambda: settings.seconds("consistent_point_keep_second"))
         listeners = Listeners(on_trouble=on_trouble, on_end=on_end)
-        return JobRun(options, ledger, self.lake, self._pool, open_source, listeners)
+        return JobRun(options, ledger, self.lake, self._pool, self._opener(job), listeners)
+
+    def _inspect(self, source: SourceDescription, tables: Sequence[tuple[str, str]]) -> Inspected:
+        timeout = self._settings.seconds("source_connect_timeout_second")
+        match source:
+            case MysqlDescription():
+                return mysql_opening.inspect(source, tables, connect_timeout=timeout)
+            case CanalDescription():
+                return canal_opening.inspect(source, tables, connect_timeout=timeout)
+            case _:
+                assert_never(source)
+
+    def _opener(self, job: SyncJob) -> OpenSource:
+        connect_timeout = self._settings.seconds("source_connect_timeout_second")
+        read_timeout = self._settings.seconds("source_read_timeout_second")
+        max_retry = int(value_of(self._settings, job, "max_retry"))
+        match job.source:
+            case MysqlDescription() as source:
+                return OpenMysql(
+                    description=source,
+                    server_id=replica_id(job, source),
+                    connect_timeout=connect_timeout,
+                    read_timeout=read_timeout,
+                    max_retry=max_retry,
+                )
+            case CanalDescription() as source:
+                return OpenCanal(
+                    description=source,
+                    connect_timeout=connect_timeout,
+                    read_timeout=read_timeout,
+                    max_retry=max_retry,
+                )
+            case _:
+                assert_never(job.source)
 
     def _upkeep(self) -> None:
         """One tick: every target of a live job that needs it. An error is logged and the next tick tries again."""

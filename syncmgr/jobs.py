@@ -16,14 +16,14 @@ from syncmgr.job.description import (
     ChannelDescription,
     ColumnItem,
     Condition,
-    SourceDescription,
     overrides_of,
     plan_channel,
-    source_of,
 )
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
+from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.source import CanalDescription, SourceDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.status import SHOW_COLUMNS, Figures, Ran, Reading, lag_second, last_upkeep, show_row, status_json
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
@@ -286,16 +286,18 @@ class Jobs:
         targets = [self._target(node, db) for node in nodes]
         _refuse_twice(target.label for target in targets)
         wanted = [([_item(column) for column in node.columns], _condition(node)) for node in nodes]
-        inspected = self._inspect(source, [(str(node.source.db), node.source.name) for node in nodes])
-        channels = []
-        for (items, where), target, table, unique_keys in zip(
-            wanted,
-            targets,
-            inspected.tables,
-            inspected.unique_keys,
-            strict=True,
-        ):
-            channel = plan_channel(
+        tables = [(str(node.source.db), node.source.name) for node in nodes]
+        if isinstance(source, CanalDescription):
+            self._refuse_second_reader(source)
+            channels = [
+                plan_positional(token=str(uuid4()), table=table, target=target, items=items, where=where)
+                for (items, where), target, table in zip(wanted, targets, tables, strict=True)
+            ]
+            self._check(channels)
+            return tuple(map(untold, channels)), self._inspect(source, tables)
+        inspected = self._inspect(source, tables)
+        channels = [
+            plan_channel(
                 token=str(uuid4()),
                 source=table,
                 unique_keys=unique_keys,
@@ -303,9 +305,27 @@ class Jobs:
                 items=items,
                 where=where,
             )
-            self._lake.check_channel(channel)
-            channels.append(channel)
+            for (items, where), target, table, unique_keys in zip(
+                wanted, targets, inspected.tables, inspected.unique_keys, strict=True
+            )
+        ]
+        self._check(channels)
         return tuple(channels), inspected
+
+    def _check(self, channels: Iterable[ChannelDescription]) -> None:
+        for channel in channels:
+            self._lake.check_channel(channel)
+
+    def _refuse_second_reader(self, source: CanalDescription) -> None:
+        for job in self._store.jobs():
+            taken = isinstance(job.source, CanalDescription) and job.source.reads_as(source)
+            if taken and job.state is not JobState.CANCELLED:
+                raise SyncError(
+                    Code.CANAL_IN_USE,
+                    destination=source.destination,
+                    address=source.address,
+                    reader=f"sync job '{job.db}.{job.name}'",
+                )
 
     def _target(self, node: Channel, db: str) -> TargetTable:
         target = self._catalog.table(node.target.db or db, node.target.name)
@@ -347,6 +367,7 @@ class Jobs:
         status = status_json(
             figures,
             lag=None if reading is None else lag_second(reading, time.time()),
+            server=reading.server or None if reading is not None else None,
             last_error=job.fail.message if job.fail is not None and job.fail.code else None,
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
         )

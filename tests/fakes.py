@@ -13,6 +13,7 @@ from syncmgr.errors import SyncError
 from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
 
 
@@ -69,6 +70,9 @@ class OpenedSource:
     def heard_at(self) -> float:
         return time.time()
 
+    def server(self) -> str:
+        return "db1:3306"
+
     def close(self) -> None:
         self.closed.set()
 
@@ -77,6 +81,7 @@ class OpenedSource:
 class ScriptedChanges:
     table: tuple[str, str]
     number: int
+    told: SourceTable | None = None
 
     def decode(self) -> pa.Table:
         ids = [self.number, self.number - 1] if self.number > 1 else [self.number]
@@ -137,6 +142,7 @@ class MemoryLedger:
     def __init__(self, tokens: tuple[str, ...]) -> None:
         self.stored: list[tuple[Epoch, bool]] = [(Epoch(number=0, end=Position(), last_seq=0), True)]
         self._progress = {token: MemoryProgress() for token in tokens}
+        self.learnt: dict[str, SourceTable] = {}
 
     def add_intent(self, epoch: Epoch) -> None:
         assert epoch.number == self.stored[-1][0].number + 1, "epochs follow each other without a gap"
@@ -153,6 +159,9 @@ class MemoryLedger:
 
     def intents(self) -> list[Epoch]:
         return [epoch for epoch, done in self.stored if not done]
+
+    def learn(self, token: str, source: SourceTable) -> None:
+        self.learnt[token] = source
 
     def last_epoch(self) -> Epoch:
         return self.stored[-1][0]

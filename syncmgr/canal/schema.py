@@ -75,9 +75,7 @@ def _known(column: SourceColumn) -> bool:
 
 def check_exact(table: SourceTable, names: Iterable[str], time_zone: str | None) -> None:
     """Raises CANAL_INEXACT for the first of the columns that canal's text does not carry exactly."""
-    if time_zone is not None and not known_zone(time_zone):
-        reason = "it is neither UTC, an offset such as +08:00 nor a name such as Asia/Shanghai"
-        raise SyncError(Code.PROPERTY_WRONG, name="canal.time_zone", value=time_zone, reason=reason)
+    check_zone(time_zone)
     for name in names:
         column = table.column(name)
         if column is None:
@@ -85,6 +83,13 @@ def check_exact(table: SourceTable, names: Iterable[str], time_zone: str | None)
         refused = refusal(column, time_zone)
         if refused is not None:
             raise SyncError(Code.CANAL_INEXACT, column=column.name, table=table.label, reason=refused)
+
+
+def check_zone(time_zone: str | None) -> None:
+    """Raises PROPERTY_WRONG for a zone that nobody knows; None is one that was not said."""
+    if time_zone is not None and not known_zone(time_zone):
+        reason = "it is neither UTC, an offset such as +08:00 nor a name such as Asia/Shanghai"
+        raise SyncError(Code.PROPERTY_WRONG, name="canal.time_zone", value=time_zone, reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
 
 OP = "_op"  # int8, a ChangeKind
 SEQ = "_seq"  # int64, grows with every change row of a job
@@ -30,6 +31,10 @@ class TableChanges(Protocol):
     @property
     def table(self) -> tuple[str, str]:
         """(database, table) as the source writes them."""
+
+    @property
+    def told(self) -> SourceTable | None:
+        """After decode: what these rows were the first to tell of the table's columns, None where they were known."""
 
     def decode(self) -> pa.Table:
         """Wanted source columns in the Arrow types of `schema.arrow_type`, and `_op`, in source order.
@@ -55,6 +60,8 @@ class Batch:
     `open`: the batch ends inside a transaction, so nothing may be cut behind it. A batch that is not open ends
     exactly at `end`. `changes` may be empty: then only the position moved. `ddl` comes behind `end`; the batch
     before it is never open. `bytes` and `events` count what was read for the subscribed tables.
+    `starved`: the source gives no more until what it gave is committed. With an `end`, such a batch may be open: the
+    transaction is torn there.
     """
 
     changes: tuple[TableChanges, ...]
@@ -64,3 +71,4 @@ class Batch:
     bytes: int
     source_time: float  # unix seconds of the newest event, 0.0 where unknown
     ddl: Ddl | None = None
+    starved: bool = False

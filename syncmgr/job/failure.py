@@ -33,6 +33,9 @@ class Remedy(StrEnum):
 # Whatever is not here pauses the job and resumes by itself: an unknown error may pass, and pausing loses nothing.
 REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.SOURCE_UNREACHABLE: Remedy.RETRY,
+    Code.CANAL_UNREACHABLE: Remedy.RETRY,
+    Code.CANAL_REFUSED: Remedy.RETRY,
+    Code.CANAL_IN_USE: Remedy.RETRY,
     Code.WORKER_DIED: Remedy.RETRY,
     Code.LAKE_STARTING: Remedy.RETRY,
     Code.LAKE_FAILED: Remedy.RETRY,
@@ -40,6 +43,7 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.NOT_WRITABLE: Remedy.RETRY,
     Code.SOURCE_SERVER_ID: Remedy.RESUME,
     Code.SOURCE_PROTOCOL: Remedy.RESUME,
+    Code.CANAL_PROTOCOL: Remedy.RESUME,
     Code.INTERNAL: Remedy.RESUME,
     Code.SOURCE_ACCESS_DENIED: Remedy.OPERATOR,
     Code.SOURCE_GRANT_MISSING: Remedy.OPERATOR,
@@ -54,6 +58,9 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.SOURCE_VALUE: Remedy.OPERATOR,
     Code.SOURCE_UNSUPPORTED: Remedy.OPERATOR,
     Code.CANAL_INEXACT: Remedy.OPERATOR,
+    Code.CANAL_ACCESS_DENIED: Remedy.OPERATOR,
+    Code.CANAL_POSITION_LOST: Remedy.OPERATOR,
+    Code.CANAL_UNSUPPORTED: Remedy.OPERATOR,
     Code.APPEND_CHANGE: Remedy.OPERATOR,
     Code.TARGET_REPLACED: Remedy.OPERATOR,
     Code.FENCED: Remedy.OPERATOR,
@@ -64,7 +71,9 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
 }
 
 # The worker has tried these max_retry times by itself before it ends; its end is not tried again.
-RETRIED_BY_WORKER: Final = frozenset({Code.SOURCE_UNREACHABLE})
+RETRIED_BY_WORKER: Final = frozenset(
+    {Code.SOURCE_UNREACHABLE, Code.CANAL_UNREACHABLE, Code.CANAL_REFUSED, Code.CANAL_IN_USE}
+)
 
 RESUME_FIRST_SECOND: Final = 10.0
 RESUME_MAX_SECOND: Final = 300.0

@@ -26,9 +26,11 @@ class Position:
     """Everything up to here has been read.
 
     `gtids`: the executed set in canonical text, MySQL's (uuid[:tag]:1-5,...) or MariaDB's (domain-server-seq,...); "" where the
-    server has none. `file`, `offset`: the binlog coordinate behind the last transaction. `ordinal`: change rows of the open
-    transaction already taken (torn canal epochs only). `server`: server uuid, or MariaDB's server id. `created`: unix seconds
-    at which the binlog file was made, 0 where unknown.
+    server has none. `file`, `offset`: the binlog coordinate behind the last transaction. `ordinal`: above 0 inside a transaction
+    that was torn (canal only): then the coordinate is that of the last entry taken, and this its number among the entries of
+    that coordinate. `server`: server uuid, or server id of MariaDB and canal. `created`: unix seconds at which the binlog file
+    was made, 0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up
+    to here never were the source's state: a transaction is torn, or history is applied a second time.
     """  # noqa: E501 - fields read best unbroken
 
     gtids: str = ""
@@ -37,6 +39,8 @@ class Position:
     ordinal: int = 0
     server: str = ""
     created: int = 0
+    time: int = 0
+    whole: bool = True
 
 
 class Order(StrEnum):

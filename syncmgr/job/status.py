@@ -27,7 +27,6 @@ SHOW_COLUMNS: Final = (
     "FinishTime",
     "Msg",
 )
-JOB_TYPE: Final = "MYSQL"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +36,8 @@ class Reading:
     `heard_at`: last sign of life of the source. `waiting_since`: source time of the oldest row that was read and is
     not in the lake yet, None if there is none. `drained`: nothing that was read waits. `idle`: the source had nothing
     more to give. `read_time`: source time of the newest event read, of whatever table.
-    `silence_second`: how long the source may be silent, heartbeats included, before that counts as lag.
+    `silence_second`: how long the source may be silent, heartbeats included, before that counts as lag. `server`: who
+    is read now.
     """
 
     heard_at: float
@@ -47,6 +47,7 @@ class Reading:
     drained: bool
     committed_time: float
     silence_second: float
+    server: str = ""
 
 
 def lag_second(reading: Reading, now: float) -> float:
@@ -87,13 +88,16 @@ def status_json(
     figures: Figures,
     *,
     lag: float | None,
+    server: str | None,
     last_error: str | None,
     upkeep: Mapping[str, Mapping[str, str | None]],
 ) -> str:
-    """The Status column. `upkeep`: by target table, when each kind ran last."""
+    """The Status column. `server`: who is read now. `upkeep`: by target table, when each kind ran last."""
     at = figures.position
     facts = {
         "position": None if at is None else {"gtid": at.gtids, "file": at.file, "offset": at.offset},
+        "torn": at is not None and at.ordinal > 0,
+        "server": server,
         "consumed_rows": figures.rows,
         "consumed_bytes": figures.bytes,
         "commits": figures.commits,
@@ -109,7 +113,7 @@ def show_row(job: SyncJob, status: str) -> tuple[str | None, ...]:
     return (
         str(job.id),
         job.name,
-        JOB_TYPE,
+        job.source.kind,
         job.state.shown,
         ", ".join(channel.label for channel in job.channels),
         status,

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta.store import ChannelProgress, Store
 
@@ -32,6 +33,9 @@ class JobLedger:
 
     def intents(self) -> list[Epoch]:
         return self._store.intents(self._job_id)
+
+    def learn(self, token: str, source: SourceTable) -> None:
+        self._store.learn(token, source)
 
     def last_epoch(self) -> Epoch | None:
         return self._store.last_epoch(self._job_id)

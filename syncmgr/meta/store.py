@@ -5,7 +5,7 @@ Must not know: when a job may change, what an epoch holds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
@@ -163,7 +164,8 @@ class Store:
                 ).all(),
             )
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
-            connection.execute(update(EPOCHS).where(this).values(committed_at=at, snapshots=snapshots, files={}))
+            point = snapshots if epoch.end.whole else {}  # no consistent point inside a torn transaction
+            connection.execute(update(EPOCHS).where(this).values(committed_at=at, snapshots=point, files={}))
             old = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & (EPOCHS.c.committed_at < keep_since)
             connection.execute(delete(EPOCHS).where(old))
             connection.execute(
@@ -175,6 +177,14 @@ class Store:
                     commits=TOTALS.c.commits + (0 if epoch.empty else 1),
                 ),
             )
+
+    def learn(self, token: str, source: SourceTable) -> None:
+        """The columns of a channel's source, which its first rows have told."""
+        this = CHANNELS.c.token == token
+        with self._engine.begin() as connection:
+            stored = connection.execute(select(CHANNELS.c.description).where(this)).scalar_one()
+            channel = replace(codec.channel_of(stored), source=source)
+            connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
 
     def intents(self, job_id: JobId) -> list[Epoch]:
         """Epochs that were begun and not finished, in order."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
+from syncmgr.job.schema import SourceTable
 from syncmgr.mysql.decoder import RowEvents, RowsDecoder
 from syncmgr.mysql.wire import MalformedEventError
 
@@ -25,6 +26,11 @@ class RowsOfTable:
     @property
     def table(self) -> Table:
         return self._table
+
+    @property
+    def told(self) -> SourceTable | None:
+        """CREATE SYNC has asked the server."""
+        return None
 
     def decode(self) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_ROW_IMAGE, SOURCE_PROTOCOL."""

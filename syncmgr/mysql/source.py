@@ -239,6 +239,10 @@ class MysqlSource:
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
         return self._heard_at
 
+    def server(self) -> str:
+        """The one server, while there is a connection."""
+        return "" if self._stream is None else self._address.label
+
     def close(self) -> None:
         """At once; a get that waits ends."""
         self._closed.set()

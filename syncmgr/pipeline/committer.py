@@ -11,6 +11,7 @@ from typing import Protocol
 
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.schema import SourceTable
 
 
 class Progressed(Protocol):
@@ -30,6 +31,7 @@ class Ledger(Protocol):
     def progress(self) -> Mapping[str, Progressed]: ...
     def intents(self) -> list[Epoch]: ...
     def last_epoch(self) -> Epoch | None: ...
+    def learn(self, token: str, source: SourceTable) -> None: ...
 
 
 class Lake(Protocol):

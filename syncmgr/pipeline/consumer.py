@@ -17,7 +17,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.appending import appendable
 from syncmgr.job.batch import SEQ, Batch
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
-from syncmgr.pipeline.messages import FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
+from syncmgr.pipeline.messages import FromWorker, Limits, Progress, Staged, Told, WorkerChannel, WorkerPlan
 from syncmgr.pipeline.receiver import Receiver, Source
 from syncmgr.pipeline.segment import Segment, sync_folder
 
@@ -61,6 +61,7 @@ class Consumer:
         self._seq = plan.last_seq
         self._end = self._cut_end = plan.start
         self._in_transaction = False
+        self._starved = False
         self._source_time = 0.0
         self._open_since: float | None = None
         self._staged: dict[int, int] = {}  # bytes on disk by epoch, until it is committed
@@ -113,10 +114,13 @@ class Consumer:
         for changes in batch.changes:
             channel = self._channels[changes.table]
             decoded.append((channel, self._wanted(channel, changes.decode())))
+            if changes.told is not None:
+                self._send(Told(token=channel.token, source=changes.told))
         self._in_transaction = True  # until every row is staged: an epoch must not end between two of them
         for channel, rows in decoded:
             self._append(channel, rows)
         self._in_transaction = batch.open
+        self._starved = batch.starved
         if batch.end is not None:
             self._end = batch.end
         self._source_time = batch.source_time or self._source_time
@@ -155,6 +159,8 @@ class Consumer:
     def _due(self) -> bool:
         if self._waits_for_commit():
             return False
+        if self._starved:
+            return True
         now = time.monotonic()
         if should_cut(
             self._epoch,
@@ -172,6 +178,7 @@ class Consumer:
         return self._sent > self._inbox.committed
 
     def _cut(self) -> None:
+        self._starved = False
         if self._epoch.first_row_at is None and self._end == self._cut_end:
             return
         files: dict[str, tuple[StagedFile, ...]] = {token: segment.close() for token, segment in self._segments.items()}
@@ -223,5 +230,6 @@ class Consumer:
                 drained=self._receiver.empty and self._open_since is None and not self._in_transaction,
                 full=self._full(),
                 open_since=self._open_since,
+                server=self._source.server(),
             ),
         )

@@ -7,7 +7,7 @@ Must not know: processes, pipes, threads.
 from dataclasses import dataclass
 
 from syncmgr.errors import SyncError
-from syncmgr.job.description import AppendOnChange
+from syncmgr.job.description import AppendOnChange, Listed
 from syncmgr.job.epoch import Epoch, Thresholds
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
@@ -15,13 +15,14 @@ from syncmgr.job.schema import SourceTable
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerChannel:
-    """What a worker needs of a channel. `source_keys` empty: rows are only appended."""
+    """What a worker needs of a channel. `source_keys` empty: rows are only appended. `places`: as the description's."""
 
     token: str
     source: SourceTable
     reads: tuple[str, ...]
     source_keys: tuple[str, ...]
     append_on_change: AppendOnChange
+    places: tuple[Listed, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +64,7 @@ class Progress:
     `read_time`: source time of the newest event that was read, 0.0 if unknown. `idle`: the source had nothing more.
     `drained`: everything that was read is in epochs that were sent. `full`: reading waits for commits.
     `open_since`: source time of the oldest row that is staged and not yet sent, None if there is none.
+    `server`: `host:port` of who is read now, "" where nobody is.
     """
 
     rows: int
@@ -73,6 +75,15 @@ class Progress:
     drained: bool
     full: bool
     open_since: float | None
+    server: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """The first rows of a channel have told the source's columns. Sent before the epoch that holds them."""
+
+    token: str
+    source: SourceTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +105,7 @@ class Finished:
     """The worker ended because it was told to; whatever it staged has been sent."""
 
 
-FromWorker = Staged | Progress | Trouble | Failed | Finished
+FromWorker = Staged | Told | Progress | Trouble | Failed | Finished
 
 # -- to the worker
 

@@ -32,6 +32,9 @@ class Source(Protocol):
     def idle(self) -> bool:
         """Whether the source had nothing more to give when it was asked last."""
 
+    def server(self) -> str:
+        """`host:port` of who is read now, "" where nobody is."""
+
     def close(self) -> None:
         """From any thread, at once; a get that waits ends."""
 

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import AppendOnChange, ChannelDescription
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, remedy, retry_after
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
@@ -36,6 +37,7 @@ from syncmgr.pipeline.messages import (
     Progress,
     Retune,
     Staged,
+    Told,
     ToWorker,
     Trouble,
     WorkerChannel,
@@ -169,6 +171,7 @@ class JobRun:
         listeners: Listeners,
     ) -> None:
         self._options = options
+        self._channels = options.channels
         self._ledger = ledger
         self._open_source = open_source
         self._listeners = listeners
@@ -224,6 +227,7 @@ class JobRun:
             waiting_since=waiting,
             drained=progress.drained,
             committed_time=last.source_time,
+            server=progress.server,
             silence_second=self._options.silence_second,
         )
 
@@ -293,6 +297,8 @@ class JobRun:
         match message:
             case Staged(epoch=epoch):
                 self._commit(epoch, self._committer.commit)
+            case Told(token=token, source=source):
+                self._learn(token, source)
             case Trouble(error=error):
                 self._listeners.on_trouble(error)
             case Failed(error=error):
@@ -304,6 +310,11 @@ class JobRun:
             case Progress():
                 self._on_progress(message)
         return False
+
+    def _learn(self, token: str, source: SourceTable) -> None:
+        """The next life, of the worker or of the frontend, holds the rows against the same columns."""
+        self._ledger.learn(token, source)
+        self._channels = tuple(replace(c, source=source) if c.token == token else c for c in self._channels)
 
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
         self._committing, begun = epoch, time.monotonic()
@@ -342,7 +353,7 @@ class JobRun:
             start=last.end,
             first_epoch=last.number + 1,
             last_seq=last.last_seq,
-            channels=tuple(self._worker_channel(channel) for channel in self._options.channels),
+            channels=tuple(self._worker_channel(channel) for channel in self._channels),
             limits=self._options.limits(),
             folder=str(self._options.folder / uuid.uuid4().hex),
         )
@@ -354,6 +365,7 @@ class JobRun:
             reads=channel.reads,
             source_keys=channel.source_keys,
             append_on_change=self._options.append_on_change,
+            places=channel.places,
         )
 
     def _sweep(self) -> None:

@@ -93,6 +93,12 @@ class Header(_message.Message):
     gtid: str
     def __init__(self, logfileName: _Optional[str] = ..., logfileOffset: _Optional[int] = ..., serverId: _Optional[int] = ..., serverenCode: _Optional[str] = ..., executeTime: _Optional[int] = ..., schemaName: _Optional[str] = ..., tableName: _Optional[str] = ..., eventLength: _Optional[int] = ..., eventType: _Optional[_Union[EventType, str]] = ..., props: _Optional[_Iterable[_Union[Pair, _Mapping]]] = ..., gtid: _Optional[str] = ...) -> None: ...
 
+class TransactionEnd(_message.Message):
+    __slots__ = ("props",)
+    PROPS_FIELD_NUMBER: _ClassVar[int]
+    props: _containers.RepeatedCompositeFieldContainer[Pair]
+    def __init__(self, props: _Optional[_Iterable[_Union[Pair, _Mapping]]] = ...) -> None: ...
+
 class RowChange(_message.Message):
     __slots__ = ("eventType", "isDdl", "sql", "rowDatas", "ddlSchemaName")
     EVENTTYPE_FIELD_NUMBER: _ClassVar[int]

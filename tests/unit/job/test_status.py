@@ -61,8 +61,10 @@ def test_status_is_json() -> None:
     figures = Figures(position=Position(gtids="u:1-5", file="b.000001", offset=4), rows=7, bytes=90, commits=2)
     folded = SimpleNamespace(kind="fold", at=1_600_000_000.0)
     upkeep = {"orders": last_upkeep([SimpleNamespace(kind="fold", at=0.0), folded])}
-    assert json.loads(status_json(figures, lag=1.23456, last_error=None, upkeep=upkeep)) == {
+    assert json.loads(status_json(figures, lag=1.23456, server="db1:3306", last_error=None, upkeep=upkeep)) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
+        "torn": False,
+        "server": "db1:3306",
         "consumed_rows": 7,
         "consumed_bytes": 90,
         "commits": 2,

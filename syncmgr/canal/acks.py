@@ -1,0 +1,97 @@
+"""Which of canal's batches may be acknowledged.
+
+Owns: the way from a committed position to batch ids, and the one batch that is kept back.
+Must not know: entries, sockets, why a position was committed.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from syncmgr.job.position import Position
+
+
+@dataclass(slots=True)
+class Unacked:
+    """A batch that canal keeps. `stamp`: number of the position that covers all of it, None while none does."""
+
+    number: int  # from 1 in the order in which they came
+    batch_id: int
+    entries: int
+    bytes: int
+    stamp: int | None = None
+
+
+class Acks:
+    """Batches in the order of canal, positions in the order in which they were given out.
+
+    The newest batch whose rows are all committed is acked only when the next one is committed too. So after every
+    reconnect canal delivers something that is known: where it does not, its cursor was lost.
+    """
+
+    def __init__(self) -> None:
+        self._batches: deque[Unacked] = deque()
+        self._positions: deque[tuple[int, Position]] = deque()
+        self._given = self._committed = 0
+        self.received_last = 0
+        self.entries = self.bytes = 0
+
+    def received(self, batch_id: int, entries: int, size: int) -> None:
+        self.received_last += 1
+        self._batches.append(Unacked(self.received_last, batch_id, entries, size))
+        self.entries += entries
+        self.bytes += size
+
+    def given(self, position: Position) -> None:
+        """A position was handed on; it will be committed some time."""
+        self._given += 1
+        self._positions.append((self._given, position))
+
+    def covered(self, last: int) -> None:
+        """The batches up to number `last` hold nothing behind the position handed on last."""
+        for batch in self._batches:
+            if batch.number <= last and batch.stamp is None:
+                batch.stamp = self._given
+
+    def committed(self, position: Position) -> None:
+        """Everything up to a position that was handed on is in the lake."""
+        if all(position != each for _, each in self._positions):
+            return
+        while self._positions:
+            number, each = self._positions.popleft()
+            self._committed = number
+            if each == position and all(position != other for _, other in self._positions):
+                return
+
+    def due(self) -> list[int]:
+        """Ids to acknowledge now, in order."""
+        ids = []
+        while len(self._batches) > 1 and self._done(self._batches[0]) and self._done(self._batches[1]):
+            batch = self._batches.popleft()
+            self.entries -= batch.entries
+            self.bytes -= batch.bytes
+            ids.append(batch.batch_id)
+        return ids
+
+    def _done(self, batch: Unacked) -> bool:
+        return batch.stamp is not None and batch.stamp <= self._committed
+
+    @property
+    def pending(self) -> bool:
+        """Whether a position was handed on that is not committed yet."""
+        return self._given > self._committed
+
+    @property
+    def kept(self) -> Unacked | None:
+        """The batch that is kept back, where it is the only one left."""
+        return self._batches[0] if len(self._batches) == 1 and self._done(self._batches[0]) else None
+
+    def release(self) -> int:
+        """Give the kept batch up."""
+        batch = self._batches.popleft()
+        self.entries, self.bytes = self.entries - batch.entries, self.bytes - batch.bytes
+        return batch.batch_id
+
+    def restart(self) -> None:
+        """Canal gives new ids to what it delivers again."""
+        self._batches.clear()
+        self.entries = self.bytes = 0

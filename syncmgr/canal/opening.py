@@ -1,0 +1,126 @@
+"""A job's description of a canal source -> the source.
+
+Owns: which property and setting becomes which option, the filter that canal is asked to set.
+Must not know: how the server is read.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from syncmgr.canal.cluster import Cluster, OneServer
+from syncmgr.canal.connector import CanalLostError, Connector, Endpoint
+from syncmgr.canal.schema import check_zone
+from syncmgr.canal.source import MAX_FETCH, CanalSource, Locator, SourceOptions
+from syncmgr.canal.truth import Channel, TableTruth
+from syncmgr.errors import SyncError
+from syncmgr.job.ddl import Table
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
+from syncmgr.job.source import CanalDescription
+
+PROBE: Final = "CREATE SYNC"  # the reader's name while a statement looks whether the destination can be read
+
+
+class Plan(Protocol):
+    """What of a worker's plan matters here."""
+
+    @property
+    def job_id(self) -> int: ...
+    @property
+    def start(self) -> Position: ...
+    @property
+    def channels(self) -> Sequence[Channel]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DestinationFacts:
+    """What is known of a destination at CREATE SYNC: that it can be read, and nothing of its tables.
+
+    `start` is empty: canal's own cursor says where reading begins. `cascades`: nobody can tell, so each may.
+    """
+
+    start: Position
+    server_time: float
+    tables: tuple[SourceTable, ...]
+    unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
+    cascades: tuple[bool, ...]
+
+
+def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeout: float) -> DestinationFacts:
+    """Logs in and subscribes, so that from now on canal keeps what the job will read.
+
+    Raises SyncError: CANAL_*, PROPERTY_WRONG.
+    """
+    check_zone(source.time_zone)
+    locator = _locator(source, connect_timeout, connect_timeout, PROBE)
+    try:
+        Connector(locator.locate(), table_filter(tables)).close()
+    except CanalLostError as lost:
+        raise lost.cause_for_user from lost
+    finally:
+        locator.close()
+    return DestinationFacts(
+        start=Position(),
+        server_time=time.time(),
+        tables=tuple(SourceTable(db=db, name=name, columns=()) for db, name in tables),
+        unique_keys=tuple(() for _ in tables),
+        cascades=tuple(True for _ in tables),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenCanal:
+    """Opens the source of a job; it travels to the worker's process. Times in seconds."""
+
+    description: CanalDescription
+    connect_timeout: float
+    read_timeout: float
+    max_retry: int
+
+    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None]) -> CanalSource:
+        there = self.description
+        label = f"{there.address}/{there.destination}"
+        truths = [TableTruth(channel, time_zone=there.time_zone, address=label) for channel in plan.channels]
+        tables = {truth.table: truth for truth in truths}
+        return CanalSource(
+            _locator(there, self.connect_timeout, self.read_timeout, f"job-{plan.job_id}"),
+            table_filter(tuple(tables)),
+            plan.start,
+            tables,
+            label=label,
+            options=SourceOptions(fetch_size=min(there.batch_size, MAX_FETCH), max_retry=self.max_retry),
+            trouble=trouble,
+            debug=_say if there.debug else None,
+        )
+
+
+def _locator(source: CanalDescription, connect_timeout: float, read_timeout: float, owner: str) -> Locator:
+    endpoint = Endpoint(
+        host=source.host,
+        port=source.port,
+        destination=source.destination,
+        user=source.user,
+        password=source.password,
+        connect_timeout=connect_timeout,
+        read_timeout=read_timeout,
+    )
+    return Cluster(source.zk_servers, endpoint, owner) if source.zk_servers else OneServer(endpoint)
+
+
+def table_filter(tables: Sequence[Table]) -> str:
+    """Canal's regular expression for exactly these tables; a comma would end it, so that any character stands there."""
+    return ",".join(f"{_literally(db)}\\.{_literally(name)}" for db, name in tables)
+
+
+def _literally(name: str) -> str:
+    return re.sub(r"[^\w]", lambda found: "." if found[0] == "," else "\\" + found[0], name.lower())
+
+
+def _say(line: str) -> None:
+    """To the frontend's standard error, which the worker shares."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()

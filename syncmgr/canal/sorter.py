@@ -1,0 +1,344 @@
+"""Sorts canal's entries by table, transaction by transaction, without decoding a row.
+
+Owns: where transactions begin and end, what is old, what waits undelivered, which batches a position covers.
+Must not know: sockets, reconnects, how rows are decoded.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from syncmgr.canal import packet
+from syncmgr.canal.acks import Acks
+from syncmgr.canal.place import Lie, Place, Taken, place_of
+from syncmgr.canal.proto import entry_pb2
+from syncmgr.errors import Code, SyncError
+from syncmgr.job import ddl
+from syncmgr.job.batch import Batch, Ddl, TableChanges
+from syncmgr.job.ddl import Table
+from syncmgr.job.position import Position
+
+ROWS: Final = frozenset({entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE})
+XA: Final = frozenset({entry_pb2.XACOMMIT, entry_pb2.XAROLLBACK})
+BACK_SECOND: Final = 10  # the clocks of two servers of one history differ by less than canal's step back of 60 s
+START: Final = Place(file="", offset=0, length=0, number=0, counted=False, server="", time=0, gtid="", gtids="")
+
+
+class RewindError(Exception):
+    """What was taken for old belongs to another history: everything has to be delivered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """An ALTER that left the rows, and the columns, folded, whose values are not what earlier rows said."""
+
+    statement: str
+    columns: frozenset[str]
+
+
+class Truth(Protocol):
+    """What becomes of the RowChange messages of one table."""
+
+    @property
+    def keyed(self) -> bool:
+        """Whether a change may be applied twice."""
+
+    def changes(self, parts: Sequence[bytes], altered: Altered | None) -> TableChanges:
+        """`altered`: the last DDL statement on the table before them, where none of it was handed on before."""
+
+
+class _Waiting:
+    """RowChange messages by table."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Table, list[bytes]] = {}
+        self.events = self.bytes = 0
+
+    def add(self, table: Table, change: bytes, size: int) -> None:
+        self.rows.setdefault(table, []).append(change)
+        self.events += 1
+        self.bytes += size
+
+    def absorb(self, other: "_Waiting") -> None:
+        for table, changes in other.rows.items():
+            self.rows.setdefault(table, []).extend(changes)
+        self.events += other.events
+        self.bytes += other.bytes
+
+
+class Sorter:
+    """Fed with batches in order by one thread. Raises SyncError, MalformedPacketError, RewindError.
+
+    `ddl`: feeding goes on when `take` was called.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[Table, Truth],
+        start: Position,
+        acks: Acks,
+        *,
+        label: str,
+        max_open_bytes: int,
+    ) -> None:
+        """`max_open_bytes`: of an open transaction, before a part of it is handed on without waiting for its end."""
+        self._tables = tables
+        self._folded = {(db.casefold(), name.casefold()): (db, name) for db, name in tables}
+        self._acks = acks
+        self._label = label
+        self._max_open_bytes = max_open_bytes
+        self._taken = Taken(start)
+        self._time = start.time
+        self._apart_until = 0
+        self._source_time = 0.0
+        self._ready = _Waiting()
+        self._moved = self._torn = self._delivered_open = False
+        self._altered: dict[Table, Altered] = {}
+        self._alters = self._altered  # by the DDL that was met and not handed on
+        self.ddl: Ddl | None = None
+        self._before_ddl, self._behind_ddl = start, START
+        self.restart()
+
+    def restart(self, *, trusted: bool = True) -> None:
+        """A new connection: whole transactions stay, the rest is delivered again.
+
+        `trusted` False: nothing of it is taken for old.
+        """
+        self._trusted = trusted
+        self._acks.restart()
+        self._queue: deque[bytes] = deque()
+        self._open = _Waiting()
+        self._in_transaction, self._torn = self._delivered_open, False
+        self._at = self._last = START
+        self._joined = self._dropped = self._met = False
+        self._begun_in = self._acks.received_last
+
+    # -- what comes in
+
+    def feed(self, batch_id: int, entries: Sequence[bytes]) -> None:
+        self._acks.received(batch_id, len(entries), sum(map(len, entries)))
+        self._queue.extend(entries)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Sort what was fed, up to a DDL."""
+        while self._queue and self.ddl is None:
+            data = self._queue.popleft()
+            self._entry(packet.entry(data), len(data))
+        if not self._queue and not self._moved and self.ddl is None:
+            self._cover()
+
+    def _entry(self, entry: entry_pb2.Entry, size: int) -> None:
+        header = entry.header
+        at = self._at = self._place(header, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
+        lie = self._taken.lies(at) if self._trusted else Lie.ELSEWHERE
+        if lie is Lie.OLD:
+            self._dropped = True
+            self._met |= self._taken.ends_at(at)
+            return
+        if not self._joined:
+            self._join(at)
+        if lie is Lie.ELSEWHERE:
+            self._apply_again(at)
+        self._time = max(self._time, at.time)
+        self._sort(entry, header, at, size)
+        self._last = at
+
+    def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: Place, size: int) -> None:
+        match entry.entryType:
+            case entry_pb2.TRANSACTIONBEGIN:
+                self._end_unsaid()
+                self._begin()
+            case entry_pb2.TRANSACTIONEND:
+                self._finish(entry.storeValue, at)
+            case entry_pb2.ROWDATA if header.eventType in ROWS:
+                self._rows(entry.storeValue, header, size)
+            case entry_pb2.ROWDATA if header.eventType in XA:
+                self._end_transaction(at)
+            case entry_pb2.ROWDATA:
+                self._statement(entry.storeValue, header, at)
+            case _:
+                return  # heartbeats and GTIDs, of which no server sends one
+
+    def _place(self, header: entry_pb2.Header, *, begins: bool) -> Place:
+        last = self._at
+        if not begins and (last.file, last.offset) == (header.logfileName, header.logfileOffset):
+            return place_of(header, last.number + 1, counted=last.counted)
+        return place_of(header, 1, counted=begins or last is not START)
+
+    # -- what was taken before
+
+    def _join(self, at: Place) -> None:
+        """The first entry that is not old: nothing may be missing before it."""
+        taken = self._taken.position
+        self._joined = True
+        if not taken.file or not self._trusted or self._met or self._taken.continues(at):
+            return
+        if self._dropped and at.gtid and taken.gtids:
+            return
+        if self._dropped or at.time < taken.time:
+            self._refuse_again(at)
+            raise RewindError
+        raise self._lost(f"canal goes on at {at.file}:{at.offset}, and what it delivered last did not come again")
+
+    def _apply_again(self, at: Place) -> None:
+        """Another history: rows with a key are applied a second time, until it is past the first one."""
+        self._refuse_again(at)
+        self._apart_until = max(self._apart_until, self._taken.position.time, self._time)
+        self._time = at.time
+
+    def _refuse_again(self, at: Place) -> None:
+        unkeyed = [table for table, truth in self._tables.items() if not truth.keyed]
+        if unkeyed:
+            raise self._lost(
+                f"canal goes on in another history of binlogs, at {at.file}:{at.offset}, and rows of "
+                f"{'.'.join(unkeyed[0])}, whose target has no key, would be appended twice"
+            )
+
+    def _lost(self, reason: str) -> SyncError:
+        taken = self._taken.position
+        position = taken.gtids or f"{taken.file}:{taken.offset}"
+        return SyncError(Code.CANAL_POSITION_LOST, address=self._label, position=position, reason=reason)
+
+    # -- transactions
+
+    def _begin(self) -> None:
+        self._in_transaction = True
+        self._begun_in = self._acks.received_last
+
+    def _end_unsaid(self) -> None:
+        """What begins next ends a transaction whose end nobody told."""
+        if self.open:
+            self._end_transaction(self._last)
+
+    def _finish(self, value: bytes, at: Place) -> None:
+        if self._open.events or self._delivered_open:
+            end = entry_pb2.TransactionEnd.FromString(value)
+            if any(pair.key == "XA_TYPE" for pair in end.props):
+                raise self._unsupported("rows of synced tables in an XA transaction, whose outcome canal tells later")
+        self._end_transaction(at)
+
+    def _end_transaction(self, at: Place) -> None:
+        if self._taken.jumps_back(at, BACK_SECOND):
+            self._apply_again(at)
+        self._time = max(self._time, at.time)
+        self._taken.behind(at, time=self._time, whole=self._is_whole(at))
+        self._trusted = True
+        self._source_time = float(at.time)
+        self._ready.absorb(self._open)
+        self._open = _Waiting()
+        self._in_transaction = self._delivered_open = self._torn = False
+        self._moved = True
+
+    def _is_whole(self, at: Place) -> bool:
+        if self._apart_until and at.time > self._apart_until:
+            self._apart_until = 0
+        return not self._apart_until
+
+    def _rows(self, value: bytes, header: entry_pb2.Header, size: int) -> None:
+        table = self._table(header.schemaName, header.tableName)
+        if table is None:
+            return
+        if not any(pair.key == "rowsCount" for pair in header.props) and packet.row_change(value).sql:
+            raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._label)
+        if not self._in_transaction:
+            self._begin()
+        self._open.add(table, value, size)
+
+    def _table(self, db: str, name: str) -> Table | None:
+        if (db, name) in self._tables:
+            return db, name
+        near = self._folded.get((db.casefold(), name.casefold()))
+        if near is not None:
+            reason = f"canal writes it {db}.{name}; create the job with this name"
+            raise SyncError(Code.SOURCE_SCHEMA, table=".".join(near), reason=reason)
+        return None
+
+    # -- statements
+
+    def _statement(self, value: bytes, header: entry_pb2.Header, at: Place) -> None:
+        change = packet.row_change(value)
+        if not change.isDdl:
+            return  # the text of a statement whose rows come, too
+        self._end_unsaid()
+        default = change.ddlSchemaName or header.schemaName
+        concern = ddl.concerned(change.sql, default, self._tables)
+        if concern is not None:
+            self.ddl = Ddl(table=concern.tables[0], statement=change.sql, rows_survive=concern.rows_survive)
+            self._before_ddl, self._behind_ddl = self._taken.position, at
+            self._alters = dict.fromkeys(concern.tables, Altered(change.sql, concern.columns))
+        else:
+            self._end_transaction(at)
+
+    # -- what goes out
+
+    @property
+    def open(self) -> bool:
+        """Whether rows have come of a transaction whose end did not."""
+        return self._in_transaction and (self._open.events > 0 or self._delivered_open)
+
+    @property
+    def delivered_open(self) -> bool:
+        """Whether the last batch ended inside a transaction."""
+        return self._delivered_open
+
+    @property
+    def ready(self) -> bool:
+        return self._moved or self.ddl is not None or self._torn or self._open.bytes >= self._max_open_bytes
+
+    def tear(self) -> None:
+        """Canal can give no more before it hears of what it gave: the open transaction is handed on in parts."""
+        self._torn = True
+
+    def take(self) -> Batch:
+        """What is whole; else what is torn, else a part of what is too large to wait for its end."""
+        if self._moved or self.ddl is not None:
+            return self._take_whole()
+        self._taken.within(self._last, time=self._time)
+        self._delivered_open = True
+        waiting, self._open = self._open, _Waiting()
+        if not self._torn:
+            return self._batch(waiting, end=None, open_=True)
+        self._torn = False
+        end = self._taken.position
+        self._acks.given(end)
+        self._acks.covered(self._acks.received_last)
+        return self._batch(waiting, end=end, open_=True)
+
+    def _take_whole(self) -> Batch:
+        waiting, self._ready = self._ready, _Waiting()
+        met, self.ddl = self.ddl, None
+        end = self._before_ddl if met is not None else self._taken.position
+        self._moved = False
+        self._acks.given(end)
+        batch = self._batch(waiting, end=end, open_=False, met=met)
+        if met is not None:
+            self._altered |= self._alters
+            self._end_transaction(self._behind_ddl)
+            self.go_on()
+        else:
+            self._cover()
+        return batch
+
+    def _cover(self) -> None:
+        """Nothing is left to sort: what canal gave is covered, up to where the open transaction began."""
+        if not self._queue:
+            self._acks.covered(self._begun_in - 1 if self.open else self._acks.received_last)
+
+    def _batch(self, waiting: _Waiting, *, end: Position | None, open_: bool, met: Ddl | None = None) -> Batch:
+        changes = tuple(
+            self._tables[table].changes(parts, self._altered.pop(table, None)) for table, parts in waiting.rows.items()
+        )
+        return Batch(
+            changes=changes,
+            end=end,
+            open=open_,
+            events=waiting.events,
+            bytes=waiting.bytes,
+            source_time=self._source_time,
+            ddl=met,
+        )
+
+    def _unsupported(self, reason: str) -> SyncError:
+        return SyncError(Code.CANAL_UNSUPPORTED, address=self._label, reason=reason)
