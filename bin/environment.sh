@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What the scripts of this folder need on the machine: found, or made.
-# Owns: Python's environment, Java, a MySQL or MariaDB server and a client, and the words when one cannot be had.
+# Owns: Python's environment, Java, a MySQL or MariaDB server and a client, canal, and the words when one cannot be had.
 # Must not know: what the scripts do with them.
 # Sourced. Sets PROJECT and PYTHON; says what takes time, on stderr, and nothing else.
 
@@ -173,6 +173,15 @@ need_both_servers() {
   else
     need_mysql_server
   fi
+}
+
+# A canal server and a ZooKeeper, for the tests.
+need_canal() {
+  export CANAL_HOME=$PRIVATE/canal
+  { has mvn && has javac; } ||
+    apt_install "maven and a JDK" maven "openjdk-17-jdk-headless|openjdk-21-jdk-headless"
+  step "putting a canal server into $CANAL_HOME (40 MB, from Maven Central)" \
+    "$PROJECT/tests/bin/install-canal" "$CANAL_HOME"
 }
 
 is_debian() { grep -qx 'ID=debian' /etc/os-release; }

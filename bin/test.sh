@@ -31,6 +31,7 @@ main() {
   else
     need_java
     need_both_servers
+    need_canal
     folders+=("${SLOW[@]}")
   fi
   lint

@@ -1,9 +1,13 @@
 """Servers that the whole run shares."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests import canal_servers
+from tests.canal_servers import CanalServer, ZooKeeper
 from tests.servers import Flavour, MysqlServer, binary
 
 
@@ -32,3 +36,32 @@ def any_server(request: pytest.FixtureRequest) -> MysqlServer:
     """Each of both in turn."""
     server: MysqlServer = request.getfixturevalue(f"{request.param}_server")
     return server
+
+
+@pytest.fixture
+def canal(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[Callable[..., CanalServer]]:
+    """Starts canal servers, of the run's MySQL unless another is given; they end with the test."""
+    need_canal()
+    started: list[CanalServer] = []
+
+    def start(mysql: MysqlServer = mysql_server, **options: Any) -> CanalServer:
+        started.append(CanalServer(tmp_path / f"canal{len(started)}", mysql, **options))
+        return started[-1].start()
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+@pytest.fixture(scope="session")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
+    """One ZooKeeper per run; cursors outlive tests in it, so each takes a destination of its own."""
+    need_canal()
+    server = ZooKeeper(tmp_path_factory.mktemp("zookeeper")).start()
+    yield server
+    server.stop()
+
+
+def need_canal() -> None:
+    if not canal_servers.installed():
+        pytest.skip("no canal server is installed")

@@ -1,0 +1,121 @@
+"""Private canal servers and a ZooKeeper for tests.
+
+Owns: one server process in one folder: its start, stop and death.
+Must not know: pytest, what is tested.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.servers import PASSWORD, MysqlServer, free_port
+
+HOME: Final = Path(os.environ.get("CANAL_HOME", Path.home() / ".cache" / "syncmgr" / "canal"))
+USER: Final = "canal"
+CANAL_PASSWORD: Final = "canal"
+STOP_SECOND: Final = 30.0
+
+
+def installed() -> bool:
+    return (HOME / "bin" / "canal-server").exists()
+
+
+class _Server:
+    """A process that prints one line when it is ready."""
+
+    def __init__(self, command: Sequence[str], folder: Path) -> None:
+        self._command = list(command)
+        self.folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self.said = ""
+
+    def launch(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.said = self._process.stdout.readline().strip()
+        if not self.said.startswith("ready"):
+            logs = "\n".join(path.read_text()[-2000:] for path in (self.folder / "logs").glob("*"))
+            raise RuntimeError(f"{self._command[0]} did not start: {self.said}\n{logs}")
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def stop(self) -> None:
+        """In order. Safe to call on a server that does not run."""
+        self._end(kill=False)
+
+    def kill(self) -> None:
+        """As a power cut would, as far as the process goes."""
+        self._end(kill=True)
+
+    def _end(self, *, kill: bool) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill() if kill else process.terminate()
+        try:
+            process.wait(STOP_SECOND)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+class ZooKeeper(_Server):
+    """One ZooKeeper on a port of its own; its longest session is 20 ticks (milliseconds)."""
+
+    def __init__(self, folder: Path, tick: int = 250) -> None:
+        self.port = free_port()
+        program = str(HOME / "bin" / "zk-server")
+        super().__init__([program, "--port", str(self.port), "--dir", str(folder), "--tick", str(tick)], folder)
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> "ZooKeeper":
+        self.launch()
+        return self
+
+
+class CanalServer(_Server):
+    """One canal server with one destination on a MySQL server; users log in as canal, canal, where they must."""
+
+    def __init__(
+        self,
+        folder: Path,
+        mysql: MysqlServer,
+        *,
+        destination: str = "example",
+        options: Sequence[str] = (),
+        zookeeper: ZooKeeper | None = None,
+        open_to_all: bool = False,
+    ) -> None:
+        """`options`: further ones of the launcher. `open_to_all`: it knows no users."""
+        self.port = free_port()
+        self.destination = destination
+        command = [
+            *(str(HOME / "bin" / "canal-server"), "--home", str(folder), "--port", str(self.port)),
+            *("--destination", f"{destination}=127.0.0.1:{mysql.port}:repl:{PASSWORD}"),
+            *(() if open_to_all else ("--user", USER, "--password", CANAL_PASSWORD)),
+            *("--set", "canal.instance.parser.parallel=false"),  # its ring of threads takes whole cores
+            *(("--zk", zookeeper.address) if zookeeper else ()),
+            *options,
+        ]
+        super().__init__(command, folder)
+
+    def start(self) -> "CanalServer":
+        """Returns when it serves; what is committed from now on is delivered."""
+        self.launch()
+        return self
+
+    @property
+    def active(self) -> bool:
+        """Whether it serves the destination: one of a cluster may stand by."""
+        return f"active={self.destination}" in self.said
