@@ -179,6 +179,7 @@ class MysqlSource:
             return False
         self._router.server = self._stream.server
         self._subscriptions.full_metadata = self._stream.full_metadata
+        self._subscriptions.mariadb = self._stream.mariadb
         self._connected_at = self._heard = time.monotonic()
         self._heard_at = time.time()
         if self._failures:

@@ -108,14 +108,14 @@ class BinlogStream:
         told = query(self._connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
         self.full_metadata = bool(told) and told[0]["Value"] == "FULL"
         self._crc = facts["checksum"] != "NONE"
-        mariadb = "mariadb" in facts["version"].lower()
+        self.mariadb = "mariadb" in facts["version"].lower()
         period = int(options.heartbeat * 1e9)
         settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"
         query(self._connection, f"SET {settings}, @master_heartbeat_period={period}, @source_heartbeat_period={period}")
-        self.server = _server_of(self._connection, mariadb=mariadb)
+        self.server = _server_of(self._connection, mariadb=self.mariadb)
         self._refuse_foreign_coordinate()
         gtids = parse_gtids(self._start.gtids)
-        if mariadb:
+        if self.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
                 query(self._connection, "SET @slave_connect_state=%s", self._start.gtids)

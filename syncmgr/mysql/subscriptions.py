@@ -44,11 +44,14 @@ class Subscribed:
 
 
 class Subscriptions:
-    """Used by one thread. `full_metadata`: what the server writes now, for tables of which no rows came yet."""
+    """Used by one thread. `full_metadata`: what the server writes now, for tables of which no rows came yet.
+
+    `mariadb`: whether the server is one.
+    """
 
     def __init__(self, tables: Mapping[Table, Subscription], address: str) -> None:
         self.tables = dict(tables)
-        self.full_metadata = False
+        self.full_metadata = self.mariadb = False
         self._address = address
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
@@ -66,7 +69,7 @@ class Subscriptions:
         return found
 
     def _resolve(self, body: bytes) -> Subscribed:
-        table_map = parse(body)
+        table_map = parse(body, mariadb=self.mariadb)
         table = table_map.db, table_map.name
         subscription = self.tables[table]
         schema = self._schema(table_map, subscription)

@@ -4,7 +4,7 @@ Owns: the event's layout, its optional metadata, and the source schema that foll
 Must not know: rows, connections.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -69,6 +69,7 @@ NUMERIC: Final = frozenset(
 )
 CHARACTER: Final = frozenset({wire.STRING, wire.VAR_STRING, wire.VARCHAR, wire.BLOB})
 LABELLED: Final = frozenset({wire.ENUM, wire.SET})
+COLLATED: Final = CHARACTER | {wire.VECTOR, wire.BLOB_COMPRESSED, wire.VARCHAR_COMPRESSED}  # what the charsets are of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,8 +132,11 @@ class TableMap:
         return f"{self.db}.{self.name}"
 
 
-def parse(body: bytes) -> TableMap:
-    """`body` is the event behind header, table id and flags, without checksum. Raises MalformedEventError."""
+def parse(body: bytes, *, mariadb: bool) -> TableMap:
+    """`body` is the event behind header, table id and flags, without checksum. Raises MalformedEventError.
+
+    `mariadb`: who wrote it; MariaDB tells a charset of geometries too, and nothing in the event says so.
+    """
     cursor = Cursor(body)
     db = cursor.text(cursor.uint(1))
     cursor.take(1)
@@ -145,7 +149,7 @@ def parse(body: bytes) -> TableMap:
         raise MalformedEventError(f"the table map of {db}.{name} has metadata left over")
     nullable = cursor.take((len(fields) + 7) // 8)
     fields = [replace(f, nullable=bool(nullable[i >> 3] >> (i & 7) & 1)) for i, f in enumerate(fields)]
-    _read_optional(cursor, fields)
+    _read_optional(cursor, fields, _BLOCKS | _CHARSETS[mariadb])
     return TableMap(db=db, name=name, fields=tuple(fields), full=all(f.name is not None for f in fields))
 
 
@@ -194,12 +198,15 @@ def _places(fields: list[Field], codes: Iterable[int]) -> list[int]:
     return [i for i, f in enumerate(fields) if f.code in wanted]
 
 
-def _read_optional(cursor: Cursor, fields: list[Field]) -> None:
+Reader = Callable[[Cursor, list[Field]], None]
+
+
+def _read_optional(cursor: Cursor, fields: list[Field], blocks: Mapping[int, Reader]) -> None:
     """Blocks of type, length, value; a block of a type that we do not know says nothing that we need."""
     while cursor.left:
         kind = cursor.uint(1)
         block = cursor.inner(cursor.lenenc())
-        read = _BLOCKS.get(kind)
+        read = blocks.get(kind)
         if read is not None:
             try:
                 read(block, fields)
@@ -222,7 +229,7 @@ def _bit(bits: bytes, place: int) -> bool:
     return bool(bits[place >> 3] & (0x80 >> (place & 7)))
 
 
-def _read_default_charset(codes: frozenset[int]) -> Callable[[Cursor, list[Field]], None]:
+def _read_default_charset(codes: frozenset[int]) -> Reader:
     def read(block: Cursor, fields: list[Field]) -> None:
         places = _places(fields, codes)
         default = block.lenenc()
@@ -235,7 +242,7 @@ def _read_default_charset(codes: frozenset[int]) -> Callable[[Cursor, list[Field
     return read
 
 
-def _read_charsets(codes: frozenset[int]) -> Callable[[Cursor, list[Field]], None]:
+def _read_charsets(codes: frozenset[int]) -> Reader:
     def read(block: Cursor, fields: list[Field]) -> None:
         for place in _places(fields, codes):
             fields[place] = replace(fields[place], collation=block.lenenc())
@@ -248,7 +255,7 @@ def _read_names(block: Cursor, fields: list[Field]) -> None:
         fields[place] = replace(made, name=block.text(block.lenenc()))
 
 
-def _read_members(code: int) -> Callable[[Cursor, list[Field]], None]:
+def _read_members(code: int) -> Reader:
     def read(block: Cursor, fields: list[Field]) -> None:
         for place in _places(fields, {code}):
             members = tuple(block.take(block.lenenc()) for _ in range(block.lenenc()))
@@ -257,7 +264,7 @@ def _read_members(code: int) -> Callable[[Cursor, list[Field]], None]:
     return read
 
 
-def _read_key(*, prefixed: bool) -> Callable[[Cursor, list[Field]], None]:
+def _read_key(*, prefixed: bool) -> Reader:
     def read(block: Cursor, fields: list[Field]) -> None:
         number = 0
         while block.left:
@@ -270,10 +277,8 @@ def _read_key(*, prefixed: bool) -> Callable[[Cursor, list[Field]], None]:
     return read
 
 
-_BLOCKS: Final[dict[int, Callable[[Cursor, list[Field]], None]]] = {
+_BLOCKS: Final[dict[int, Reader]] = {
     1: _read_signs,
-    2: _read_default_charset(CHARACTER),
-    3: _read_charsets(CHARACTER),
     4: _read_names,
     5: _read_members(wire.SET),
     6: _read_members(wire.ENUM),
@@ -281,6 +286,10 @@ _BLOCKS: Final[dict[int, Callable[[Cursor, list[Field]], None]]] = {
     9: _read_key(prefixed=True),
     10: _read_default_charset(LABELLED),
     11: _read_charsets(LABELLED),
+}
+_CHARSETS: Final[dict[bool, dict[int, Reader]]] = {
+    mariadb: {2: _read_default_charset(codes), 3: _read_charsets(codes)}
+    for mariadb, codes in {False: COLLATED, True: COLLATED | {wire.GEOMETRY}}.items()
 }
 
 
@@ -365,7 +374,8 @@ def _size_contradiction(made: Field, column: SourceColumn) -> str:
         case "datetime" | "timestamp" | "time":
             wrong = made.meta != column.precision
         case "char" | "varchar" | "binary" | "varbinary":
-            wrong = made.meta != column.length * MAX_BYTES.get(column.charset or "binary", 0)
+            header = made.code == wire.VARCHAR_COMPRESSED  # one byte
+            wrong = made.meta != column.length * MAX_BYTES.get(column.charset or "binary", 0) + header
         case "bit":
             wrong = made.meta != column.length
         case "enum":

@@ -270,6 +270,29 @@ def test_signs_behind_a_year_are_those_of_the_table(any_server: MysqlServer, yea
         assert [row[name] for name in "abcdef"] == [-1, 255, 5, 18446744073709551615, Decimal("-1.00"), -2]
 
 
+IN_BETWEEN: Final = ["POINT", "BIT(3)", "ENUM('a')", "BINARY(3)", "BLOB", "GEOMETRY", "JSON", "SET('a')"]
+CHARSETS: Final = {"latin1": "é", "cp1251": "ж", "greek": "β", "utf8mb4": "😀", "latin2": "ł", "gbk": "中"}
+
+
+@pytest.mark.parametrize("level", ["FULL", "MINIMAL"])
+@pytest.mark.parametrize("more", ["", ", " + ", ".join(f"m{i} VARCHAR(5) CHARACTER SET koi8r" for i in range(20))])
+def test_charsets_are_those_of_their_columns(any_server: MysqlServer, level: str, more: str) -> None:
+    """Whatever stands between two texts, and whether the binlog tells a default charset or that of each."""
+    own = ["VECTOR(2)"] if any_server.flavour == "mysql" else ["UUID", "INET6", "TEXT COMPRESSED", "CHAR(3) COMPRESSED"]
+    with database(any_server) as db, any_server.global_variable("binlog_row_metadata", level):
+        kinds = [kind.replace("CHAR(3) C", "VARCHAR(3) C") for kind in IN_BETWEEN + own]
+        pairs = [(f"x{i}", kind, *list(CHARSETS.items())[i % len(CHARSETS)]) for i, kind in enumerate(kinds)]
+        defined = ", ".join(f"{x} {kind}, t{x} VARCHAR(5) CHARACTER SET {charset}" for x, kind, charset, _ in pairs)
+        any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, {defined}{more})")
+        names = [f"t{x}" for x, _, _, _ in pairs]
+        values = ", ".join(f"'{text}'" for _, _, _, text in pairs)
+        make = lambda: any_server.run(  # noqa: E731
+            "SET NAMES utf8mb4", f"INSERT INTO {db}.t (id, {', '.join(names)}) VALUES (1, {values})"
+        )
+        row = read(any_server, db, ["id", *names], make, stored=level == "MINIMAL").rows((db, "t"))[0]
+        assert [row[name] for name in names] == [text for _, _, _, text in pairs]
+
+
 def test_only_wanted_columns_are_decoded(any_server: MysqlServer) -> None:
     """Columns come in the order asked for, and those that nobody wants may hold what cannot be told."""
     with database(any_server) as db:
