@@ -61,12 +61,12 @@ class EntryRows:
         return self._of.schema.db, self._of.schema.name
 
     def decode(self) -> pa.Table:
-        """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, SOURCE_PROTOCOL."""
+        """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, CANAL_PROTOCOL."""
         try:
             return self._decode(fields.rows_of(self._changes))
         except (IndexError, ValueError, DecodeError) as error:
             reason = f"an entry of {self._of.schema.label}: {error}"
-            raise SyncError(Code.SOURCE_PROTOCOL, address=self._of.address, reason=reason) from error
+            raise SyncError(Code.CANAL_PROTOCOL, address=self._of.address, reason=reason) from error
 
     def _decode(self, rows: Rows) -> pa.Table:
         """Rows of one layout at once: nearly always that is all of them, since a DDL ends a batch."""

@@ -156,13 +156,13 @@ def test_what_nobody_looks_at_may_be_unholdable() -> None:
 def test_a_value_that_is_neither_null_nor_there_is_an_error() -> None:
     """An absent value is not taken for an empty one."""
     whole = change([ID], INSERT, [None]).replace(b"\x30\x01", b"\x30\x00")
-    assert failing(whole, made=[ID]).code is Code.SOURCE_PROTOCOL
+    assert failing(whole, made=[ID]).code is Code.CANAL_PROTOCOL
 
 
 def test_text_that_is_not_utf8_is_an_error() -> None:
     """It is no text that canal wrote."""
     whole = change([ID, NAME], INSERT, ["1", "ab"]).replace(b"ab", b"\xff\xfe")
-    assert failing(whole, made=[ID, NAME]).code is Code.SOURCE_PROTOCOL
+    assert failing(whole, made=[ID, NAME]).code is Code.CANAL_PROTOCOL
 
 
 def test_headers_tell_the_table() -> None:

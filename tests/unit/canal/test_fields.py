@@ -75,10 +75,10 @@ def test_rows_of_other_columns_are_told_apart() -> None:
     ],
 )
 def test_broken_entries_are_typed_errors(broken: bytes) -> None:
-    """Bytes that are no rows end in SOURCE_PROTOCOL, with the table named."""
+    """Bytes that are no rows end in CANAL_PROTOCOL, with the table named."""
     with pytest.raises(SyncError) as caught:
         decoded(table_of(COLUMNS), broken)
-    assert caught.value.code is Code.SOURCE_PROTOCOL
+    assert caught.value.code is Code.CANAL_PROTOCOL
     assert "d.t" in str(caught.value)
 
 
