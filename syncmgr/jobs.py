@@ -25,7 +25,18 @@ from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.source import CanalDescription, SourceDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.status import SHOW_COLUMNS, Figures, Ran, Reading, lag_second, last_upkeep, show_row, status_json
+from syncmgr.job.status import (
+    SHOW_COLUMNS,
+    Figures,
+    IndexStanding,
+    Ran,
+    Reading,
+    index_facts,
+    lag_second,
+    last_upkeep,
+    show_row,
+    status_json,
+)
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
 from syncsql import Channel, ColumnMapping, CreateSync, Expression, Name, SqlSyntaxError
 
@@ -73,6 +84,9 @@ class Lake(Protocol):
 
     def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
         """What upkeep did to a table lately, oldest first."""
+
+    def index(self, db: str, table: str) -> IndexStanding:
+        """How the key index of a table stands."""
 
 
 class Run(Protocol):
@@ -370,6 +384,7 @@ class Jobs:
             server=reading.server or None if reading is not None else None,
             last_error=job.fail.message if job.fail is not None and job.fail.code else None,
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
+            index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
         )
         return show_row(job, status)
 

@@ -84,6 +84,38 @@ def last_upkeep(log: Iterable[Ran]) -> dict[str, str | None]:
     return {str(ran.kind): _time(ran.at) for ran in log}
 
 
+class IndexStanding(Protocol):
+    """The key index of a target. `reason`: why it is off. `missing`: changes that met no row."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def snapshot(self) -> int | None: ...
+    @property
+    def equality_deletes(self) -> int: ...
+    @property
+    def missing(self) -> int: ...
+
+
+def index_facts(at: IndexStanding) -> dict[str, str | int | None]:
+    """What the Status column says of a key index."""
+    return {
+        "state": str(at.state),
+        "reason": at.reason,
+        "rows": at.rows,
+        "bytes": at.bytes,
+        "snapshot": at.snapshot,
+        "equality_deletes": at.equality_deletes,
+        "missing": at.missing,
+    }
+
+
 def status_json(
     figures: Figures,
     *,
@@ -91,8 +123,11 @@ def status_json(
     server: str | None,
     last_error: str | None,
     upkeep: Mapping[str, Mapping[str, str | None]],
+    index: Mapping[str, Mapping[str, str | int | None]],
 ) -> str:
-    """The Status column. `server`: who is read now. `upkeep`: by target table, when each kind ran last."""
+    """The Status column. `server`: who is read now. `upkeep`: by target table, when each kind ran last.
+    `index`: by target table with a key, how its key index stands.
+    """
     at = figures.position
     facts = {
         "position": None if at is None else {"gtid": at.gtids, "file": at.file, "offset": at.offset},
@@ -104,6 +139,7 @@ def status_json(
         "lag_second": None if lag is None else round(lag, 3),
         "last_error": last_error,
         "upkeep": upkeep,
+        "index": index,
     }
     return json.dumps(facts, ensure_ascii=False)
 

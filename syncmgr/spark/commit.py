@@ -151,6 +151,10 @@ class Commit:
             self._epoch_keys = epoch_keys(self._channel, key_shape(self._iceberg.layout(table)))
         return self._epoch_keys
 
+    def _distinct(self) -> bool:
+        changes = sum(file.rows for file in self._channel.files)
+        return self._epoch_keys is not None and len(self._epoch_keys.keys) == changes
+
     def _deletion(self, table: Java, index: TableIndex) -> Deletion:
         self._data_keys(table)
         return Deletion(self._iceberg, table, index, self._touched(table))
@@ -218,7 +222,8 @@ class Commit:
         """A job that failed has left files that nothing names."""
         channel, layout = self._channel, written.layout
         try:
-            rows.write(self._iceberg.spark, channel, layout, gone=written.gone, folder=written.folder, codec=codec)
+            writing = rows.Writing(folder=written.folder, codec=codec, gone=written.gone, distinct=self._distinct())
+            rows.write(self._iceberg.spark, channel, layout, writing)
         except FAILURES as error:
             bad = rows.value_error(text_of(error), channel, layout)
             if bad is None:

@@ -20,7 +20,7 @@ from syncmgr.job.compacting import Candidate, groups
 from syncmgr.job.key_index import NOWHERE, Words
 from syncmgr.spark.ancestry import UPKEEP_MARK
 from syncmgr.spark.arrow import arrow_schema, columns_of
-from syncmgr.spark.content import Content, content_of, java_of, vector_of, write_bytes
+from syncmgr.spark.content import Content, content_of, vector_of, write_bytes
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import IndexedFile, TableIndex
 from syncmgr.spark.indexing import Indexing
@@ -113,17 +113,20 @@ class Swap:
         rewrite = table.newRewrite().validateFromSnapshot(self._index.snapshot)
         for number in copied.numbers:
             file = self._index.files[number]
-            rewrite.deleteFile(java_of(self._iceberg, table, file.content))
+            rewrite.deleteFile(self._java(file.content))
             if file.vector is not None:
-                rewrite.deleteFile(java_of(self._iceberg, table, file.vector))
+                rewrite.deleteFile(self._java(file.vector))
         if copied.rows:
             self._add(rewrite)
         rewrite.set(UPKEEP_MARK, "compact")
         rewrite.commit()
 
+    def _java(self, content: Content) -> Java:
+        return self._iceberg.file_of(self._table.specs(), content.text)
+
     def _add(self, rewrite: Java) -> None:
         table, copied = self._table, self._copied
-        like = java_of(self._iceberg, table, copied.files[0].content)
+        like = self._java(copied.files[0].content)
         [found] = self._iceberg.unplaced_files(table, _folder(copied.path))
         self._added = self._iceberg.placed(table, found, like)
         if int(self._added.recordCount()) != copied.rows:
@@ -136,7 +139,7 @@ class Swap:
             path = f"{_folder(copied.path)}/{uuid.uuid4()}.puffin"
             write_bytes(table, path, content)
             self._vector = vector_of(data, path, len(content), where[data.path])
-            rewrite.addFile(java_of(self._iceberg, table, self._vector))
+            rewrite.addFile(self._java(self._vector))
 
     def _deleted_meanwhile(self) -> BitMap:
         """Rows of the new file that were deleted in the old ones since they were copied."""

@@ -51,8 +51,7 @@ class Contents:
 
 def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Content:
     """The value of a Java file."""
-    spec = table.specs().get(file.specId())
-    text = str(iceberg.jvm.org.apache.iceberg.ContentFileParser.toJson(file.copyWithoutStats(), spec))
+    text = iceberg.file_text(table, file)
     facts = json.loads(text)
     return Content(
         path=facts["file-path"],
@@ -61,13 +60,6 @@ def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Cont
         sequence=sequence,
         text=text,
     )
-
-
-def java_of(iceberg: Iceberg, table: Java, file: Content) -> Java:
-    """The inverse."""
-    mapper = iceberg.jvm.org.apache.iceberg.util.JsonUtil.mapper()
-    parser = iceberg.jvm.org.apache.iceberg.ContentFileParser
-    return parser.fromJson(mapper.readTree(file.text), table.specs())
 
 
 def contents_of(iceberg: Iceberg, table: Java) -> Contents:

@@ -61,7 +61,21 @@ class Iceberg:
         self.jvm = jvm
         self._session: Java = spark._jsparkSession  # noqa: SLF001
         self._hadoop: Java = spark._jsc.hadoopConfiguration()  # noqa: SLF001
-        self._package: Java = jvm.org.apache.iceberg
+        package = jvm.org.apache.iceberg
+        self._package: Java = package
+        # A name that py4j looks up costs a call for each of its parts: those of every commit are looked up once.
+        self._path: Java = jvm.org.apache.hadoop.fs.Path
+        self._migration: Java = package.data.TableMigrationUtil
+        self._metrics: Java = package.MetricsConfig
+        self._file_metadata: Java = package.FileMetadata
+        self._file_metrics: Java = package.Metrics
+        self._schema_parser: Java = package.SchemaParser
+        self._spec_parser: Java = package.PartitionSpecParser
+        self._file_parser: Java = package.ContentFileParser
+        self._json: Java = package.util.JsonUtil.mapper()
+        self._always: Java = package.expressions.Expressions.alwaysTrue()
+        self._list: Java = jvm.java.util.ArrayList
+        self._hash_map: Java = jvm.java.util.HashMap
         activate(spark)
         self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
 
@@ -128,11 +142,11 @@ class Iceberg:
                 for f in fields
             ],
         }
-        return self._package.SchemaParser.fromJson(json.dumps(document))
+        return self._schema_parser.fromJson(json.dumps(document))
 
     def layout(self, table: Java) -> Layout:
-        schema = json.loads(self._package.SchemaParser.toJson(table.schema()))
-        spec = json.loads(self._package.PartitionSpecParser.toJson(table.spec()))
+        schema = json.loads(self._schema_parser.toJson(table.schema()))
+        spec = json.loads(self._spec_parser.toJson(table.spec()))
         return layout_of(schema, spec)
 
     def properties(self, table: Java) -> dict[str, str]:
@@ -173,30 +187,38 @@ class Iceberg:
 
     def files(self, table: Java, folder: str, partition: Mapping[str, str]) -> list[Java]:
         """DataFiles, with column bounds, of a folder of Parquet files; none where there is no folder."""
-        path = self.jvm.org.apache.hadoop.fs.Path(folder)
+        path = self._path(folder)
         if not path.getFileSystem(self._hadoop).exists(path):
             return []
-        metrics = self._package.MetricsConfig.forTable(table)
+        metrics = self._metrics.forTable(table)
         spec = table.spec()
-        migration = self._package.data.TableMigrationUtil
+        migration = self._migration
         return list(migration.listPartition(self._map(partition), folder, "parquet", spec, self._hadoop, metrics, None))
 
     def folders(self, root: str) -> list[str]:
         """The folders right below `root`, by name; none where there is no `root`."""
-        path = self.jvm.org.apache.hadoop.fs.Path(root)
+        path = self._path(root)
         system = path.getFileSystem(self._hadoop)
         if not system.exists(path):
             return []
         return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
 
     def delete_folder(self, root: str) -> None:
-        path = self.jvm.org.apache.hadoop.fs.Path(root)
+        path = self._path(root)
         path.getFileSystem(self._hadoop).delete(path, True)
+
+    def file_text(self, table: Java, file: Java) -> str:
+        """A data or delete file in Iceberg's JSON, without column bounds."""
+        return str(self._file_parser.toJson(file.copyWithoutStats(), table.specs().get(file.specId())))
+
+    def file_of(self, specs: Java, text: str) -> Java:
+        """The inverse."""
+        return self._file_parser.fromJson(self._json.readTree(text), specs)
 
     def delete_files(self, paths: Iterable[str]) -> None:
         """Files that nothing names."""
         for name in paths:
-            path = self.jvm.org.apache.hadoop.fs.Path(name)
+            path = self._path(name)
             path.getFileSystem(self._hadoop).delete(path, False)
 
     def location(self, file: Java) -> str:
@@ -206,14 +228,14 @@ class Iceberg:
     def equality_delete(self, table: Java, file: Java, key_ids: Iterable[int]) -> Java:
         """A DataFile of key rows as equality DeleteFile; its bounds let readers skip it."""
         spec = table.spec()
-        builder = self._package.FileMetadata.deleteFileBuilder(spec).ofEqualityDeletes(self._ints(key_ids))
+        builder = self._file_metadata.deleteFileBuilder(spec).ofEqualityDeletes(self._ints(key_ids))
         if spec.isPartitioned():
             builder = builder.withPartition(file.partition())
         builder = builder.withPath(file.location()).withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
         return builder.withMetrics(self._metrics_of(file)).build()
 
     def _metrics_of(self, file: Java) -> Java:
-        return self._package.Metrics(
+        return self._file_metrics(
             file.recordCount(),
             file.columnSizes(),
             file.valueCounts(),
@@ -228,7 +250,7 @@ class Iceberg:
 
     def strings(self, values: Iterable[str]) -> Java:
         """A Java list."""
-        found = self.jvm.java.util.ArrayList()
+        found = self._list()
         for value in values:
             found.add(value)
         return found
@@ -268,8 +290,11 @@ class Iceberg:
         snapshot = table.currentSnapshot()
         if snapshot is not None:
             delta = delta.validateFromSnapshot(snapshot.snapshotId())
-        always = self._package.expressions.Expressions.alwaysTrue()
-        return delta.conflictDetectionFilter(always).validateNoConflictingDataFiles().validateNoConflictingDeleteFiles()
+        return (
+            delta.conflictDetectionFilter(self._always)
+            .validateNoConflictingDataFiles()
+            .validateNoConflictingDeleteFiles()
+        )
 
     def current(self, table: Java) -> Totals | None:
         """What the current snapshot's summary counts; None on an empty table."""
@@ -299,16 +324,16 @@ class Iceberg:
 
     def spark_paths(self, location: str) -> tuple[str, ...]:
         """One of them is Spark's _metadata.file_path: Hadoop writes local URIs with one slash or three."""
-        path = self.jvm.org.apache.hadoop.fs.Path(location)
+        path = self._path(location)
         uri = str(path.getFileSystem(self._hadoop).makeQualified(path).toUri().toString())
         local = re.fullmatch("file:/+(.*)", uri)
         return (f"file:/{local[1]}", f"file:///{local[1]}") if local else (uri,)
 
     def unplaced_files(self, table: Java, folder: str) -> list[Java]:
         """DataFiles, with column bounds, of a folder of Parquet files, as if the table had no partitions."""
-        metrics = self._package.MetricsConfig.forTable(table)
+        metrics = self._metrics.forTable(table)
         spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
-        migration = self._package.data.TableMigrationUtil
+        migration = self._migration
         return list(migration.listPartition(none, folder, "parquet", spec, self._hadoop, metrics, None))
 
     def placed(self, table: Java, file: Java, like: Java) -> Java:
@@ -345,7 +370,7 @@ class Iceberg:
         return array
 
     def _map(self, values: Mapping[str, str]) -> Java:
-        result = self.jvm.java.util.HashMap()
+        result = self._hash_map()
         for key, value in values.items():
             result.put(key, value)
         return result

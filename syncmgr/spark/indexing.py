@@ -48,7 +48,7 @@ class Standing:
     rows: int
     bytes: int
     snapshot: int | None
-    pending: int  # equality delete files
+    equality_deletes: int
     missing: int
 
 
@@ -241,7 +241,7 @@ class Indexing:
         store.save(taken, index.shape)
         self._saved = self._clock(), taken.snapshot
 
-    def standing(self) -> Standing:
+    def standing(self, equality_deletes: int = 0) -> Standing:
         index = self._index
         return Standing(
             state=self._state,
@@ -249,6 +249,6 @@ class Indexing:
             rows=0 if index is None else len(index.keys),
             bytes=0 if index is None else index.nbytes,
             snapshot=None if index is None else index.snapshot,
-            pending=0 if index is None else len(index.equality),
+            equality_deletes=equality_deletes,
             missing=self._missing,
         )

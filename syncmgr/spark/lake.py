@@ -203,7 +203,8 @@ class Lake:
 
     def index(self, db: str, table: str) -> Standing:
         """How the key index of a table stands."""
-        return self._upkeep_of(db, table).indexing.standing()
+        upkeep = self._upkeep_of(db, table)
+        return upkeep.indexing.standing(upkeep.equality_deletes)
 
     def _upkeep_of(self, db: str, table: str) -> TableUpkeep:
         with self._lock:

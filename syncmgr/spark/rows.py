@@ -53,6 +53,16 @@ class Gone(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Writing:
+    """What a write is to leave. `distinct`: no key has two changes, so there is nothing to net."""
+
+    folder: str
+    codec: str
+    gone: Gone
+    distinct: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Filled:
     """A target column and the SQL over source columns that fills it, cast to the target's type."""
 
@@ -93,15 +103,15 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
     return tuple(columns)
 
 
-def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, *, gone: Gone, folder: str, codec: str) -> None:
+def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: Writing) -> None:
     """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=x<hex>...]/*.parquet."""
     columns = filled(channel, layout)
-    shape = _upserts(channel, columns, gone) if channel.keys else _appends(channel)
+    as_they_are = not channel.keys or (writing.distinct and writing.gone is Gone.NONE)
+    shape = _appends(channel) if as_they_are else _upserts(channel, columns, writing.gone)
     [(ddl, paths)] = _one_schema(channel)
     images = _images(shape(_narrow(spark.read.schema(ddl).parquet(*paths), channel)), columns, layout)
-    images.write.partitionBy(*images.columns[len(columns) :]).options(**{"compression": codec, **ZSTD_LEVEL}).parquet(
-        folder
-    )
+    options = {"compression": writing.codec, **ZSTD_LEVEL}
+    images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(writing.folder)
 
 
 def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:

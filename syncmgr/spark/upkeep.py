@@ -111,6 +111,7 @@ class TableUpkeep:
     def __init__(self, db: str, table: str, indexing: Indexing, clock: Callable[[], float] = time.monotonic) -> None:
         self._db, self._table, self._clock = db, table, clock
         self.indexing = indexing
+        self.equality_deletes = 0  # rows in them when it looked last
         self._lock = threading.Lock()
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
@@ -149,6 +150,7 @@ class TableUpkeep:
         totals = iceberg.current(iceberg.load(self._db, self._table))
         if totals is None:
             return None
+        self.equality_deletes = totals.equality_deletes
         now = self._clock()
         since = {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in self._ended.items()}
         if oldest is None or oldest == self._expired_below:

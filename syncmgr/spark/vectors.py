@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap
 
 from syncmgr.job.key_index import NOWHERE, Keys
-from syncmgr.spark.content import Content, content_of, java_of, vector_of, write_bytes
+from syncmgr.spark.content import Content, content_of, vector_of, write_bytes
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import IndexedFile, TableIndex
 from syncmgr.spark.indexing import Indexing
@@ -39,6 +39,7 @@ class Deletion:
         self._iceberg, self._table, self._index, self._touched = iceberg, table, index, touched
         self._strike, at = index.strike(None if touched is None else touched.keys)
         self._missing = 0 if touched is None else int((touched.known & (at == NOWHERE)).sum())
+        self._specs: Java = table.specs()
         self._vectors: dict[int, Content] = {}
         self.written: list[str] = []
 
@@ -76,7 +77,7 @@ class Deletion:
         delta.validateDataFilesExist(existing).validateDeletedFiles()
 
     def _java(self, content: Content) -> Java:
-        return java_of(self._iceberg, self._table, content)
+        return self._iceberg.file_of(self._specs, content.text)
 
     def _add_vectors(self, delta: Java, folder: str, vectors: Mapping[int, BitMap]) -> None:
         files = self._index.files

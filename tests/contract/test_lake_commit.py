@@ -21,7 +21,7 @@ pytestmark = SPARK
 
 
 def fold(table: LakeTable) -> None:
-    Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name).run()
+    Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
 
 
 def replayed(model: dict[Any, Any], changes: list[tuple[Any, ...]]) -> None:

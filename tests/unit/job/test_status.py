@@ -5,7 +5,16 @@ import pytest
 
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent
-from syncmgr.job.status import SHOW_COLUMNS, Figures, Reading, lag_second, last_upkeep, show_row, status_json
+from syncmgr.job.status import (
+    SHOW_COLUMNS,
+    Figures,
+    Reading,
+    index_facts,
+    lag_second,
+    last_upkeep,
+    show_row,
+    status_json,
+)
 from tests.unit.job.factories import make_job
 
 CAUGHT_UP = {
@@ -60,8 +69,14 @@ def test_status_is_json() -> None:
     """Status tells position, figures, lag, the last error and upkeep in names that a script can read."""
     figures = Figures(position=Position(gtids="u:1-5", file="b.000001", offset=4), rows=7, bytes=90, commits=2)
     folded = SimpleNamespace(kind="fold", at=1_600_000_000.0)
+    standing = SimpleNamespace(
+        state="ready", reason=None, rows=10, bytes=160, snapshot=7, equality_deletes=0, missing=0
+    )
+    index = {"orders": index_facts(standing)}
     upkeep = {"orders": last_upkeep([SimpleNamespace(kind="fold", at=0.0), folded])}
-    assert json.loads(status_json(figures, lag=1.23456, server="db1:3306", last_error=None, upkeep=upkeep)) == {
+    assert json.loads(
+        status_json(figures, lag=1.23456, server="db1:3306", last_error=None, upkeep=upkeep, index=index)
+    ) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
         "torn": False,
         "server": "db1:3306",
@@ -71,4 +86,15 @@ def test_status_is_json() -> None:
         "lag_second": 1.235,
         "last_error": None,
         "upkeep": {"orders": {"fold": "2020-09-13 12:26:40"}},
+        "index": {
+            "orders": {
+                "state": "ready",
+                "reason": None,
+                "rows": 10,
+                "bytes": 160,
+                "snapshot": 7,
+                "equality_deletes": 0,
+                "missing": 0,
+            },
+        },
     }
