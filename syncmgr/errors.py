@@ -117,6 +117,21 @@ class Code(Enum):
     SOURCE_PROTOCOL = 20114, "HY000", "The binlog stream of {address} cannot be read: {reason}"
     SOURCE_UNSUPPORTED = 20115, "HY000", "The MySQL server at {address} does what syncmgr cannot follow: {reason}"
     CANAL_INEXACT = 20116, "HY000", "Column '{column}' of table '{table}' cannot come through canal exactly: {reason}"
+    SOURCE_XA = (
+        20131,
+        "HY000",
+        "The MySQL server at {address} committed XA transaction {xid}, which was prepared before the place where the job began to read, so its rows are unknown; STOP the job, empty the target, and create both anew, or with a 'start' before its XA PREPARE",
+    )
+    SOURCE_XA_OPEN = (
+        20132,
+        "HY000",
+        "XA transactions are prepared on the MySQL server at {address}, so that no start is sure to have all rows: {xids}; commit or roll them back, and try again",
+    )
+    PREPARED_LOST = (
+        20133,
+        "HY000",
+        "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, empty the target, and create both anew",
+    )
 
     # ours: a canal server as source
     CANAL_UNREACHABLE = 20121, "HY000", "Cannot reach the canal server at {address}: {reason}"

@@ -6,6 +6,7 @@ Must not know: how any part works.
 
 import fcntl
 import logging
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,7 @@ from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
-from syncmgr.job.sync_job import SyncJob, replica_id
+from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.jobs import Inspected, Jobs
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.ledger import JobLedger
@@ -76,6 +77,7 @@ class Frontend:
             lake=self.lake,
             inspect=self._inspect,
             new_run=self._new_run,
+            drop_staged=lambda job_id: remove(self._staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
         )
         self._scheduler = Scheduler(
@@ -131,7 +133,7 @@ class Frontend:
             name=f"{job.db}.{job.name}",
             channels=job.channels,
             append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
-            folder=settings.folder("staging_dir") / f"job-{job.id}",
+            folder=self._staging(job.id),
             silence_second=settings.seconds("source_read_timeout_second") / 2,  # two heartbeats
             limits=partial(limits_of, settings, job),
             max_retry=lambda: int(value_of(settings, job, "max_retry")),
@@ -172,6 +174,9 @@ class Frontend:
                 )
             case _:
                 assert_never(job.source)
+
+    def _staging(self, job_id: JobId) -> Path:
+        return self._settings.folder("staging_dir") / f"job-{job_id}"
 
     def _upkeep(self) -> None:
         """One tick: every target of a live job that needs it. An error is logged and the next tick tries again."""
@@ -242,6 +247,16 @@ def make_writable(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise SyncError(Code.NOT_WRITABLE, folder=folder, reason=error.strerror) from error
+
+
+def remove(folder: Path) -> None:
+    """The folder and all in it. What cannot be deleted is logged, and tried again at the next call."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        log.warning("cannot delete %s: %s", folder, error)
 
 
 def locked(folder: Path) -> IO[bytes]:

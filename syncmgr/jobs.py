@@ -130,13 +130,16 @@ class Jobs:
         lake: Lake,
         inspect: Inspect,
         new_run: StartRun,
+        drop_staged: Callable[[JobId], None],
         keep_cancelled_second: Callable[[], float],
     ) -> None:
+        """`drop_staged`: nothing that a job has staged is needed any more."""
         self._store = store
         self._catalog = catalog
         self._lake = lake
         self._inspect = inspect
         self._new_run = new_run
+        self._drop_staged = drop_staged
         self._keep_cancelled_second = keep_cancelled_second
         self._runs: dict[JobId, Run] = {}
         self._changing = threading.RLock()  # load, ask the rule, store: one at a time
@@ -238,9 +241,10 @@ class Jobs:
             job = self._store.save(job.on(JobEvent.RESUMED, at=now))
         if job.state is JobState.PENDING and job.id not in self._runs:
             self._start(job, now)
-        ended = job.finished_at
-        if ended is not None and job.id not in self._runs and now - ended >= self._keep_cancelled_second():
-            self._store.forget(job.id)
+        if job.finished_at is not None and job.id not in self._runs:
+            self._drop_staged(job.id)
+            if now - job.finished_at >= self._keep_cancelled_second():
+                self._store.forget(job.id)
 
     def _start(self, job: SyncJob, now: float) -> None:
         job = self._store.save(job.on(JobEvent.STARTED, at=now))

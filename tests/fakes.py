@@ -77,6 +77,66 @@ class OpenedSource:
         self.closed.set()
 
 
+@dataclass(frozen=True)
+class BatchSource:
+    """Opens a source that gives these batches; the n-th (from 1) ends at offset n if it is whole. It is picklable."""
+
+    batches: tuple[Batch, ...]
+
+    def __call__(self, plan: WorkerPlan, trouble: Callable[[SyncError | None], None]) -> "OpenedBatches":
+        return OpenedBatches(self.batches, plan.start.offset)
+
+
+@dataclass
+class OpenedBatches:
+    batches: tuple[Batch, ...]
+    at: int
+    closed: threading.Event = field(default_factory=threading.Event)
+
+    def get(self, timeout: float) -> Batch | None:
+        if self.idle():
+            self.closed.wait(timeout)
+            return None
+        self.at += 1
+        batch = self.batches[self.at - 1]
+        return replace(batch, end=None if batch.open else Position(offset=self.at), source_time=time.time())
+
+    def ack(self, end: Position) -> None:
+        """Nothing is kept for it."""
+
+    def idle(self) -> bool:
+        return self.at >= len(self.batches)
+
+    def heard_at(self) -> float:
+        return time.time()
+
+    def server(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def make_batch(*changes: "GivenChanges", **overrides: Any) -> Batch:
+    facts = {"end": None, "open": False, "events": len(changes), "bytes": 10 * len(changes), "source_time": 0.0}
+    return Batch(changes=changes, **(facts | overrides))
+
+
+@dataclass
+class GivenChanges:
+    """Change rows as (kind, id, version)."""
+
+    rows: tuple[tuple[ChangeKind, int, int], ...]
+    table: tuple[str, str] = ("shop", "orders")
+    told: SourceTable | None = None
+
+    def decode(self) -> pa.Table:
+        kinds, ids, versions = zip(*self.rows, strict=True)
+        return pa.table(
+            {"id": pa.array(ids, pa.int64()), "version": pa.array(versions, pa.int64()), OP: pa.array(kinds, pa.int8())}
+        )
+
+
 @dataclass
 class ScriptedChanges:
     table: tuple[str, str]

@@ -54,6 +54,18 @@ class Ddl:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PreparedChanges:
+    """Rows of an XA transaction that has not ended; where it is larger than a batch, a part of them.
+
+    `xid`: as the source writes it. `changes` empty: it touched no subscribed table, and is told to be known at its end.
+    """
+
+    xid: str
+    changes: tuple[TableChanges, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
     """`end` is the position behind the last whole transaction in it, None where none ends in it.
 
@@ -62,6 +74,9 @@ class Batch:
     before it is never open. `bytes` and `events` count what was read for the subscribed tables.
     `starved`: the source gives no more until what it gave is committed. With an `end`, such a batch may be open: the
     transaction is torn there.
+
+    XA transactions: first those `forgotten` are dropped, then come `changes` and what is `prepared`, and last the
+    rows of the one `committed`, all of which were prepared before or are in this batch.
     """
 
     changes: tuple[TableChanges, ...]
@@ -72,3 +87,6 @@ class Batch:
     source_time: float  # unix seconds of the newest event, 0.0 where unknown
     ddl: Ddl | None = None
     starved: bool = False
+    forgotten: tuple[str, ...] = ()
+    prepared: tuple[PreparedChanges, ...] = ()
+    committed: str | None = None

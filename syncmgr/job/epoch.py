@@ -56,10 +56,22 @@ class StagedFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """An XA transaction that was prepared and has not ended: its rows belong to no epoch yet.
+
+    `files`: its rows by channel token, without `_seq`; none: it touched no synced table. `bytes`: as they were read.
+    """
+
+    files: Mapping[str, tuple[StagedFile, ...]] = field(default_factory=dict)
+    bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Epoch:
     """A stretch of the source's history, cut at a transaction boundary.
 
-    `files`: what was staged, by channel token; none: an empty epoch, only the position moves.
+    `files`: what was staged, by channel token; none: an empty epoch, only the position moves. `prepared`: by xid, all
+    XA transactions that are open at `end`; whoever reads on from there must have them.
     """
 
     number: int
@@ -69,6 +81,14 @@ class Epoch:
     rows: int = 0
     bytes: int = 0
     source_time: float = 0.0
+    prepared: Mapping[str, Prepared] = field(default_factory=dict)
+
+    @property
+    def prepared_files(self) -> frozenset[str]:
+        """Paths of the rows that wait for the end of an XA transaction."""
+        return frozenset(
+            file.path for one in self.prepared.values() for segment in one.files.values() for file in segment
+        )
 
     @property
     def empty(self) -> bool:

@@ -61,6 +61,8 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.CANAL_ACCESS_DENIED: Remedy.OPERATOR,
     Code.CANAL_POSITION_LOST: Remedy.OPERATOR,
     Code.CANAL_UNSUPPORTED: Remedy.OPERATOR,
+    Code.SOURCE_XA: Remedy.OPERATOR,
+    Code.PREPARED_LOST: Remedy.OPERATOR,
     Code.APPEND_CHANGE: Remedy.OPERATOR,
     Code.TARGET_REPLACED: Remedy.OPERATOR,
     Code.FENCED: Remedy.OPERATOR,

@@ -62,12 +62,16 @@ def lag_second(reading: Reading, now: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figures:
-    """What a job has committed since it was created. `position` None: nothing is known yet."""
+    """What a job has committed since it was created. `position` None: nothing is known yet.
+
+    `prepared`: XA transactions that are open there and have rows of synced tables.
+    """
 
     position: Position | None
     rows: int
     bytes: int
     commits: int
+    prepared: int = 0
 
 
 class Ran(Protocol):
@@ -136,6 +140,7 @@ def status_json(
         "consumed_rows": figures.rows,
         "consumed_bytes": figures.bytes,
         "commits": figures.commits,
+        "prepared_xa": figures.prepared,
         "lag_second": None if lag is None else round(lag, 3),
         "last_error": last_error,
         "upkeep": upkeep,

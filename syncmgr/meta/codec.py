@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription, Listed
-from syncmgr.job.epoch import MappedColumn, StagedFile
+from syncmgr.job.epoch import MappedColumn, Prepared, StagedFile
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceColumn, SourceTable
@@ -95,3 +95,12 @@ def files_json(files: Mapping[str, tuple[StagedFile, ...]]) -> Json:
 
 def files_of(stored: Json) -> dict[str, tuple[StagedFile, ...]]:
     return {token: tuple(StagedFile(**file) for file in segment) for token, segment in stored.items()}
+
+
+def prepared_json(prepared: Mapping[str, Prepared]) -> Json:
+    return {xid: {"files": files_json(one.files), "bytes": one.bytes} for xid, one in prepared.items()}
+
+
+def prepared_of(stored: Json | None) -> dict[str, Prepared]:
+    """None: of an epoch from before they were stored, or of one that is not the newest."""
+    return {xid: Prepared(files=files_of(one["files"]), bytes=one["bytes"]) for xid, one in (stored or {}).items()}

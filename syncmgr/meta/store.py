@@ -11,7 +11,20 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, Row, Select, create_engine, delete, event, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    Select,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    null,
+    select,
+    update,
+)
 from sqlalchemy.engine import make_url
 
 from syncmgr.errors import Code, SyncError
@@ -168,6 +181,8 @@ class Store:
             connection.execute(update(EPOCHS).where(this).values(committed_at=at, snapshots=point, files={}))
             old = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & (EPOCHS.c.committed_at < keep_since)
             connection.execute(delete(EPOCHS).where(old))
+            stale = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & EPOCHS.c.prepared.is_not(null())
+            connection.execute(update(EPOCHS).where(stale).values(prepared=null()))
             connection.execute(
                 update(TOTALS)
                 .where(TOTALS.c.job_id == job_id)
@@ -201,16 +216,21 @@ class Store:
 
     def figures(self, job_id: JobId) -> Figures:
         newest = (
-            select(EPOCHS.c.end)
+            select(EPOCHS.c.end, EPOCHS.c.prepared)
             .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
             .order_by(EPOCHS.c.number.desc())
             .limit(1)
         )
         with self._engine.connect() as connection:
-            end = connection.execute(newest).scalar()
+            last = connection.execute(newest).first()
             totals = connection.execute(select(TOTALS).where(TOTALS.c.job_id == job_id)).one()
-        position = None if end is None else codec.position_of(end)
-        return Figures(position=position, rows=totals.rows, bytes=totals.bytes, commits=totals.commits)
+        return Figures(
+            position=None if last is None else codec.position_of(last.end),
+            rows=totals.rows,
+            bytes=totals.bytes,
+            commits=totals.commits,
+            prepared=0 if last is None else sum(bool(p.files) for p in codec.prepared_of(last.prepared).values()),
+        )
 
     def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:
         """By channel token."""
@@ -330,6 +350,7 @@ def _epoch_values(epoch: Epoch) -> dict[str, Any]:
         "rows": epoch.rows,
         "bytes": epoch.bytes,
         "source_time": epoch.source_time,
+        "prepared": codec.prepared_json(epoch.prepared) if epoch.prepared else null(),
     }
 
 
@@ -342,6 +363,7 @@ def _epoch(row: Row[Any]) -> Epoch:
         rows=row.rows,
         bytes=row.bytes,
         source_time=row.source_time,
+        prepared=codec.prepared_of(row.prepared),
     )
 
 

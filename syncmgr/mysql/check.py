@@ -6,6 +6,7 @@ Must not know: jobs, targets, how the stream is read.
 
 import re
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -18,7 +19,14 @@ from syncmgr.job.ddl import Table
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, parse_gtids
 from syncmgr.job.schema import SourceColumn, SourceTable
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
-from syncmgr.mysql.stream import BinlogStream, DuplicateServerIdError, StreamLostError, StreamOptions
+from syncmgr.mysql.events import xid
+from syncmgr.mysql.stream import (
+    BinlogStream,
+    DuplicateServerIdError,
+    StreamLostError,
+    StreamOptions,
+    replication_grant_missing,
+)
 
 VARIABLES: Final = (
     "binlog_format",
@@ -37,6 +45,11 @@ PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
 SYNTAX: Final = 1064
 PROBE_SECOND: Final = 2.0
 SETTLE_TRIES: Final = 5
+XA_SECOND: Final = 10.0  # how long CREATE SYNC waits for prepared XA transactions to end
+XA_STEP_SECOND: Final = 0.05
+XA_EVENTS: Final = 1000  # looked at behind a start; a server that writes more meanwhile is asked again
+XA_UNSEEN: Final = frozenset({1227, 1401})  # MySQL 8 tells prepared transactions only to XA_RECOVER_ADMIN
+XA_SHOWN: Final = 5
 FIRST_OFFSET: Final = 4
 _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 _CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
@@ -207,8 +220,7 @@ class _Inspection:
     def _start(self, text: str) -> Position:
         word = text.strip()
         if word.lower() == "latest":
-            self._refuse_prepared()
-            return self._latest()
+            return self._latest_without_prepared()
         if not self._full_metadata:
             shown = self._variables.get("binlog_row_metadata", "MINIMAL")
             raise _wrong_start(
@@ -249,15 +261,47 @@ class _Inspection:
         row = self._privileged("SHOW BINARY LOGS")[0]
         return Position(file=str(row["Log_name"]), offset=FIRST_OFFSET, server=self._server)
 
-    def _refuse_prepared(self) -> None:
-        """A transaction prepared before the start is committed after it, and its rows lie before."""
+    def _latest_without_prepared(self) -> Position:
+        """Rows of an XA transaction that is prepared before the start and committed behind it lie before the start.
+
+        A start is right where afterwards none was prepared, and none had been committed meanwhile. Where the server
+        does not tell, the stream will. Raises SOURCE_XA_OPEN.
+        """
+        deadline = time.monotonic() + XA_SECOND
+        while True:
+            position = self._latest()
+            try:
+                prepared = self._prepared()
+            except err.MySQLError as error:
+                if error.args and error.args[0] in XA_UNSEEN:
+                    return position
+                raise
+            if not prepared and not self._xa_ended_behind(position):
+                return position
+            if time.monotonic() > deadline:
+                xids = ", ".join(prepared[:XA_SHOWN]) or "others at every moment"
+                raise SyncError(Code.SOURCE_XA_OPEN, address=self._address.label, xids=xids)
+            time.sleep(XA_STEP_SECOND)
+
+    def _prepared(self) -> list[str]:
+        """The xids that XA RECOVER tells."""
+        rows = query(self._connection, "XA RECOVER" if self._mariadb else "XA RECOVER CONVERT XID")
+        return [_recovered_xid(row) for row in rows]
+
+    def _xa_ended_behind(self, start: Position) -> bool:
+        """Whether an XA COMMIT may stand behind a position in the binlog."""
+        now = self._latest()
+        if (now.file, now.offset) == (start.file, start.offset):
+            return False
+        text = f"SHOW BINLOG EVENTS IN %s FROM {start.offset} LIMIT {XA_EVENTS}"
         try:
-            rows = query(self._connection, "XA RECOVER")
-        except err.MySQLError:
-            return  # MySQL 8 tells it only to XA_RECOVER_ADMIN
-        if rows:
-            names = ", ".join(str(row["data"]) for row in rows[:5])
-            raise self._unsupported(f"prepared XA transactions are open ({names}); commit or roll them back first")
+            rows = query(self._connection, text, start.file)
+        except err.MySQLError as error:
+            if error.args and error.args[0] in PRIVILEGE_MISSING:
+                raise replication_grant_missing(self._address, str(error)) from error
+            raise
+        told_all = now.file == start.file and len(rows) < XA_EVENTS
+        return not told_all or any(row["Info"].startswith("XA COMMIT") for row in rows)
 
     def _probe(self, position: Position) -> None:
         """Ask for the stream: only that shows whether the position is still there and the grants suffice."""
@@ -344,6 +388,14 @@ def _length(word: str, row: dict[str, Any]) -> int | None:
 
 def _quoted(table: Table) -> str:
     return ".".join("`" + name.replace("`", "``") + "`" for name in table)
+
+
+def _recovered_xid(row: dict[str, Any]) -> str:
+    """MariaDB tells the bytes, MySQL their hexadecimal digits."""
+    told = row["data"]
+    data = bytes.fromhex(told.removeprefix("0x")) if isinstance(told, str) else bytes(told)
+    size = int(row["gtrid_length"])
+    return xid(int(row["formatID"]), data[:size], data[size:])
 
 
 def _wrong_start(value: str, reason: str) -> SyncError:

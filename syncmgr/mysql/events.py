@@ -4,6 +4,7 @@ Owns: the bodies of GTID, QUERY, ROTATE, XA and payload events.
 Must not know: transactions, tables, connections. All functions take an event without its checksum.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -16,10 +17,13 @@ from syncmgr.mysql.decoder import inflate
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
 MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
+MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
 MARIADB_PREPARED_XA: Final = 64
 LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
 ZSTD: Final = 0
 MAX_PAYLOAD: Final = 1 << 31
+
+_XID: Final = re.compile(r"X'[0-9a-f]*',X'[0-9a-f]*',[0-9]+$", re.IGNORECASE)
 
 # fields of a transaction payload's header and of a tagged GTID
 PAYLOAD_END, PAYLOAD_SIZE, PAYLOAD_COMPRESSION, PAYLOAD_PLAIN_SIZE = range(4)
@@ -127,9 +131,34 @@ def previous_gtids(event: bytes) -> GtidSet:
     return made
 
 
-def is_one_phase(event: bytes) -> bool:
-    """Of XA_PREPARE: the transaction is committed at once, not prepared."""
-    return Cursor(event, wire.HEADER).uint(1) != 0
+def xa_prepare(event: bytes) -> tuple[str, bool]:
+    """The xid, and whether the transaction is committed at once, in one phase."""
+    cursor = Cursor(event, wire.HEADER)
+    one_phase, number = cursor.uint(1) != 0, cursor.uint(4)
+    global_size, branch_size = cursor.uint(4), cursor.uint(4)
+    return xid(number, cursor.take(global_size), cursor.take(branch_size)), one_phase
+
+
+def mariadb_xid(event: bytes) -> str:
+    """Of a MARIADB_GTID event with MARIADB_PREPARED_XA."""
+    cursor = Cursor(event, wire.HEADER + 12)
+    if cursor.uint(1) & MARIADB_GROUP_COMMIT:
+        cursor.take(8)
+    number, global_size, branch_size = cursor.uint(4), cursor.uint(1), cursor.uint(1)
+    return xid(number, cursor.take(global_size), cursor.take(branch_size))
+
+
+def xid(number: int, global_id: bytes, branch: bytes) -> str:
+    """An XA transaction's name as every server writes it into statements of the binlog."""
+    return f"X'{global_id.hex()}',X'{branch.hex()}',{number}"
+
+
+def xid_of(statement: str) -> str:
+    """Of an XA statement in the binlog."""
+    found = _XID.search(statement)
+    if found is None:
+        raise MalformedEventError(f"an XA statement without an xid: {statement[:100]}")
+    return found[0].lower().replace("x'", "X'")
 
 
 def payload(event: bytes) -> bytes:

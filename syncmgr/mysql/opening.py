@@ -4,7 +4,7 @@ Owns: which property and setting becomes which option.
 Must not know: how the server is checked or read.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -32,6 +32,13 @@ class Channel(Protocol):
     def source_keys(self) -> tuple[str, ...]: ...
 
 
+class Prepared(Protocol):
+    """What of an XA transaction that is open matters here."""
+
+    @property
+    def files(self) -> Mapping[str, object]: ...
+
+
 class Plan(Protocol):
     """What of a worker's plan matters here."""
 
@@ -39,6 +46,8 @@ class Plan(Protocol):
     def start(self) -> Position: ...
     @property
     def channels(self) -> Sequence[Channel]: ...
+    @property
+    def prepared(self) -> Mapping[str, Prepared]: ...
 
 
 def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
@@ -74,7 +83,15 @@ class OpenMysql:
             )
             for channel in plan.channels
         }
-        return MysqlSource(address, self.server_id, plan.start, tables, options=options, trouble=trouble)
+        return MysqlSource(
+            address,
+            self.server_id,
+            plan.start,
+            tables,
+            options=options,
+            trouble=trouble,
+            prepared={xid: bool(prepared.files) for xid, prepared in plan.prepared.items()},
+        )
 
 
 def _address(source: MysqlDescription, connect_timeout: float) -> MysqlAddress:

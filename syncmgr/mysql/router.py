@@ -5,21 +5,20 @@ Must not know: sockets, reconnects, how rows are decoded.
 """
 
 import struct
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
-from syncmgr.job.batch import Batch, Ddl
+from syncmgr.job.batch import Batch, Ddl, PreparedChanges
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gtids
 from syncmgr.mysql import events, wire
 from syncmgr.mysql.changes import RowsOfTable
-from syncmgr.mysql.decoder import RowEvents
 from syncmgr.mysql.subscriptions import Subscribed, Subscriptions
-from syncmgr.mysql.values import PADDING
+from syncmgr.mysql.waiting import Lane, Waiting
 from syncmgr.mysql.wire import MalformedEventError
+from syncmgr.mysql.xa import Branches
 
 MAX_ROUTES: Final = 4096  # table ids remembered; every statement tells its own anew
 
@@ -47,32 +46,6 @@ class Part:
     log_pos: int
 
 
-@dataclass(slots=True)
-class _Pending:
-    """Rows events of one table map that wait: their bytes, where each ends, and its number among all."""
-
-    table: Subscribed
-    data: bytearray = field(default_factory=bytearray)
-    ends: list[int] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-
-    def rows(self) -> RowEvents:
-        self.data += bytes(PADDING)
-        return RowEvents(data=self.data, ends=self.ends)
-
-    def cut(self, number: int) -> "_Pending | None":
-        """Take out the events below `number`; None if there are none."""
-        count = bisect_left(self.numbers, number)
-        if count == 0:
-            return None
-        size = self.ends[count - 1]
-        taken = _Pending(self.table, self.data, self.ends[:count], self.numbers[:count])
-        rest = bytearray(memoryview(self.data)[size:])
-        self.data, self.ends, self.numbers = rest, [end - size for end in self.ends[count:]], self.numbers[count:]
-        del taken.data[size:]
-        return taken
-
-
 @dataclass(frozen=True, slots=True)
 class _Inner:
     """The events of a compressed transaction that still wait; `log_pos` is where it ends in the file."""
@@ -90,21 +63,28 @@ _U64: Final = struct.Struct("<Q").unpack_from
 class Router:
     """Fed with events in order by one thread. Raises SyncError and MalformedEventError.
 
-    `moved`: the position behind the last whole transaction was not delivered yet. `full`, `ddl`: feeding has to wait
-    until `take` was called. `server` is told by who connects.
+    `moved`: the position behind the last whole transaction was not delivered yet. `stopped`: feeding has to wait until
+    `take` was called. `server` is told by who connects.
     """
 
-    def __init__(self, subscriptions: Subscriptions, limits: Limits, start: Position, address: str) -> None:
+    def __init__(
+        self,
+        subscriptions: Subscriptions,
+        limits: Limits,
+        start: Position,
+        address: str,
+        prepared: Mapping[str, bool],
+    ) -> None:
+        """`prepared`: the XA transactions that are open at `start`, and whether they have rows."""
         self._subscriptions = subscriptions
         self._limits = limits
         self._address = address
-        self._pending: dict[int, _Pending] = {}  # by id() of what is subscribed
+        self._waiting = Waiting()
+        self._branches = Branches(prepared, address)
         self._gtids: GtidSet | MariadbGtids | None = parse_gtids(start.gtids) if start.gtids else None
         self._sids: dict[bytes, Sid] = {}
         self._end_file, self._end_offset, self._end_created = start.file, start.offset, start.created
         self.server = start.server
-        self._next = 0  # number of the next rows event
-        self._boundary = 0  # rows events below it belong to whole transactions
         self._delivered: Part | None = None
         self._before_ddl: Position | None = None
         self.ddl: Ddl | None = None
@@ -137,14 +117,8 @@ class Router:
         }
 
     def restart(self) -> None:
-        """A new stream from `position` follows: what waits of an open transaction will come again."""
-        for key, pending in list(self._pending.items()):
-            del self._pending[key]
-            whole = pending.cut(self._boundary)
-            if whole is not None:
-                self._pending[key] = whole
-        self._next = self._boundary
-        self._count()
+        """A new stream from `position` follows."""
+        self._waiting.forget_open()
         self._skip = self._delivered
         self._routes: dict[int, Subscribed | None] = {}
         self._inner: _Inner | None = None
@@ -154,13 +128,9 @@ class Router:
     def _begin(self) -> None:
         self._gtid_now: tuple[Sid, int] | tuple[int, int, int] | None = None
         self._in_transaction = False
+        self._branch: str | None = None
         self._taken = 0  # subscribed rows events of the open transaction so far
         self._last_log_pos = 0
-
-    def _count(self) -> None:
-        self._waiting = sum(len(pending.ends) for pending in self._pending.values())
-        self._size = sum(len(pending.data) for pending in self._pending.values())
-        self.full = False
 
     def position(self) -> Position:
         """Behind the last whole transaction that was fed."""
@@ -176,41 +146,63 @@ class Router:
 
     @property
     def ready(self) -> bool:
-        """Whether rows of whole transactions wait, or a DDL."""
-        return self.ddl is not None or any(p.numbers[0] < self._boundary for p in self._pending.values())
+        """Whether rows of whole transactions wait, or that for which feeding stopped."""
+        return self._halted or self._waiting.any_whole
+
+    @property
+    def stopped(self) -> bool:
+        return self._full or self._halted
+
+    @property
+    def _full(self) -> bool:
+        return self._waiting.events >= self._limits.events or self._waiting.bytes >= self._limits.bytes
+
+    @property
+    def _halted(self) -> bool:
+        """A DDL, or an XA COMMIT of rows that went out: nothing behind it may come into the batch before it."""
+        return self.ddl is not None or self._branches.committed is not None
 
     def take(self) -> Batch:
         """What waits up to the last boundary; where there is none and no room, a part of the open transaction."""
-        is_open = self.full and not self.ready
-        below = self._next if is_open else self._boundary
-        taken = [(key, part) for key, pending in self._pending.items() if (part := pending.cut(below)) is not None]
-        self._pending = {key: pending for key, pending in self._pending.items() if pending.ends}
+        is_open = self._full and not self.ready
+        lanes = self._waiting.take_all() if is_open else self._waiting.take_whole()
         if is_open:
             self._delivered = Part(events=self._taken, file=self._file, log_pos=self._last_log_pos)
-        self._count()
-        parts = [part for _, part in taken]
         batch = Batch(
-            changes=tuple(self._changes(parts)),
+            changes=self._changes([lane for lane in lanes if lane.xid is None]),
             end=None if is_open else self._before_ddl or self.position(),
             open=is_open,
-            events=sum(len(part.ends) for part in parts),
-            bytes=sum(len(part.data) for part in parts),
+            events=sum(len(lane.ends) for lane in lanes),
+            bytes=sum(len(lane.data) for lane in lanes),
             source_time=self.source_time,
             ddl=self.ddl,
+            forgotten=tuple(self._branches.forgotten),
+            prepared=tuple(self._prepared(lanes, is_open=is_open)),
+            committed=self._branches.committed,
         )
+        self._branches.deliver({each.xid: bool(each.changes) for each in batch.prepared})
         if not is_open:
             self.moved = self.ddl is not None  # its own transaction goes with the next batch
         self.ddl = self._before_ddl = None
         return batch
 
-    def _changes(self, parts: list[_Pending]) -> list[RowsOfTable]:
-        by_table: dict[tuple[str, str], list[_Pending]] = {}
-        for part in sorted(parts, key=lambda part: part.numbers[0]):
-            by_table.setdefault(part.table.table, []).append(part)
-        return [
-            RowsOfTable(table, [(part.table.decoder, part.rows()) for part in of_table], self._address)
+    def _prepared(self, lanes: list[Lane], *, is_open: bool) -> Iterator[PreparedChanges]:
+        by_xid: dict[str, list[Lane]] = {} if is_open else {xid: [] for xid in self._branches.prepared}
+        for lane in lanes:
+            if lane.xid is not None:
+                by_xid.setdefault(lane.xid, []).append(lane)
+        for xid, of_xid in by_xid.items():
+            size = sum(len(lane.data) for lane in of_xid)
+            yield PreparedChanges(xid=xid, changes=self._changes(of_xid), bytes=size)
+
+    def _changes(self, lanes: list[Lane]) -> tuple[RowsOfTable, ...]:
+        by_table: dict[tuple[str, str], list[Lane]] = {}
+        for lane in lanes:
+            by_table.setdefault(lane.table.table, []).append(lane)
+        return tuple(
+            RowsOfTable(table, [(lane.table.decoder, lane.rows()) for lane in of_table], self._address)
             for table, of_table in by_table.items()
-        ]
+        )
 
     # -- feeding
 
@@ -274,19 +266,9 @@ class Router:
         self._taken += 1
         if self._skip is not None and self._was_delivered(self._skip, data, start):
             return False
-        key = id(table)
-        pending = self._pending.get(key)
-        if pending is None:
-            pending = self._pending[key] = _Pending(table)
-        pending.data += data[start:end]
-        pending.ends.append(len(pending.data))
-        pending.numbers.append(self._next)
-        self._next += 1
-        self._waiting += 1
-        self._size += end - start
+        self._waiting.add(table, self._branch, data[start:end])
         self._last_log_pos = _log_pos(data, start)
-        self.full = self._waiting >= self._limits.events or self._size >= self._limits.bytes
-        return self.full
+        return self._full
 
     def _route(self, data: memoryview, start: int) -> Subscribed | None:
         table_id = _table_id(data, start)
@@ -335,6 +317,8 @@ class Router:
         domain, server, seq, flags = events.mariadb_gtid(bytes(data[start:end]))
         self._gtid_now = domain, server, seq
         self._in_transaction = not flags & events.MARIADB_STANDALONE
+        if flags & events.MARIADB_PREPARED_XA:
+            self._begin_xa(events.mariadb_xid(bytes(data[start:end])))
 
     def _xid(self, data: memoryview, start: int, _end: int) -> None:
         self._end_transaction(data, start)
@@ -346,7 +330,7 @@ class Router:
             self._gtids.add(*self._gtid_now)
         self._set_offset(_log_pos(data, start) if self._inner is None else self._inner.log_pos)
         self._delivered = None
-        self._boundary = self._next
+        self._waiting.end_transaction()
         self._end_file, self._end_offset, self._end_created = self._file, self._offset, self._created
         self.moved = True
         self.source_time = float(int.from_bytes(data[start : start + 4], "little"))
@@ -362,10 +346,23 @@ class Router:
             high = self._offset >> 32
             self._offset = (high + (log_pos < self._offset & 0xFFFFFFFF)) << 32 | log_pos
 
-    def _xa_prepare(self, data: memoryview, start: int, end: int) -> None:
-        if self._taken and not events.is_one_phase(bytes(data[start:end])):
-            raise self._unsupported("rows of synced tables in a prepared XA transaction")
+    def _begin_xa(self, xid: str) -> None:
+        self._branch = xid
+        if self._skip is None:
+            self._branches.begin(xid)
+            self._waiting.drop(xid)
+
+    def _xa_prepare(self, data: memoryview, start: int, end: int) -> bool:
+        xid, one_phase = events.xa_prepare(bytes(data[start:end]))
+        self._branches.prepare(xid)
+        if one_phase:
+            self._commit_xa(xid)
         self._end_transaction(data, start)
+        return self._halted
+
+    def _commit_xa(self, xid: str) -> None:
+        if self._branches.commit(xid):
+            self._waiting.release(xid)
 
     def _payload(self, data: memoryview, start: int, end: int) -> bool:
         """A whole transaction in one event; it may be larger than a batch."""
@@ -381,15 +378,31 @@ class Router:
             return False
         said = events.query(bytes(data[start:end]))
         word = said.text[:16].lstrip().upper()
-        if word.startswith(("BEGIN", "XA START", "XA BEGIN")):
+        if word.startswith("BEGIN"):
             self._in_transaction = True
-        elif word == "COMMIT" or word.startswith(("XA COMMIT", "XA ROLLBACK")):
+        elif word == "COMMIT":
             self._end_transaction(data, start)
+        elif word.startswith("XA "):
+            self._xa_statement(word, events.xid_of(said.text), data, start)
         elif word.startswith("ROLLBACK"):
             self._rollback(said.text, data, start)
-        elif not word.startswith(("SAVEPOINT", "RELEASE ", "XA END")):
+        elif not word.startswith(("SAVEPOINT", "RELEASE ")):
             self._statement(said, data, start)
-        return self.ddl is not None
+        return self._halted
+
+    def _xa_statement(self, word: str, xid: str, data: memoryview, start: int) -> None:
+        if word.startswith("XA START"):
+            self._in_transaction = True
+            self._begin_xa(xid)
+        elif not word.startswith("XA END"):
+            if self._taken:
+                raise self._unsupported(f"an {word} inside the transaction that it ends")
+            if word.startswith("XA COMMIT"):
+                self._commit_xa(xid)
+            else:
+                self._branches.roll_back(xid)
+                self._waiting.drop(xid)
+            self._end_transaction(data, start)
 
     def _rollback(self, text: str, data: memoryview, start: int) -> None:
         """Written only where a table without transactions took part: which rows stay depends on their engines."""

@@ -57,14 +57,18 @@ class MysqlSource:
         *,
         options: SourceOptions | None = None,
         trouble: Callable[[SyncError | None], None] = lambda _: None,
+        prepared: Mapping[str, bool] | None = None,
     ) -> None:
-        """`trouble` hears of each failure that is retried, and None once it has passed. Connects at the first get."""
+        """`trouble` hears of each failure that is retried, and None once it has passed. Connects at the first get.
+
+        `prepared`: by xid, the XA transactions that are open at `start`, and whether they have rows.
+        """
         self._address = address
         self._server_id = server_id
         self._options = options or SourceOptions()
         self._trouble = trouble
         self._subscriptions = Subscriptions(tables, address.label)
-        self._router = Router(self._subscriptions, self._options.limits, start, address.label)
+        self._router = Router(self._subscriptions, self._options.limits, start, address.label, prepared or {})
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
@@ -123,7 +127,7 @@ class MysqlSource:
             self._at = self._router.feed(self._chunk.data, self._chunk.spans, self._at)
             if self._at == len(self._chunk.spans) and not self._router.inside:
                 self._chunk = None
-        if self._router.full or self._router.ddl is not None:
+        if self._router.stopped:
             return True
         if not self._router.ready:
             self._since = None

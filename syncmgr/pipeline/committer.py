@@ -4,7 +4,7 @@ Owns: the order of its steps.
 Must not know: how a table is written, how an intent is stored, when an epoch is cut.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, Future, wait
 from pathlib import Path
 from typing import Protocol
@@ -60,13 +60,17 @@ class Committer:
     def commit(self, epoch: Epoch) -> None:
         """Commit one epoch. A crash after any step resumes at that step.
 
-        1. store the intent      without it a restart reads the source again from the last epoch
+        1. store the intent      without it a restart reads the source again from the last epoch; rows of XA
+                                 transactions that have ended since that one are not needed any more
         2. commit each channel   a table that already bears the epoch is passed over
         3. store the epoch       from here on the position is safe: a consistent point over all tables
         4. ack the source        a lost ack is harmless: the position decides
         5. drop staged files
         """
+        before = self._ledger.last_epoch()
         self._ledger.add_intent(epoch)
+        if before is not None:
+            drop(before.prepared_files - epoch.prepared_files)
         self.resume(epoch)
 
     def resume(self, epoch: Epoch) -> None:
@@ -74,8 +78,7 @@ class Committer:
         committed = self._commit_channels(epoch)
         self._ledger.commit_epoch(epoch, committed)
         self._ack(epoch)
-        for segment in epoch.files.values():
-            drop(segment)
+        drop(file.path for segment in epoch.files.values() for file in segment)
 
     def _commit_channels(self, epoch: Epoch) -> dict[str, ChannelCommitted]:
         """All channels side by side; every one has ended when this returns or raises the first error."""
@@ -110,7 +113,7 @@ class Committer:
         )
 
 
-def drop(segment: tuple[StagedFile, ...]) -> None:
+def drop(paths: Iterable[str]) -> None:
     """Delete staged files. One that is gone already was dropped before a crash."""
-    for file in segment:
-        Path(file.path).unlink(missing_ok=True)
+    for path in paths:
+        Path(path).unlink(missing_ok=True)

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.appending import appendable
-from syncmgr.job.batch import SEQ, Batch
+from syncmgr.job.batch import SEQ, Batch, PreparedChanges, TableChanges
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
 from syncmgr.pipeline.messages import FromWorker, Limits, Progress, Staged, Told, WorkerChannel, WorkerPlan
+from syncmgr.pipeline.prepared import PreparedRows
 from syncmgr.pipeline.receiver import Receiver, Source
 from syncmgr.pipeline.segment import Segment, sync_folder
 
@@ -54,7 +55,9 @@ class Consumer:
         self._channels: Mapping[tuple[str, str], WorkerChannel] = {
             (channel.source.db, channel.source.name): channel for channel in plan.channels
         }
+        self._by_token = {channel.token: channel for channel in plan.channels}
         self._segments: dict[str, Segment] = {}
+        self._prepared = {xid: PreparedRows(xid, self._folder, stored) for xid, stored in plan.prepared.items()}
         self._epoch = OpenEpoch()
         self._number = plan.first_epoch
         self._sent = plan.first_epoch - 1
@@ -110,26 +113,60 @@ class Consumer:
 
     def _stage(self, batch: Batch) -> None:
         """All tables are decoded before one row is staged, so that a bad value leaves the epoch whole."""
-        decoded = []
-        for changes in batch.changes:
-            channel = self._channels[changes.table]
-            decoded.append((channel, self._wanted(channel, changes.decode())))
-            if changes.told is not None:
-                self._send(Told(token=channel.token, source=changes.told))
+        changes = [(channel, self._wanted(channel, rows)) for channel, rows in self._decoded(batch.changes)]
+        prepared = [(part, self._decoded(part.changes)) for part in batch.prepared]
         self._in_transaction = True  # until every row is staged: an epoch must not end between two of them
-        for channel, rows in decoded:
+        for xid in batch.forgotten:
+            self._prepared.pop(xid).drop()
+        for channel, rows in changes:
             self._append(channel, rows)
+        for part, of_part in prepared:
+            self._prepare(part, of_part)
+        rows_released, bytes_released = (0, 0) if batch.committed is None else self._release(batch.committed)
         self._in_transaction = batch.open
         self._starved = batch.starved
         if batch.end is not None:
             self._end = batch.end
         self._source_time = batch.source_time or self._source_time
-        self._count(batch, sum(len(rows) for _, rows in decoded))
+        self._count(
+            batch,
+            rows=sum(len(rows) for _, rows in changes) + rows_released,
+            size=batch.bytes - sum(part.bytes for part in batch.prepared) + bytes_released,
+        )
+
+    def _decoded(self, changes: tuple[TableChanges, ...]) -> list[tuple[WorkerChannel, pa.Table]]:
+        decoded = []
+        for of_table in changes:
+            channel = self._channels[of_table.table]
+            decoded.append((channel, of_table.decode()))
+            if of_table.told is not None:
+                self._send(Told(token=channel.token, source=of_table.told))
+        return decoded
 
     def _wanted(self, channel: WorkerChannel, rows: pa.Table) -> pa.Table:
         if channel.source_keys:
             return rows
         return appendable(rows, channel.append_on_change, channel.source.label)
+
+    def _prepare(self, part: PreparedChanges, changes: list[tuple[WorkerChannel, pa.Table]]) -> None:
+        """What `append_on_change` says of them is asked only if they are committed."""
+        prepared = self._prepared.get(part.xid)
+        if prepared is None:
+            prepared = self._prepared[part.xid] = PreparedRows(part.xid, self._folder)
+        for channel, rows in changes:
+            prepared.append(channel.token, rows)
+        prepared.bytes += part.bytes
+
+    def _release(self, xid: str) -> tuple[int, int]:
+        """The rows of an XA transaction join the open epoch, numbered as of now; how many, and their bytes."""
+        prepared, count = self._prepared.pop(xid), 0
+        for token, rows in prepared.rows():
+            channel = self._by_token[token]
+            wanted = self._wanted(channel, rows)
+            self._append(channel, wanted)
+            count += len(wanted)
+        prepared.drop()
+        return count, prepared.bytes
 
     def _append(self, channel: WorkerChannel, rows: pa.Table) -> None:
         if not len(rows):
@@ -141,9 +178,9 @@ class Consumer:
             segment = self._segments[channel.token] = Segment(self._folder, f"{self._number}-{channel.token}")
         segment.append(rows.append_column(SEQ, pa.array(numbers)))
 
-    def _count(self, batch: Batch, rows: int) -> None:
+    def _count(self, batch: Batch, *, rows: int, size: int) -> None:
         self._rows += rows
-        self._bytes += batch.bytes
+        self._bytes += size
         if not rows:
             return
         if self._open_since is None:
@@ -152,7 +189,7 @@ class Consumer:
         self._epoch = replace(
             self._epoch,
             events=self._epoch.events + rows,
-            bytes=self._epoch.bytes + batch.bytes,
+            bytes=self._epoch.bytes + size,
             first_row_at=time.monotonic() if first is None else first,
         )
 
@@ -182,7 +219,8 @@ class Consumer:
         if self._epoch.first_row_at is None and self._end == self._cut_end:
             return
         files: dict[str, tuple[StagedFile, ...]] = {token: segment.close() for token, segment in self._segments.items()}
-        if files:
+        prepared = {xid: rows.close() for xid, rows in self._prepared.items()}
+        if files or prepared:
             sync_folder(self._folder)
         epoch = Epoch(
             number=self._number,
@@ -192,6 +230,7 @@ class Consumer:
             rows=self._epoch.events,
             bytes=self._epoch.bytes,
             source_time=self._source_time,
+            prepared=prepared,
         )
         self._staged[self._number] = sum(file.bytes for segment in files.values() for file in segment)
         self._sent, self._number = self._number, self._number + 1

@@ -4,11 +4,12 @@ Owns: the message types. All frozen and picklable.
 Must not know: processes, pipes, threads.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from syncmgr.errors import SyncError
 from syncmgr.job.description import AppendOnChange, Listed
-from syncmgr.job.epoch import Epoch, Thresholds
+from syncmgr.job.epoch import Epoch, Prepared, Thresholds
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 
@@ -36,7 +37,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerPlan:
-    """Where a worker begins and what it stages. `folder`: its own, absolute; it bears the worker's incarnation."""
+    """Where a worker begins and what it stages. `folder`: its own, absolute; it bears the worker's incarnation.
+
+    `prepared`: by xid, the XA transactions that are open at `start`.
+    """
 
     job_id: int
     start: Position
@@ -45,6 +49,7 @@ class WorkerPlan:
     channels: tuple[WorkerChannel, ...]
     limits: Limits
     folder: str
+    prepared: Mapping[str, Prepared] = field(default_factory=dict)
 
 
 # -- from the worker

@@ -346,8 +346,7 @@ class JobRun:
     # -- where it begins
 
     def _plan(self) -> WorkerPlan:
-        last = self._ledger.last_epoch()
-        assert last is not None, "epoch 0 holds the start position"
+        last = self._last_epoch()
         return WorkerPlan(
             job_id=self._options.job_id,
             start=last.end,
@@ -356,7 +355,13 @@ class JobRun:
             channels=tuple(self._worker_channel(channel) for channel in self._channels),
             limits=self._options.limits(),
             folder=str(self._options.folder / uuid.uuid4().hex),
+            prepared=last.prepared,
         )
+
+    def _last_epoch(self) -> Epoch:
+        last = self._ledger.last_epoch()
+        assert last is not None, "epoch 0 holds the start position"
+        return last
 
     def _worker_channel(self, channel: ChannelDescription) -> WorkerChannel:
         return WorkerChannel(
@@ -369,8 +374,9 @@ class JobRun:
         )
 
     def _sweep(self) -> None:
-        """Delete what earlier lives staged and no intent names."""
+        """Delete what earlier lives staged and neither an intent nor the last epoch's open XA transactions name."""
         kept = {f.path for epoch in self._ledger.intents() for segment in epoch.files.values() for f in segment}
+        kept |= self._last_epoch().prepared_files
         for folder in self._options.folder.glob("*"):
             files = list(folder.glob("*"))
             for path in files:

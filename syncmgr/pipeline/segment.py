@@ -6,6 +6,7 @@ Must not know: epochs' rules, sources, the lake.
 
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +23,17 @@ FILE_BYTES: Final = 256 * 1024 * 1024  # in memory, before compression
 class Segment:
     """Rows go in, closed and fsynced files come out. One thread."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *,
+        group_bytes: int = ROW_GROUP_BYTES,
+        files: tuple[StagedFile, ...] = (),
+    ) -> None:
+        """`group_bytes`: how much waits in memory. `files`: what an earlier segment left, to read on."""
         self._folder = folder
+        self._group_bytes = group_bytes
         self._name = name
         self._waiting: list[pa.Table] = []
         self._waiting_bytes = 0
@@ -31,13 +41,13 @@ class Segment:
         self._path = ""
         self._rows = 0
         self._written_bytes = 0
-        self._files: list[StagedFile] = []
+        self._files = list(files)
 
     def append(self, rows: pa.Table) -> None:
         """Raises DISK_FULL, NOT_WRITABLE."""
         self._waiting.append(rows)
         self._waiting_bytes += rows.nbytes
-        if self._waiting_bytes >= ROW_GROUP_BYTES:
+        if self._waiting_bytes >= self._group_bytes:
             self._write()
         if self._written_bytes >= FILE_BYTES:
             self._close_file()
@@ -47,6 +57,20 @@ class Segment:
         self._write()
         self._close_file()
         return tuple(self._files)
+
+    def read(self) -> Iterator[pa.Table]:
+        """What was appended, in order, a row group at a time. Raises OSError, pa.ArrowException."""
+        self._close_file()
+        for file in self._files:
+            with pq.ParquetFile(file.path) as parquet:
+                yield from (parquet.read_row_group(number) for number in range(parquet.num_row_groups))
+        yield from self._waiting
+
+    def drop(self) -> None:
+        """Nobody needs its files."""
+        self._close_file()
+        for file in self._files:
+            Path(file.path).unlink()
 
     def _write(self) -> None:
         if not self._waiting:

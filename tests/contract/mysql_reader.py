@@ -5,14 +5,14 @@ Must not know: what is asserted.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import SyncError
-from syncmgr.job.batch import OP, Batch
+from syncmgr.job.batch import OP, Batch, TableChanges
 from syncmgr.job.ddl import Table
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.mysql.address import MysqlAddress
@@ -33,6 +33,7 @@ class Reader:
     source: MysqlSource
     batches: list[Batch] = field(default_factory=list)
     troubles: list[SyncError | None] = field(default_factory=list)
+    prepared: dict[str, list[Row]] = field(default_factory=dict)  # by xid, after `rows`
 
     def until(self, end: Position, *, deadline: float = READ_SECOND) -> list[Batch]:
         """All batches up to a position; fails when it is not reached in time."""
@@ -60,18 +61,26 @@ class Reader:
         raise AssertionError("no error came")
 
     def rows(self, table: Table) -> list[Row]:
-        """Every change row of a table, in order."""
-        return [
-            row
-            for batch in self.batches
-            for changes in batch.changes
-            if changes.table == table
-            for row in changes.decode().to_pylist()
-        ]
+        """Every change row of a table that was committed, in order."""
+        found: list[Row] = []
+        self.prepared: dict[str, list[Row]] = {}
+        for batch in self.batches:
+            for xid in batch.forgotten:
+                del self.prepared[xid]
+            found += _rows_of(batch.changes, table)
+            for part in batch.prepared:
+                self.prepared.setdefault(part.xid, []).extend(_rows_of(part.changes, table))
+            if batch.committed is not None:
+                found += self.prepared.pop(batch.committed)
+        return found
 
     def state(self, table: Table, key: str = "id") -> dict[Any, Row]:
         """What the changes make of an empty table."""
         return replay(self.rows(table), key)
+
+
+def _rows_of(changes: Iterable[TableChanges], table: Table) -> list[Row]:
+    return [row for part in changes if part.table == table for row in part.decode().to_pylist()]
 
 
 def replay(rows: Sequence[Row], key: str = "id") -> dict[Any, Row]:
@@ -114,6 +123,7 @@ def reading(
     options: SourceOptions | None = None,
     server_id: int = 4711,
     ssl: str = "preferred",
+    prepared: Mapping[str, bool] | None = None,
 ) -> Iterator[Reader]:
     """A reader from `start`, else from the server's end."""
     where = address(server, ssl=ssl)
@@ -125,6 +135,7 @@ def reading(
         tables,
         options=options or SourceOptions(position_interval=0.05, retry_first=0.05),
         trouble=reader.troubles.append,
+        prepared=prepared,
     )
     try:
         yield reader

@@ -38,15 +38,16 @@ def captured(server: MysqlServer, db: str, *, until: Position) -> Events:
 def digest(events: Events, db: str, names: list[str]) -> int:
     """Feed and decode; how many rows came. Raises SyncError or MalformedEventError."""
     subscriptions = Subscriptions({(db, "t"): Subscription(columns=tuple(names), keys=("id",))}, "server")
-    router = Router(subscriptions, Limits(), Position(), "server")
-    rows = 0
+    router = Router(subscriptions, Limits(), Position(), "server", {})
+    batches = []
     for event in events:
         router.feed(memoryview(event), [(0, len(event))], 0)
         while router.inside:
             router.feed(memoryview(event), [(0, len(event))], 1)
-        if router.full or router.ddl:
-            rows += sum(len(part.decode()) for part in router.take().changes)
-    return rows + sum(len(part.decode()) for part in router.take().changes)
+        if router.stopped:
+            batches.append(router.take())
+    parts = [each for batch in (*batches, router.take()) for each in (batch, *batch.prepared)]
+    return sum(len(of_table.decode()) for part in parts for of_table in part.changes)
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -58,6 +59,8 @@ def test_changed_events_end_in_typed_errors(any_server: MysqlServer, *, compress
         any_server.run("FLUSH BINARY LOGS", f"CREATE TABLE {db}.t (id INT PRIMARY KEY, {columns(types)})")
         fill(any_server, f"{db}.t", types, nulls=True)
         any_server.run(f"UPDATE {db}.t SET id = id + 50, c0 = 1", f"DELETE FROM {db}.t WHERE id > 60")
+        xa = ("XA START 'x'", f"DELETE FROM {db}.t WHERE id > 55", "XA END 'x'", "XA PREPARE 'x'", "XA COMMIT 'x'")
+        any_server.run(*xa)
         events = captured(any_server, db, until=latest(any_server))
     names = ["id", *(f"c{i}" for i in range(len(types)))]
     assert digest(events, db, names) > 0

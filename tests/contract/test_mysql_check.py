@@ -179,16 +179,3 @@ def test_a_server_id_in_use(mysql_server: MysqlServer) -> None:
                 with pytest.raises(SyncError) as caught:
                     inspect_server(address(mysql_server), [(db, "t")], "latest", taken)
                 assert caught.value.code is Code.SOURCE_SERVER_ID
-
-
-def test_prepared_transactions_at_the_start(mysql_server: MysqlServer) -> None:
-    """Where they can be seen, open XA transactions are named: their rows would lie before the start."""
-    with database(mysql_server) as db:
-        mysql_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
-        mysql_server.run("XA START 'open'", f"INSERT INTO {db}.t VALUES (1)", "XA END 'open'", "XA PREPARE 'open'")
-        try:
-            error = refused(mysql_server, db, user="root", password="")
-            assert error.code is Code.SOURCE_UNSUPPORTED
-            assert "open" in str(error)
-        finally:
-            mysql_server.run("XA ROLLBACK 'open'")

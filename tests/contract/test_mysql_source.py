@@ -369,22 +369,6 @@ def test_row_images_that_are_not_full_are_refused(any_server: MysqlServer, db: s
         assert caught.value.code is Code.SOURCE_ROW_IMAGE
 
 
-def test_prepared_xa_transactions(any_server: MysqlServer, db: str) -> None:
-    """In one phase they are as any other, prepared foreign ones pass, prepared ones of synced tables are refused."""
-    any_server.run(f"CREATE TABLE {db}.other (id INT PRIMARY KEY)")
-    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
-        any_server.run("XA START 'a'", f"INSERT INTO {db}.t VALUES (1, 'x')", "XA END 'a'", "XA COMMIT 'a' ONE PHASE")
-        any_server.run(
-            "XA START 'b'", f"INSERT INTO {db}.other VALUES (1)", "XA END 'b'", "XA PREPARE 'b'", "XA COMMIT 'b'"
-        )
-        reader.until(latest(any_server))
-        assert found(reader, db) == {1: "x"}
-        any_server.run(
-            "XA START 'c'", f"INSERT INTO {db}.t VALUES (2, 'x')", "XA END 'c'", "XA PREPARE 'c'", "XA COMMIT 'c'"
-        )
-        assert reader.until_error().code is Code.SOURCE_UNSUPPORTED
-
-
 def test_savepoints_and_rollbacks(any_server: MysqlServer, db: str) -> None:
     """What was rolled back does not come; what was committed around it does."""
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:

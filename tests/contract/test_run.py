@@ -9,12 +9,22 @@ import psutil
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import Batch, ChangeKind, PreparedChanges
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
-from tests.fakes import MemoryLake, MemoryLedger, ScriptedSource, scripted_rows
+from syncmgr.pipeline.worker import OpenSource
+from tests.fakes import (
+    BatchSource,
+    GivenChanges,
+    MemoryLake,
+    MemoryLedger,
+    ScriptedSource,
+    make_batch,
+    scripted_rows,
+)
 from tests.unit.job.factories import make_channel
 from tests.until import until
 
@@ -34,12 +44,13 @@ class Bench:
         self.ends: list[tuple[SyncError | None, FailType]] = []
         self.thresholds = QUICK
         self.max_staged_bytes = 10**9
+        self.channel = make_channel(reads=("id", "version"))
 
-    def start(self, source: ScriptedSource) -> JobRun:
+    def start(self, source: OpenSource) -> JobRun:
         options = RunOptions(
             job_id=1,
             name="demo.job1",
-            channels=(make_channel(reads=("id", "version")),),
+            channels=(self.channel,),
             append_on_change=AppendOnChange.ERROR,
             folder=self.folder,
             silence_second=5.0,
@@ -60,6 +71,17 @@ class Bench:
             position_interval_second=0.2,
             max_staged_bytes=self.max_staged_bytes,
         )
+
+    def run_through(self, source: OpenSource, transactions: int) -> None:
+        """One life of the job: all that there is, or until an error."""
+        self.ends.clear()
+        run = self.start(source)
+        until(lambda: self.ends or self.caught_up(transactions), deadline=20)
+        run.finish()
+        assert run.join(20)
+
+    def staged(self) -> set[str]:
+        return {str(path) for path in self.folder.rglob("*.parquet")}
 
     def caught_up(self, transactions: int) -> bool:
         return self.ledger.last_epoch().end.offset == transactions and not self.ledger.intents()
@@ -196,3 +218,96 @@ def test_reading_waits_when_too_much_is_staged(bench: Bench) -> None:
     assert run.join(20)
     assert bench.lake.rows == scripted_rows(60)
     assert len(bench.lake.epochs) > 10
+
+
+def inserted(*ids: int) -> GivenChanges:
+    return GivenChanges(tuple((ChangeKind.INSERT, number, 1) for number in ids))
+
+
+def updated(number: int, version: int) -> GivenChanges:
+    return GivenChanges(((ChangeKind.UPDATE, number, version),))
+
+
+def prepared(xid: str, *changes: GivenChanges, **overrides: bool) -> Batch:
+    return make_batch(prepared=(PreparedChanges(xid=xid, changes=changes, bytes=10 * len(changes)),), **overrides)
+
+
+XA = (
+    make_batch(inserted(1)),
+    prepared("x", inserted(2, 4), updated(1, 7)),
+    prepared("foreign"),
+    make_batch(inserted(3)),
+    prepared("y", inserted(99)),
+    make_batch(committed="x"),
+    make_batch(updated(1, 9), forgotten=("foreign",)),
+    make_batch(forgotten=("y",)),
+)
+XA_ROWS = {1: 9, 2: 1, 3: 1, 4: 1}
+
+
+@pytest.mark.parametrize("stop", range(1, len(XA)))
+def test_prepared_rows_outlive_the_worker(bench: Bench, stop: int) -> None:
+    """Whichever moment a job is stopped and started at, an XA COMMIT finds its rows, and a ROLLBACK leaves none."""
+    bench.run_through(BatchSource(XA[:stop]), stop)
+    waiting = bench.ledger.last_epoch().prepared
+    assert bench.staged() == bench.ledger.last_epoch().prepared_files
+    assert {xid: bool(one.files) for xid, one in waiting.items()} == {
+        xid: rows
+        for xid, rows, begin, end in (("x", True, 2, 6), ("foreign", False, 3, 7), ("y", True, 5, 8))
+        if begin <= stop < end
+    }
+    assert 2 not in bench.lake.rows or stop >= 6
+    bench.run_through(BatchSource(XA), len(XA))
+    assert bench.lake.rows == XA_ROWS
+    assert bench.lake.sequence == sorted(set(bench.lake.sequence))
+    assert bench.ledger.last_epoch().prepared == {}
+    assert bench.staged() == set()
+
+
+def test_prepared_rows_outlive_kills(bench: Bench) -> None:
+    """A worker that dies at any commit leaves what is prepared to the next one."""
+    bench.thresholds = Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1)
+    bench.lake.after_commit = lambda _: [os.kill(worker.pid, signal.SIGKILL) for worker in workers()]
+    run = bench.start(BatchSource(XA))
+    until(lambda: bench.ends or bench.caught_up(len(XA)), deadline=40)
+    run.finish()
+    assert run.join(20)
+    assert bench.lake.rows == XA_ROWS
+    assert bench.staged() == set()
+
+
+def test_a_prepared_transaction_larger_than_memory_allows_comes_whole(bench: Bench) -> None:
+    """It spills into files, comes back in order, and its files go when it has ended."""
+    parts = [inserted(*range(at, at + 30_000)) for at in range(0, 300_000, 30_000)]
+    batches = [prepared("big", part, open=True) for part in parts]
+    batches += [
+        prepared("big"),
+        make_batch(committed="big"),
+        prepared("undone", *parts),
+        make_batch(forgotten=("undone",)),
+    ]
+    bench.run_through(BatchSource(tuple(batches)), len(batches))
+    assert len(bench.lake.rows) == 300_000
+    assert bench.lake.sequence == sorted(set(bench.lake.sequence))
+    assert bench.staged() == set()
+
+
+def test_lost_files_of_a_prepared_transaction_are_told(bench: Bench) -> None:
+    """Rows that were prepared and are gone from staging pause the job by name instead of being left out."""
+    bench.run_through(BatchSource(XA[:2]), 2)
+    for path in bench.staged():
+        Path(path).unlink()
+    bench.run_through(BatchSource(XA), len(XA))
+    ((error, _),) = bench.ends
+    assert error is not None
+    assert error.code is Code.PREPARED_LOST
+    assert 2 not in bench.lake.rows
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_append_on_change_asks_of_what_is_committed(bench: Bench, *, committed: bool) -> None:
+    """A prepared update stops a channel without a key only once it is committed."""
+    bench.channel = make_channel(reads=("id", "version"), source_keys=(), keys=())
+    last = make_batch(committed="x") if committed else make_batch(forgotten=("x",))
+    bench.run_through(BatchSource((prepared("x", updated(1, 2)), last)), 2)
+    assert [error.code for error, _ in bench.ends if error] == [Code.APPEND_CHANGE] * committed

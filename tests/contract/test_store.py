@@ -1,10 +1,12 @@
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent, JobState
@@ -38,6 +40,44 @@ def test_no_password_lies_in_the_clear(store: Store, tmp_path: Path) -> None:
     store.close()
     assert not any(b"s3cret" in path.read_bytes() for path in tmp_path.iterdir())
     assert (tmp_path / "secret.key").stat().st_mode & 0o077 == 0
+
+
+def test_open_xa_transactions_are_named_by_the_newest_epoch_alone(store: Store) -> None:
+    """Whoever reads on from the last epoch knows what was prepared before it; older epochs need it no more."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    waiting = {
+        "X'78',X'',1": Prepared(files={"token-1": (StagedFile(path="/s/xa.parquet", rows=3, bytes=9),)}, bytes=70),
+        "X'79',X'',1": Prepared(),
+    }
+    first = Epoch(number=1, end=START, last_seq=0, prepared=waiting)
+    store.add_intent(job.id, first)
+    assert store.last_epoch(job.id) == first
+    assert store.intents(job.id) == [first]
+    store.commit_epoch(job.id, first, {}, at=1.0, keep_since=0.0)
+    assert store.last_epoch(job.id) == first
+    assert store.figures(job.id).prepared == 1
+    second = Epoch(number=2, end=START, last_seq=0)
+    store.add_intent(job.id, second)
+    store.commit_epoch(job.id, second, {}, at=2.0, keep_since=0.0)
+    assert store.figures(job.id).prepared == 0
+    with store._engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM epochs WHERE prepared IS NOT NULL").scalar() == 0
+
+
+def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> None:
+    """A meta.db without the newest columns opens, and what is in it stays."""
+    vault = Vault(tmp_path / "secret.key")
+    store = Store(sqlite_url(tmp_path), vault)
+    job = store.add(make_job(), START, 0.0, frozenset())
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
+        old.execute("ALTER TABLE epochs DROP COLUMN prepared")
+        old.execute("UPDATE alembic_version SET version_num = '0001'")
+        old.commit()
+    store = Store(sqlite_url(tmp_path), vault)
+    assert store.by_id(job.id) == job
+    assert store.last_epoch(job.id) == Epoch(number=0, end=START, last_seq=0)
+    store.close()
 
 
 def test_a_change_is_compared_and_set(store: Store) -> None:

@@ -67,7 +67,9 @@ def test_a_row_has_the_twelve_columns_of_doris() -> None:
 
 def test_status_is_json() -> None:
     """Status tells position, figures, lag, the last error and upkeep in names that a script can read."""
-    figures = Figures(position=Position(gtids="u:1-5", file="b.000001", offset=4), rows=7, bytes=90, commits=2)
+    figures = Figures(
+        position=Position(gtids="u:1-5", file="b.000001", offset=4), rows=7, bytes=90, commits=2, prepared=3
+    )
     folded = SimpleNamespace(kind="fold", at=1_600_000_000.0)
     standing = SimpleNamespace(
         state="ready", reason=None, rows=10, bytes=160, snapshot=7, equality_deletes=0, missing=0
@@ -83,6 +85,7 @@ def test_status_is_json() -> None:
         "consumed_rows": 7,
         "consumed_bytes": 90,
         "commits": 2,
+        "prepared_xa": 3,
         "lag_second": 1.235,
         "last_error": None,
         "upkeep": {"orders": {"fold": "2020-09-13 12:26:40"}},
