@@ -54,14 +54,13 @@ def stop_sync(at: Cursor) -> StopSync:
 
 
 def job_name(at: Cursor) -> Name:
-    """[JOB] [db.]name: JOB is the word unless it must be the name; the name may be a string."""
+    """[JOB] [db.]name: JOB is the word unless a dot follows; the name may be a string."""
     _take_job_word(at)
     return _job(at)
 
 
 def _take_job_word(at: Cursor) -> None:
-    following = at.peek(1)
-    if at.sees("JOB") and following is not None and following.kind is not Kind.SIGN:
+    if not at.sees_sign(".", 1):
         at.take("JOB")
 
 
