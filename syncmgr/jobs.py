@@ -12,6 +12,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.canal_text import caveats, check_exact
 from syncmgr.job.description import (
     ChannelDescription,
     ColumnItem,
@@ -176,7 +177,7 @@ class Jobs:
         self._wait_for_ending(job)
         self._store.add(job, inspected.start, inspected.server_time, fresh)
         self.wake()
-        return ()
+        return tuple(said for channel in channels for said in caveats(channel))
 
     def pause(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.finish())
@@ -312,6 +313,8 @@ class Jobs:
                 for (items, where), target, table in zip(wanted, targets, tables, strict=True)
             ]
             self._check(channels)
+            for channel in channels:
+                check_exact(channel.source, channel.reads, source.time_zone)
             return tuple(map(untold, channels)), self._inspect(source, tables)
         inspected = self._inspect(source, tables)
         channels = [

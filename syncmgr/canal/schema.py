@@ -1,10 +1,10 @@
-"""What a table is by canal's own words, and what canal cannot tell of it.
+"""What a table is by canal's own words.
 
-Owns: column headers -> source columns; which columns canal's text carries exactly; when an entry contradicts a schema.
+Owns: column headers -> source columns; when an entry contradicts a schema.
 Must not know: how a value is decoded, who asks.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,11 +12,9 @@ from syncmgr.canal.zone import known_zone
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.column_type import source_column
 from syncmgr.job.ddl import Table, keeps_values
-from syncmgr.job.schema import TEXT, SourceColumn, SourceTable, arrow_type
+from syncmgr.job.schema import TEXT, SourceColumn, SourceTable, has_arrow_type
 
-UNICODE: Final = frozenset({"utf8mb4", "utf8mb3", "utf8", "ascii"})
 BLOB: Final = 2004  # java.sql.Types
-UNTOLD: Final = frozenset({"vector"})  # canal's parser ends at the first one
 ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
 
 
@@ -42,47 +40,6 @@ def source_table_of(table: Table, headers: Sequence[ColumnHeader]) -> SourceTabl
         for header in headers
     )
     return SourceTable(db=table[0], name=table[1], columns=columns)
-
-
-def refusal(column: SourceColumn, time_zone: str | None) -> str | None:
-    """Why canal's text does not carry every value of a column exactly; None where it does.
-
-    `time_zone`: that of canal's server, None where nobody said it.
-    """
-    if column.type in UNTOLD or not _known(column):
-        return f"canal does not tell values of the type {column.type}"
-    if column.type in TEXT and column.charset is not None and column.charset not in UNICODE:
-        return f"its charset is {column.charset}, and canal reads every text as UTF-8; convert it to utf8mb4"
-    if column.type == "timestamp" and time_zone is None:
-        return (
-            "canal tells a timestamp in the time zone of its server, without naming it;"
-            ' add "canal.time_zone", e.g. "UTC" or "Asia/Shanghai"'
-        )
-    if column.type in {"enum", "set"} and not column.members:
-        return "its labels are not known, and canal tells only their numbers"
-    if any("\\" in member for member in column.members):
-        return "a label holds a backslash, which canal does not always spell alike"
-    return None
-
-
-def _known(column: SourceColumn) -> bool:
-    try:
-        arrow_type(column)
-    except KeyError:
-        return False
-    return True
-
-
-def check_exact(table: SourceTable, names: Iterable[str], time_zone: str | None) -> None:
-    """Raises CANAL_INEXACT for the first of the columns that canal's text does not carry exactly."""
-    check_zone(time_zone)
-    for name in names:
-        column = table.column(name)
-        if column is None:
-            raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=table.label, column=name, hint="")
-        refused = refusal(column, time_zone)
-        if refused is not None:
-            raise SyncError(Code.CANAL_INEXACT, column=column.name, table=table.label, reason=refused)
 
 
 def check_zone(time_zone: str | None) -> None:
@@ -134,7 +91,7 @@ def found(stored: SourceTable, name: str, headers: Sequence[ColumnHeader]) -> Fo
 
 def _agree(known: SourceColumn, told: SourceColumn) -> bool:
     """Whether both mean the same values; one may be wider, since canal may tell today's type of yesterday's rows."""
-    if not _known(told) or not _known(known):
+    if not has_arrow_type(told) or not has_arrow_type(known):
         return False
     return known.scale == told.scale and (keeps_values(known, told) or keeps_values(told, known))
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from syncmgr.canal.entry import EntryRows, EntryTable, column_headers
-from syncmgr.canal.schema import ANEW, check_exact, source_table_of
+from syncmgr.canal.schema import ANEW, source_table_of
 from syncmgr.canal.sorter import Altered
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.canal_text import check_exact
 from syncmgr.job.ddl import Table
 from syncmgr.job.description import Listed
 from syncmgr.job.positional import check_told, source_names

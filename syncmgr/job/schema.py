@@ -120,6 +120,14 @@ def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR
             raise KeyError(word)
 
 
+def has_arrow_type(column: SourceColumn) -> bool:
+    try:
+        arrow_type(column)
+    except KeyError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TargetType:
     """A column type of CREATE TABLE: canonical word in upper case and its arguments, e.g. DECIMAL (12, 2)."""

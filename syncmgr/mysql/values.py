@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from syncmgr.job.cells import Bools, Ints, UnholdableError, slices, validity
-from syncmgr.job.schema import GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type
+from syncmgr.job.schema import GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type, has_arrow_type
 from syncmgr.mysql import charsets, json_text, wire
 from syncmgr.mysql.table_map import DIGIT_BYTES, Field
 
@@ -81,11 +81,7 @@ def supported(column: SourceColumn, field: Field) -> bool:
         return False
     if column.charset is not None and not charsets.known(column.charset):
         return False
-    try:
-        arrow_type(column)
-    except KeyError:
-        return False
-    return True
+    return has_arrow_type(column)
 
 
 Converter = Callable[[SourceColumn, Field, Cells], pa.Array]

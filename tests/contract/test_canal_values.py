@@ -13,9 +13,10 @@ from syncmgr.canal import packet
 from syncmgr.canal.connector import Connector
 from syncmgr.canal.entry import EntryRows, EntryTable, column_headers
 from syncmgr.canal.proto import entry_pb2
-from syncmgr.canal.schema import refusal, source_table_of
+from syncmgr.canal.schema import source_table_of
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP
+from syncmgr.job.canal_text import refusal
 from syncmgr.job.schema import SourceTable, arrow_type
 from syncmgr.mysql.subscriptions import Subscription
 from tests.canal_servers import CanalServer
