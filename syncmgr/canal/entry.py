@@ -160,7 +160,7 @@ def _images(rows: Rows) -> NDArray[np.int8]:
 
 
 def _empty(table: EntryTable) -> pa.Table:
-    """MySQL writes events without rows now and then."""
+    """Columns all the same; an entry may have no rows."""
     columns = [(plan.name, table.schema.column(plan.name)) for plan in table.wanted]
     made = {name: pa.array([], arrow_type(column)) for name, column in columns if column is not None}
     return pa.table({**made, OP: pa.array([], pa.int8())})
