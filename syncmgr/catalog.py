@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import syncsql
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job import target
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.spark.lake import Lake
@@ -34,7 +34,10 @@ CREATED: Final[Mapping[str, str]] = {
 
 
 class Catalog:
-    """What the console calls. `job_of`: the job that has a table as its target. A change waits for a starting lake."""
+    """What the console calls. `job_of`: the job that has a table as its target.
+
+    A change waits for a starting lake, and returns what its IF EXISTS or IF NOT EXISTS forgave.
+    """
 
     def __init__(self, lake: Lake, job_of: Callable[[str, str], str | None]) -> None:
         self._lake = lake
@@ -43,21 +46,18 @@ class Catalog:
     def databases(self) -> list[str]:
         return sorted(self._lake.namespaces())
 
-    def create_database(self, name: str, *, if_not_exists: bool) -> None:
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
         target.check_name(name, "database")
         if name in self._lake.namespaces():
-            if if_not_exists:
-                return
-            raise SyncError(Code.DATABASE_EXISTS, db=name)
+            return forgiven(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
         self._lake.ready()
         self._lake.create_namespace(name)
+        return ()
 
-    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> None:
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
         """`force` drops its tables too. Raises TABLE_BUSY where a job writes to one of them."""
         if name not in self._lake.namespaces():
-            if if_exists:
-                return
-            raise SyncError(Code.DROP_NO_DATABASE, db=name)
+            return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
         self._lake.ready()
         tables = self._lake.tables(name)
         if tables and not force:
@@ -67,6 +67,7 @@ class Catalog:
         for table in tables:
             self._lake.drop_table(name, table)
         self._lake.drop_namespace(name)
+        return ()
 
     def tables(self, db: str) -> list[str]:
         """Raises UNKNOWN_DATABASE."""
@@ -79,15 +80,13 @@ class Catalog:
         layout, properties = self._lake.describe(db, name)
         return described(db, name, layout, properties)
 
-    def create_table(self, statement: syncsql.CreateTable, db: str | None) -> None:
+    def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Remark, ...]:
         """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `target.check` finds."""
         table = defined(statement, _named(statement.table, db))
         target.check(table)
         self._must_exist(table.db)
         if table.name in self._lake.tables(table.db):
-            if statement.if_not_exists:
-                return
-            raise SyncError(Code.TABLE_EXISTS, table=table.label)
+            return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
         self._lake.ready()
         fields = fields_of(table)
         ids = {field.name.casefold(): field.id for field in fields}
@@ -102,17 +101,17 @@ class Catalog:
             folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
             properties=properties_of(table, ids),
         )
+        return ()
 
-    def drop_table(self, statement: syncsql.DropTable, db: str | None) -> None:
+    def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Remark, ...]:
         """Drops the table and its files. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
         db, name = _named(statement.table, db), statement.table.name
         if db not in self._lake.namespaces() or name not in self._lake.tables(db):
-            if statement.if_exists:
-                return
-            raise SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}")
+            return forgiven(statement.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}"))
         self._refuse_if_busy(db, name)
         self._lake.ready()
         self._lake.drop_table(db, name)
+        return ()
 
     def _refuse_if_busy(self, db: str, name: str) -> None:
         job = self._job_of(db, name)

@@ -6,7 +6,9 @@ some read the number as a signed 16-bit integer: ours stand between 20000 and 32
 Must not know: who raises an error or how it is shown.
 """
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 
 class Code(Enum):
@@ -229,3 +231,19 @@ class SyncError(Exception):
 
 def _rebuild(code: Code, context: dict[str, object]) -> SyncError:
     return SyncError(code, **context)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remark:
+    """What a statement that went well has to say besides: a row of SHOW WARNINGS."""
+
+    level: Literal["Note", "Warning"]
+    code: Code
+    text: str
+
+
+def forgiven(forgives: bool, error: SyncError) -> tuple[Remark, ...]:  # noqa: FBT001 - the statement's own flag
+    """What IF EXISTS and IF NOT EXISTS make of an error: a note. Raises the error where they do not stand."""
+    if not forgives:
+        raise error
+    return (Remark(level="Note", code=error.code, text=str(error)),)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 from uuid import uuid4
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats, check_exact
 from syncmgr.job.description import (
     ChannelDescription,
@@ -149,13 +149,11 @@ class Jobs:
 
     # -- statements
 
-    def create(self, node: CreateSync, db: str | None) -> tuple[str, ...]:
-        """CREATE SYNC. Returns warnings. Checks everything before anything is stored."""
+    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
+        """CREATE SYNC. Returns what the client is to be told besides. Checks everything before anything is stored."""
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
-            if node.if_not_exists:
-                return (str(SyncError(Code.JOB_EXISTS, job=node.job.name, db=db)),)
-            raise SyncError(Code.JOB_EXISTS, job=node.job.name, db=db)
+            return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
         source = source_of({each.key: each.value for each in node.binlog})
         overrides = overrides_of({each.key: each.value for each in node.properties})
         channels, inspected = self._plan(node.channels, db, source)
@@ -177,7 +175,8 @@ class Jobs:
         self._wait_for_ending(job)
         self._store.add(job, inspected.start, inspected.server_time, fresh)
         self.wake()
-        return tuple(said for channel in channels for said in caveats(channel))
+        said = (text for channel in channels for text in caveats(channel))
+        return tuple(Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said)
 
     def pause(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.finish())

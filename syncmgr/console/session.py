@@ -24,7 +24,7 @@ from syncmgr.console.results import Column, Done, Result, Row, Rows
 from syncmgr.console.show import CONSTANT, Listing, filtered, listing
 from syncmgr.console.variables import Variables
 from syncmgr.console.workers import Workers
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.status import SHOW_COLUMNS
 from syncsql import (
     AdminSetFrontendConfig,
@@ -95,7 +95,7 @@ class StatementSession:
         self._workers = workers
         self._variables = Variables(limits, port=registry.port)
         self._user_variables: dict[str, int | str | None] = {}
-        self._warnings: tuple[str, ...] = ()
+        self._remarks: tuple[Remark, ...] = ()
         self._queries = itertools.count(1)
 
     # what the connection asks
@@ -113,7 +113,7 @@ class StatementSession:
         for left, each in reversed(list(enumerate(reversed(parsed)))):
             statement = each.statement
             if not isinstance(statement, ShowMeta):
-                self._warnings = ()
+                self._remarks = ()
             yield await self._run(statement), left > 0
 
     async def fields(self, table: str) -> Sequence[Column]:
@@ -141,7 +141,7 @@ class StatementSession:
     def reset(self) -> None:
         self._variables.reset()
         self._user_variables.clear()
-        self._warnings = ()
+        self._remarks = ()
         self._connection.autocommit = True
 
     # statements
@@ -192,8 +192,7 @@ class StatementSession:
         match statement:
             case CreateSync():
                 # it asks the source, which may be slow to answer
-                self._warnings = await self._workers.slow(jobs.create, statement, db)
-                return Done(warnings=len(self._warnings))
+                return self._done(await self._workers.slow(jobs.create, statement, db))
             case PauseSync():
                 await quick(jobs.pause, statement.job, db)
             case ResumeSync():
@@ -220,16 +219,18 @@ class StatementSession:
         catalog, slow = self._frontend.catalog, self._workers.slow
         match statement:
             case CreateDatabase():
-                await slow(catalog.create_database, statement.name, if_not_exists=statement.if_not_exists)
-                return Done(affected=1)
+                remarks = await slow(catalog.create_database, statement.name, if_not_exists=statement.if_not_exists)
+                return self._done(remarks, affected=1)
             case DropDatabase():
-                await slow(catalog.drop_database, statement.name, if_exists=statement.if_exists, force=statement.force)
-                if self._connection.db == statement.name:
+                name, options = statement.name, {"if_exists": statement.if_exists, "force": statement.force}
+                remarks = await slow(catalog.drop_database, name, **options)
+                if self._connection.db == name:
                     self._connection.db = None
+                return self._done(remarks)
             case CreateTable():
-                await slow(catalog.create_table, statement, self._connection.db)
+                return self._done(await slow(catalog.create_table, statement, self._connection.db))
             case DropTable():
-                await slow(catalog.drop_table, statement, self._connection.db)
+                return self._done(await slow(catalog.drop_table, statement, self._connection.db))
             case Use():
                 await self.use(statement.db)
             case Select():
@@ -239,6 +240,11 @@ class StatementSession:
             case _:
                 assert_never(statement)
         return Done()
+
+    def _done(self, remarks: tuple[Remark, ...], *, affected: int = 0) -> Done:
+        """OK, with the count of what SHOW WARNINGS tells until the next statement."""
+        self._remarks = remarks
+        return Done(affected=affected, warnings=len(remarks))
 
     async def _on_catalog(self, statement: CatalogQuestion) -> Listing:
         catalog, db, slow = self._frontend.catalog, self._connection.db, self._workers.slow
@@ -297,9 +303,9 @@ class StatementSession:
             case MetaKind.STATUS:
                 return listing(("Variable_name", "Value"), self._status())
             case MetaKind.WARNINGS:
-                return show.warnings(self._warnings)
+                return show.remarks(self._remarks)
             case MetaKind.COUNT_WARNINGS:
-                count = [(len(self._warnings),)]
+                count = [(len(self._remarks),)]
                 return listing(("@@session.warning_count",), count, numbers=("@@session.warning_count",))
             case MetaKind.COUNT_ERRORS:
                 return listing(("@@session.error_count",), [(0,)], numbers=("@@session.error_count",))

@@ -13,7 +13,7 @@ from syncmgr.console.create_text import type_text
 from syncmgr.console.lite import Lite, quoted
 from syncmgr.console.protocol import FieldType
 from syncmgr.console.results import Column, Row, Rows, at_once
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetColumn, TargetTable
 from syncsql import Filter, Limit, MetaKind, OrderItem
 
@@ -187,8 +187,9 @@ def processlist(rows: Iterable[Row], *, full: bool) -> Listing:
     return listing(names, shown, numbers=("Id", "Time"))
 
 
-def warnings(texts: Sequence[str]) -> Listing:
-    rows = [("Warning", Code.INTERNAL.number, text) for text in texts]
+def remarks(said: Sequence[Remark]) -> Listing:
+    """SHOW WARNINGS."""
+    rows = [(each.level, each.code.number, each.text) for each in said]
     return listing(("Level", "Code", "Message"), rows, numbers=("Code",))
 
 

@@ -120,7 +120,7 @@ def test_show_create_sync_job_can_be_typed_again(desk: Desk) -> None:
 
 
 def test_the_statement_of_doris_is_understood(desk: Desk) -> None:
-    """The text of Doris' manual, with our source in it; IF NOT EXISTS of a job that exists is a warning."""
+    """The text of Doris' manual, with our source in it; IF NOT EXISTS of a job that exists is a note."""
     desk.run("CREATE TABLE tbl1 (id INT PRIMARY KEY, name VARCHAR(9))")
     desk.table("test_tbl", "id INT NOT NULL, name VARCHAR(9)", "UNIQUE KEY(id)")
     text = f"""

@@ -95,12 +95,37 @@ def test_show_sync_job_is_filtered(cursor: "pymysql.cursors.Cursor", clauses: st
     assert [row[1] for row in cursor.fetchall()] == expected
 
 
-def test_warnings_of_a_statement(cursor: "pymysql.cursors.Cursor") -> None:
-    """What CREATE SYNC warns of is counted with its OK, and SHOW WARNINGS tells it until the next statement."""
-    cursor.execute("CREATE SYNC IF NOT EXISTS j (FROM shop.orders INTO orders) FROM BINLOG ('type' = 'mysql')")
+IF_EXISTS = [
+    ("CREATE DATABASE IF NOT EXISTS {0}", 1007, "Can't create database '{0}'; database exists", 1),
+    ("DROP DATABASE IF EXISTS {0}", 1008, "Can't drop database '{0}'; database doesn't exist", 0),
+    ("CREATE TABLE IF NOT EXISTS {0} (id INT)", 1050, "Table '{0}' already exists", 0),
+    ("DROP TABLE IF EXISTS {0}", 1051, "Unknown table '{0}'", 0),
+    (
+        "CREATE SYNC IF NOT EXISTS {0} (FROM shop.orders INTO orders) FROM BINLOG ('type' = 'mysql')",
+        Code.JOB_EXISTS.number,
+        "The sync job '{0}' in database 'demo' already exists",
+        0,
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "number", "words", "affected"), IF_EXISTS)
+def test_what_if_exists_forgives_is_a_note(
+    cursor: "pymysql.cursors.Cursor", statement: str, number: int, words: str, affected: int
+) -> None:
+    """As MySQL does: counted with the OK, and told by SHOW WARNINGS until the next statement."""
+    statement, words = statement.format("made"), words.format("made")
+    if statement.startswith("CREATE"):
+        cursor.execute(statement)
+        assert cursor.warning_count == 0
+        cursor.execute("SHOW WARNINGS")
+        assert cursor.fetchall() == ()
+    assert cursor.execute(statement) == affected
     assert cursor.warning_count == 1
+    cursor.execute("SHOW COUNT(*) WARNINGS")
+    assert cursor.fetchall() == ((1,),)
     cursor.execute("SHOW WARNINGS")
-    assert [row[2] for row in cursor.fetchall()] == ["the source has no GTIDs"]
+    assert cursor.fetchall() == (("Note", number, words),)
     cursor.execute("SELECT 1")
     cursor.execute("SHOW WARNINGS")
     assert cursor.fetchall() == ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from syncmgr.console.frontend import Frontend
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 from syncsql import ColumnDefinition, CreateSync, CreateTable, DataType, DropTable, KeyKind, Name, TableKey
 
@@ -32,14 +32,14 @@ class FakeJobs:
     nodes: dict[tuple[str, str], CreateSync] = field(default_factory=dict)
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(10001))
 
-    def create(self, node: CreateSync, db: str | None) -> tuple[str, ...]:
+    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
         key = self._key(node.job, db)
         if key in self.nodes:
-            raise SyncError(Code.JOB_EXISTS, job=key[1], db=key[0])
+            return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=key[1], db=key[0]))
         self.nodes[key] = node
         made = [str(next(self.ids)), key[1], "MYSQL", "PENDING", "channel", "{}", "config", "2026-11-21 10:00:00"]
         self.rows[key] = [*made, None, None, None, "X" * 5000]
-        return ("the source has no GTIDs",) if node.if_not_exists else ()
+        return ()
 
     def pause(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PAUSED")
@@ -84,15 +84,17 @@ class FakeCatalog:
     def databases(self) -> list[str]:
         return sorted(self.dbs)
 
-    def create_database(self, name: str, *, if_not_exists: bool) -> None:
-        if name in self.dbs and not if_not_exists:
-            raise SyncError(Code.DATABASE_EXISTS, db=name)
-        self.dbs.setdefault(name, {})
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
+        if name in self.dbs:
+            return forgiven(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
+        self.dbs[name] = {}
+        return ()
 
-    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> None:
-        if name not in self.dbs and not if_exists:
-            raise SyncError(Code.DROP_NO_DATABASE, db=name)
-        self.dbs.pop(name, None)
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
+        if name not in self.dbs:
+            return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
+        del self.dbs[name]
+        return ()
 
     def tables(self, db: str) -> list[str]:
         return sorted(self._db(db))
@@ -102,8 +104,10 @@ class FakeCatalog:
             raise SyncError(Code.NO_SUCH_TABLE, db=db, table=name)
         return self.dbs[db][name]
 
-    def create_table(self, node: CreateTable, db: str | None) -> None:
+    def create_table(self, node: CreateTable, db: str | None) -> tuple[Remark, ...]:
         db = node.table.db or db or ""
+        if node.table.name in self._db(db):
+            return forgiven(node.if_not_exists, SyncError(Code.TABLE_EXISTS, table=node.table.name))
         columns = tuple(
             TargetColumn(
                 name=each.name,
@@ -115,9 +119,14 @@ class FakeCatalog:
         )
         keys = node.key.columns if node.key and node.key.kind is KeyKind.UNIQUE else ()
         self._db(db)[node.table.name] = TargetTable(db=db, name=node.table.name, columns=columns, keys=keys)
+        return ()
 
-    def drop_table(self, node: DropTable, db: str | None) -> None:
-        del self._db(node.table.db or db or "")[node.table.name]
+    def drop_table(self, node: DropTable, db: str | None) -> tuple[Remark, ...]:
+        tables, name = self._db(node.table.db or db or ""), node.table.name
+        if name not in tables:
+            return forgiven(node.if_exists, SyncError(Code.UNKNOWN_TABLE, table=name))
+        del tables[name]
+        return ()
 
     def create_table_text(self, db: str, name: str) -> str:
         table = self.table(db, name)
