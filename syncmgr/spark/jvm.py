@@ -152,6 +152,11 @@ def analyzed(frame: DataFrame) -> Plan:
     return Plan(operators=tuple(operators), deterministic=bool(plan.deterministic()), text=str(plan.toString()))
 
 
+def plan(frame: DataFrame) -> None:
+    """Raises whatever is wrong with a query that is not run."""
+    frame._jdf.queryExecution().executedPlan()  # noqa: SLF001 - this module is the way to it
+
+
 def refuse_all_but_queries(session: SparkSession, sql: str) -> None:
     """Parses with Spark's rule for queries alone: no DDL, no DML, no SET, no script. Raises what Spark says."""
     jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it

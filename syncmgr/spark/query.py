@@ -87,9 +87,12 @@ class Query:
     def __init__(self, session: SparkSession, sql: str, db: str | None, tag: str) -> None:
         self._session, self._tag, self._db = session, tag, db
         self._cancelled = threading.Event()
+        asked = EXPLAIN.sub("", sql, count=1)
         try:
-            jvm.refuse_all_but_queries(session, EXPLAIN.sub("", sql, count=1))
+            jvm.refuse_all_but_queries(session, asked)
             jvm.begin_job_group(session, tag)
+            if asked != sql:
+                jvm.plan(session.sql(asked))  # EXPLAIN would tell what is wrong as rows
             self._rows = session.sql(sql)
             schema = self._rows.schema
         except jvm.FAILURES as error:

@@ -61,6 +61,10 @@ def test_values_depend_on_no_time_zone(lake: Lake) -> None:
         ("SET a = 1", Code.SYNTAX),
         ("CALL lake.system.expire_snapshots('a.b')", Code.SYNTAX),
         ("EXPLAIN DROP TABLE t", Code.SYNTAX),
+        ("EXPLAIN SELECT * FROM nothing", Code.NO_SUCH_TABLE),
+        ("explain formatted SELECT nothing FROM range(1)", Code.UNKNOWN_COLUMN),
+        ("EXPLAIN SELECT 1 +", Code.SYNTAX),
+        ("EXPLAIN SELECT count(*) OVER () FROM range(1) GROUP BY max(id)", Code.QUERY_FAILED),
         ("SELECT TRANSFORM(id) USING 'cat' FROM range(1)", Code.NOT_SUPPORTED),
         ("SELECT reflect('java.lang.System', 'exit', 0)", Code.QUERY_FAILED),
         ("SELECT * FROM csv.`/etc/passwd`", Code.NO_SUCH_TABLE),
@@ -71,6 +75,13 @@ def test_what_cannot_be_asked(tables: Tables, sql: str, code: Code) -> None:
     error = refused(tables.lake, sql, tables.db)
     assert code is error.code
     assert "\n\tat " not in str(error)
+
+
+@pytest.mark.parametrize("mode", ["", "EXTENDED ", "FORMATTED ", "COST "])
+def test_explain_shows_the_plan_and_runs_nothing(lake: Lake, mode: str) -> None:
+    """Whatever the mode; an error that only rows can show does not come."""
+    ((text,),) = asked(lake, f"EXPLAIN {mode}SELECT assert_true(id < 5) FROM range(10)")
+    assert "Physical Plan" in str(text)
 
 
 def test_a_syntax_error_has_its_place(lake: Lake) -> None:
