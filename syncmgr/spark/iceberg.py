@@ -25,10 +25,9 @@ NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """What a table is made of now; `snapshots` counts those that are still known."""
+    """What a table is made of now."""
 
     snapshot: int
-    snapshots: int
     data_files: int
     data_bytes: int
     delete_files: int
@@ -308,7 +307,6 @@ class Iceberg:
 
         return Totals(
             snapshot=int(snapshot.snapshotId()),
-            snapshots=self._count(table.snapshots()),
             data_files=total("data-files"),
             data_bytes=total("files-size"),
             delete_files=total("delete-files"),
@@ -347,8 +345,10 @@ class Iceberg:
         found = table.snapshot(snapshot)
         return None if found is None else int(found.timestampMillis())
 
-    def _count(self, iterable: Java) -> int:
-        return sum(1 for _ in iterated(iterable))
+    def older_snapshots(self, table: Java, snapshot: int) -> int:
+        """How many known snapshots come before one; 0 where that one was expired. They are listed oldest first."""
+        found = table.snapshot(snapshot)
+        return 0 if found is None else int(table.snapshots().indexOf(found))
 
     def _namespace(self, db: str) -> Java:
         gateway = SparkContext._gateway  # noqa: SLF001

@@ -25,7 +25,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.spark.java import java_home
 
 CATALOG: Final = "lake"
-PACKAGES: Final = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0,org.xerial:sqlite-jdbc:3.50.3.0"
+PACKAGES: Final = (
+    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0,org.xerial:sqlite-jdbc:3.50.3.0,"
+    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
+)
+LOCAL_FILES: Final = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 CATALOG_FILE: Final = "catalog.db"
 COMPLETE: Final = "complete"
 # The serial collector: on the small heap that fits beside a MySQL server it pauses shortly and costs no extra thread.
@@ -90,6 +94,8 @@ def settings(place: LakePlace) -> dict[str, str]:
     own["spark.sql.warehouse.dir"] = str(place.lake_dir)
     if place.local:
         own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        # Hadoop's own starts a chmod process for every file and folder that it makes: thirty in an epoch.
+        own["spark.hadoop.fs.file.impl"] = LOCAL_FILES
     if place.embedded:
         own |= _embedded_catalog(place)
     merged = own | dict(place.options)
@@ -109,16 +115,22 @@ def _embedded_catalog(place: LakePlace) -> dict[str, str]:
     }
 
 
-def with_jars(conf: Mapping[str, str], place: LakePlace) -> dict[str, str]:
-    """Adds where the jars come from: Maven the first time, the files it left in `jars_dir` afterwards."""
+def fetching(conf: Mapping[str, str], place: LakePlace) -> dict[str, str] | None:
+    """Settings of a JVM that only brings the jars from Maven; None where they are there."""
+    if (_cache(conf, place) / COMPLETE).is_file():
+        return None
     packages = conf.get("spark.jars.packages", PACKAGES)
-    cache = _cache(conf, place)
-    if not (cache / COMPLETE).is_file():
-        return {**conf, "spark.jars.packages": packages, "spark.jars.ivy": str(cache)}
+    # the class is in one of them
+    rest = {key: value for key, value in conf.items() if value != LOCAL_FILES}
+    return {**rest, "spark.jars.packages": packages, "spark.jars.ivy": str(_cache(conf, place))}
+
+
+def with_jars(conf: Mapping[str, str], place: LakePlace) -> dict[str, str]:
+    """Adds the jars that were fetched."""
     rest = {key: value for key, value in conf.items() if key != "spark.jars.packages"}
     # On the class path of a local driver jars need no copy and no class loader of their own: two seconds less.
     key, separator = ("spark.driver.extraClassPath", ":") if place.local else ("spark.jars", ",")
-    jars = [str(jar) for jar in sorted((cache / "jars").glob("*.jar"))]
+    jars = [str(jar) for jar in sorted((_cache(conf, place) / "jars").glob("*.jar"))]
     return rest | {key: separator.join(filter(None, [conf.get(key), *jars]))}
 
 

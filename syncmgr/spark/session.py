@@ -97,19 +97,27 @@ class Session:
         self._place.lake_dir.mkdir(parents=True, exist_ok=True)
         self._place.jars_dir.mkdir(parents=True, exist_ok=True)
         conf = launch.settings(self._place)
-        process = launch.Jvm(launch.with_jars(conf, self._place), self._progress)
-        self._process = process
-        if self._stopping.is_set():
+        fetching = launch.fetching(conf, self._place)
+        if fetching is not None:
+            process, _, _ = self._announced(fetching)
             process.kill()
-        port, secret = process.connection(time.monotonic() + START_TIMEOUT_SECOND)
-        launch.jars_are_complete(conf, self._place)
+            launch.jars_are_complete(conf, self._place)
         self._progress("Spark is starting")
+        process, port, secret = self._announced(launch.with_jars(conf, self._place))
         try:
             return process, jvm.connect(port, secret)
         except SyncError:
             process.kill()
             jvm.forget()
             raise
+
+    def _announced(self, conf: dict[str, str]) -> tuple[launch.Jvm, int, str]:
+        """A JVM, py4j's port and secret."""
+        process = launch.Jvm(conf, self._progress)
+        self._process = process
+        if self._stopping.is_set():
+            process.kill()
+        return process, *process.connection(time.monotonic() + START_TIMEOUT_SECOND)
 
     def _progress(self, words: str) -> None:
         self._state = words

@@ -33,6 +33,7 @@ SMALL_FILES: Final = 24
 SMALL_FILE_BYTES: Final = 16 * 1024 * 1024
 BUSY_SMALL_FILES: Final = 200
 OLD_SNAPSHOTS: Final = 20
+BUSY_OLD_SNAPSHOTS: Final = 200  # an expiry is a Spark job over all manifests
 ORPHAN_SECOND: Final = 3 * 24 * 3600  # a commit in flight is never that old
 ORPHAN_PERIOD_SECOND: Final = 24 * 3600
 SHOWN: Final = 20
@@ -68,7 +69,7 @@ class Ran:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Situation:
-    """All that decides. `quiet`: seconds since the last commit.
+    """All that decides. `quiet`: seconds since the last commit. `expirable`: snapshots older than any kept point.
 
     `since`: time since each kind ran, in multiples of how long that took. `compacted_files`: what compaction left.
     `index_behind`: the key index has to be built. `pressing`: whether the index says that files should be rewritten,
@@ -80,6 +81,7 @@ class Situation:
     since: dict[Kind, float]
     orphans_due: bool
     compacted_files: int
+    expirable: int
     index_behind: bool = False
     pressing: bool | None = None
 
@@ -94,7 +96,7 @@ def due(at: Situation) -> Kind | None:
         return Kind.FOLD
     if rested[Kind.COMPACT] and (_many_small(at, is_quiet=is_quiet) if at.pressing is None else at.pressing):
         return Kind.COMPACT
-    if totals.snapshots > OLD_SNAPSHOTS and rested[Kind.EXPIRE]:
+    if rested[Kind.EXPIRE] and at.expirable >= (OLD_SNAPSHOTS if is_quiet else BUSY_OLD_SNAPSHOTS):
         return Kind.EXPIRE
     return Kind.ORPHANS if at.orphans_due and is_quiet else None
 
@@ -116,7 +118,6 @@ class TableUpkeep:
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
         self._compacted_files = 0
-        self._expired_below: int | None = None
         self._commits = 0
         self._committed_at = clock() - QUIET_SECOND
         self.ran: deque[Ran] = deque(maxlen=SHOWN)
@@ -147,20 +148,20 @@ class TableUpkeep:
             self._lock.release()
 
     def _due(self, iceberg: Iceberg, oldest: int | None, had: set[Kind]) -> Kind | None:
-        totals = iceberg.current(iceberg.load(self._db, self._table))
+        table = iceberg.load(self._db, self._table)
+        totals = iceberg.current(table)
         if totals is None:
             return None
         self.equality_deletes = totals.equality_deletes
         now = self._clock()
         since = {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in self._ended.items()}
-        if oldest is None or oldest == self._expired_below:
-            since[Kind.EXPIRE] = 0.0
         situation = Situation(
             totals=totals,
             quiet=0.0 if self._commits else now - self._committed_at,
             since=since,
             orphans_due=now >= self._orphans_at,
             compacted_files=self._compacted_files,
+            expirable=0 if oldest is None else iceberg.older_snapshots(table, oldest),
             index_behind=self.indexing.is_behind,
             pressing=self._pressing(),
         )
@@ -199,7 +200,6 @@ class TableUpkeep:
                 return self._compact(iceberg, session)
             case Kind.EXPIRE:
                 assert oldest is not None
-                self._expired_below = oldest
                 return expire(iceberg, session, self._db, self._table, oldest)
             case Kind.ORPHANS:
                 self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND
@@ -238,16 +238,16 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
 
     Iceberg's Java call would delete Puffin files of which other vectors are still in force.
     """
-    kept = iceberg.committed_at(iceberg.load(db, table), oldest)
+    loaded = iceberg.load(db, table)
+    kept = iceberg.committed_at(loaded, oldest)
     if kept is None:
         return 0
-    before = iceberg.current(iceberg.load(db, table))
+    older = iceberg.older_snapshots(loaded, oldest)
     stamp = f"{_stamp(kept // 1000)}.{kept % 1000:03d}"
     session.sql(
         f"CALL {CATALOG}.system.expire_snapshots(table => {_literal(db, table)}, older_than => TIMESTAMP '{stamp}')"
     ).collect()
-    after = iceberg.current(iceberg.load(db, table))
-    return 0 if before is None or after is None else before.snapshots - after.snapshots
+    return older - iceberg.older_snapshots(iceberg.load(db, table), oldest)
 
 
 def _stamp(at: float) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.java import java_home
-from syncmgr.spark.launch import COMPLETE, LakePlace, jars_are_complete, settings, with_jars
+from syncmgr.spark.launch import LakePlace, fetching, jars_are_complete, settings, with_jars
 
 
 def place(tmp_path: Path, **options: str) -> LakePlace:
@@ -34,18 +34,23 @@ def test_jars_are_fetched_once(tmp_path: Path) -> None:
     """From Maven until all of them are there, then from the folder; another list of packages has another folder."""
     at = place(tmp_path)
     conf = settings(at)
-    first = with_jars(conf, at)
+    first = fetching(conf, at)
+    assert first is not None
     cache = Path(first["spark.jars.ivy"])
     assert "iceberg-spark-runtime" in first["spark.jars.packages"]
+    assert "spark.hadoop.fs.file.impl" not in first, "its class is in a jar that is yet to come"
     (cache / "jars").mkdir(parents=True)
     (cache / "jars" / "a.jar").touch()
-    assert "spark.jars.packages" in with_jars(conf, at)
+    assert fetching(conf, at) is not None
     jars_are_complete(conf, at)
-    assert (cache / COMPLETE).exists()
+    assert fetching(conf, at) is None
     second = with_jars(conf, at)
     assert "spark.jars.packages" not in second
     assert str(cache / "jars" / "a.jar") == second["spark.driver.extraClassPath"]
-    assert str(cache) != with_jars({**conf, "spark.jars.packages": "a:b:1"}, at)["spark.jars.ivy"]
+    assert "spark.hadoop.fs.file.impl" in second
+    other = fetching({**conf, "spark.jars.packages": "a:b:1"}, at)
+    assert other is not None
+    assert str(cache) != other["spark.jars.ivy"]
 
 
 def java(folder: Path, version: str) -> Path:

@@ -1,0 +1,57 @@
+"""Which files are rewritten together."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from syncmgr.job.compacting import FEWEST_FILES, MANY_FILES, SMALL_BYTES, Candidate, groups, pressing
+
+KB = 1024
+
+
+def file(number: int, size: int = 50 * KB, dead: int = 0, partition: str = "") -> Candidate:
+    return Candidate(number=number, partition=partition, bytes=size, rows=100, dead=dead)
+
+
+def numbers(files: list[Candidate]) -> list[list[int]]:
+    return [sorted(each.number for each in group) for group in groups(files)]
+
+
+def test_small_files_go_together() -> None:
+    """Enough small files become one, and few are left alone."""
+    assert numbers([file(n) for n in range(FEWEST_FILES)]) == [list(range(FEWEST_FILES))]
+    assert numbers([file(n) for n in range(FEWEST_FILES - 1)]) == []
+
+
+def test_partitions_stay_apart() -> None:
+    """A file of one partition never meets those of another."""
+    files = [file(n, partition=str(n % 2)) for n in range(2 * FEWEST_FILES)]
+    assert numbers(files) == [list(range(0, 2 * FEWEST_FILES, 2)), list(range(1, 2 * FEWEST_FILES, 2))]
+
+
+def test_a_big_file_waits_for_its_like() -> None:
+    """Crumbs do not pull a bigger file into their rewrite, or each would be rewritten for ever."""
+    crumbs = [file(n) for n in range(FEWEST_FILES)]
+    assert numbers([*crumbs, file(99, 20 * 1024 * KB)]) == [list(range(FEWEST_FILES))]
+
+
+def test_dead_rows_are_worth_a_rewrite() -> None:
+    """A big file that is mostly deleted is rewritten alone, one that is mostly alive is not."""
+    assert numbers([file(1, SMALL_BYTES, dead=40), file(2, SMALL_BYTES, dead=20)]) == [[1]]
+    assert pressing(groups([file(1, SMALL_BYTES, dead=40)]))
+
+
+def test_some_small_files_do_not_press() -> None:
+    """Compaction waits until it is worth a commit."""
+    assert not pressing(groups([file(n) for n in range(MANY_FILES - 1)]))
+    assert pressing(groups([file(n) for n in range(MANY_FILES)]))
+    assert not pressing([])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 300_000_000), st.integers(0, 100), st.sampled_from("ab")), max_size=40))
+def test_no_file_is_in_two_groups(files: list[tuple[int, int, str]]) -> None:
+    """Whatever the files, each is rewritten at most once, with files of its partition."""
+    found = groups([file(n, size, dead, partition) for n, (size, dead, partition) in enumerate(files)])
+    chosen = [each.number for group in found for each in group]
+    assert len(chosen) == len(set(chosen))
+    assert all(len({each.partition for each in group}) == 1 for group in found)
