@@ -4,6 +4,7 @@ Owns: names, types, defaults, units, words and checks; conf/fe.conf, docs/config
 Must not know: who uses a value. Only fe.py reads settings; everything else takes plain arguments.
 """
 
+import codecs
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -317,24 +318,22 @@ def show(value: Value) -> str:
 def read(path: Path) -> Settings:
     """The settings of a conf file. Raises BAD_CONFIG with every mistake and its line, all at once."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        return read_bytes(path.read_bytes(), path)
     except OSError as error:
         raise SyncError(Code.BAD_CONFIG, message=f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise SyncError(Code.BAD_CONFIG, message=f"{path}: line {line}: the file is not UTF-8") from error
-    return read_text(text, path)
 
 
-def read_text(text: str, path: Path) -> Settings:
+def read_bytes(data: bytes, path: Path) -> Settings:
+    """The settings that a file at `path` with these bytes means. Raises BAD_CONFIG."""
     values: dict[str, Value] = {}
     spark: dict[str, str] = {}
     lines: dict[str, int] = {}
     mistakes = []
-    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
-        if not line or line.startswith("#"):
-            continue
+    for number, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
         try:
+            line = _decoded(raw)
+            if not line or line.startswith("#"):
+                continue
             name, value = _entry(line, lines)
         except SyncError as error:
             mistakes.append(f"{path}: line {number}: {error}")
@@ -347,6 +346,14 @@ def read_text(text: str, path: Path) -> Settings:
     if mistakes:
         raise SyncError(Code.BAD_CONFIG, message="\n".join(mistakes))
     return Settings(values, spark, path.resolve().parent.parent)
+
+
+def _decoded(raw: bytes) -> str:
+    """A line by itself, so that a mistake in one hides none in another."""
+    try:
+        return raw.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise SyncError(Code.BAD_CONFIG, message=f"byte {error.start + 1} is not UTF-8") from error
 
 
 def _entry(line: str, lines: Mapping[str, int]) -> tuple[str, Value]:

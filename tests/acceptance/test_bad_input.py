@@ -409,9 +409,13 @@ def test_every_mistake_of_the_settings_is_told_with_its_line(tmp_path: Path) -> 
 
 
 def test_settings_in_another_encoding_are_told(tmp_path: Path) -> None:
-    """Latin-1 is not guessed at."""
-    done = _started(tmp_path, b"query_port = 1\nroot_password = caf\xe9\n")
-    assert (done.returncode, done.stderr) == (2, "conf/fe.conf: line 2: the file is not UTF-8\n")
+    """Latin-1 is not guessed at, and hides no other mistake."""
+    done = _started(tmp_path, b"query_prt = 1\nroot_password = caf\xe9\n")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "conf/fe.conf: line 1: unknown key 'query_prt'; did you mean 'query_port'?",
+        "conf/fe.conf: line 2: byte 20 is not UTF-8",
+    ]
 
 
 @pytest.mark.parametrize("folder", ["lake_dir", "staging_dir"])

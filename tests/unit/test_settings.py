@@ -10,7 +10,7 @@ CONF = Path("/srv/syncmgr/conf/fe.conf")
 
 
 def read(text: str) -> settings.Settings:
-    return settings.read_text(text, CONF)
+    return settings.read_bytes(text.encode(), CONF)
 
 
 def test_an_empty_file_means_the_defaults() -> None:
@@ -42,6 +42,20 @@ def test_every_mistake_is_told_with_its_line() -> None:
         f"{CONF}: line 6: Config 'max_retry' cannot be 'many': it must be a whole number",
         f"{CONF}: line 8: key 'max_retry' is set twice, first in line 7",
     ]
+
+
+def test_a_line_in_another_encoding_hides_no_other_mistake() -> None:
+    """Each line is read by itself, and Latin-1 is not guessed at; a byte order mark is no mistake."""
+    with pytest.raises(SyncError) as raised:
+        settings.read_bytes(b"qury_port = 1\n# caf\xe9\nroot_password = caf\xe9\r\nmax_retry = x\n", CONF)
+    assert str(raised.value).splitlines() == [
+        f"{CONF}: line 1: unknown key 'qury_port'; did you mean 'query_port'?",
+        f"{CONF}: line 2: byte 6 is not UTF-8",
+        f"{CONF}: line 3: byte 20 is not UTF-8",
+        f"{CONF}: line 4: Config 'max_retry' cannot be 'x': it must be a whole number",
+    ]
+    assert settings.read_bytes(b"\xef\xbb\xbfquery_port = 9031\n", CONF).number("query_port") == 9031
+    assert settings.read_bytes("root_password = a\u2028b".encode(), CONF).text("root_password") == "a\u2028b"
 
 
 def test_a_relative_folder_stands_beside_the_folder_of_fe_conf() -> None:
