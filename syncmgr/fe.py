@@ -42,7 +42,6 @@ from syncmgr.scheduler import Scheduler
 from syncmgr.settings import Settings, Value, find, parse
 from syncmgr.spark.lake import Lake
 
-STOP_SECOND: Final = 25.0  # for the last commits; what is not done by then is resumed by the next start
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
 
@@ -106,7 +105,7 @@ class Frontend:
     def stop(self) -> None:
         self._scheduler.stop()
         self._console.stop()
-        self.jobs.close(STOP_SECOND)
+        self.jobs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=True, cancel_futures=True)
         self.lake.stop()
         self._store.close()
@@ -137,6 +136,7 @@ class Frontend:
             silence_second=settings.seconds("source_read_timeout_second") / 2,  # two heartbeats
             limits=partial(limits_of, settings, job),
             max_retry=lambda: int(value_of(settings, job, "max_retry")),
+            finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
         )
         ledger = JobLedger(self._store, job.id, lambda: settings.seconds("consistent_point_keep_second"))
         listeners = Listeners(on_trouble=on_trouble, on_end=on_end)
@@ -223,6 +223,8 @@ def limits_of(settings: Settings, job: SyncJob) -> Limits:
         ),
         position_interval_second=float(value("position_commit_interval_second")),
         max_staged_bytes=int(value("max_staged_bytes")),
+        queue_batches=int(value("source_queue_batches")),
+        queue_bytes=int(value("source_queue_bytes")),
     )
 
 

@@ -149,6 +149,43 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         job=True,
     ),
     Setting(
+        "source_queue_batches",
+        64,
+        "batches",
+        "How far the reader of a source runs ahead of staging, in batches of at most 4000 row events.",
+        _at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "source_queue_bytes",
+        64 * MiB,
+        "bytes",
+        "The same by size: a worker's memory grows with it. One batch (16 MiB, or one larger event) may come on top.",
+        _at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "pause_timeout_second",
+        20.0,
+        "seconds",
+        "How long a job that is paused may take to stage what it has read. What is not staged by then is read again "
+        "after RESUME.",
+        _at_least(0.1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "shutdown_timeout_second",
+        25.0,
+        "seconds",
+        "How long the frontend waits for the last commits of its jobs when it is stopped. What is not done by then is "
+        "resumed by the next start. bin/stop_fe.sh kills a frontend that takes 60 seconds.",
+        _at_least(0),
+        mutable=True,
+    ),
+    Setting(
         "max_retry",
         5,
         "times",

@@ -4,13 +4,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncmgr.errors import SyncError
-from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl
+from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
@@ -117,7 +118,7 @@ class OpenedBatches:
         self.closed.set()
 
 
-def make_batch(*changes: "GivenChanges", **overrides: Any) -> Batch:
+def make_batch(*changes: TableChanges, **overrides: Any) -> Batch:
     facts = {"end": None, "open": False, "events": len(changes), "bytes": 10 * len(changes), "source_time": 0.0}
     return Batch(changes=changes, **(facts | overrides))
 
@@ -135,6 +136,20 @@ class GivenChanges:
         return pa.table(
             {"id": pa.array(ids, pa.int64()), "version": pa.array(versions, pa.int64()), OP: pa.array(kinds, pa.int8())}
         )
+
+
+@dataclass
+class SlowChanges:
+    """Rows whose decoding does not end; `begun` is made when it begins."""
+
+    begun: Path
+    table: tuple[str, str] = ("shop", "orders")
+    told: SourceTable | None = None
+
+    def decode(self) -> pa.Table:
+        self.begun.touch()
+        threading.Event().wait(60)
+        raise AssertionError("nobody waited for it")
 
 
 @dataclass

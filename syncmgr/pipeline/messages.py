@@ -33,6 +33,8 @@ class Limits:
     thresholds: Thresholds
     position_interval_second: float
     max_staged_bytes: int
+    queue_batches: int
+    queue_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,14 +6,14 @@ Must not know: channels, epochs, what a batch holds.
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch
 from syncmgr.job.position import Position
+from syncmgr.pipeline.messages import Limits
 
-QUEUE_BATCHES: Final = 64
-QUEUE_BYTES: Final = 64 * 1024 * 1024
 GET_SECOND: Final = 0.2
 
 
@@ -42,8 +42,10 @@ class Source(Protocol):
 class Receiver:
     """One thread that gets batches into a queue. An error ends it and comes out of `take`."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, limits: Callable[[], Limits]) -> None:
+        """`limits`: those in force now, of which it heeds the bounds of the queue."""
         self._source = source
+        self._limits = limits
         self._ready = threading.Condition()
         self._queue: deque[Batch] = deque()
         self._bytes = 0
@@ -91,10 +93,12 @@ class Receiver:
 
     def _wait_for_room(self) -> bool:
         with self._ready:
-            self._ready.wait_for(
-                lambda: self._stopped or (len(self._queue) < QUEUE_BATCHES and self._bytes < QUEUE_BYTES),
-            )
+            self._ready.wait_for(lambda: self._stopped or self._has_room())
             return not self._stopped
+
+    def _has_room(self) -> bool:
+        limits = self._limits()
+        return len(self._queue) < limits.queue_batches and self._bytes < limits.queue_bytes
 
     def _put(self, batch: Batch) -> None:
         with self._ready:

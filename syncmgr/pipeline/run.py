@@ -44,9 +44,7 @@ from syncmgr.pipeline.messages import (
     WorkerPlan,
 )
 
-FINISH_SECOND: Final = (
-    20.0  # a worker that has not ended by then is killed; what it staged and did not send is read again
-)
+EXIT_SECOND: Final = 20.0  # between the end of a worker's pipe and that of its process
 POLL_SECOND: Final = 0.2
 INBOX: Final = 64
 
@@ -57,7 +55,8 @@ log = logging.getLogger(__name__)
 class RunOptions:
     """What a run needs to know of its job. `folder`: the job's own staging folder.
 
-    `silence_second`: longer than this a source in good health is never silent.
+    `silence_second`: longer than this a source in good health is never silent. `finish_second`: a worker that was told
+    to finish and has not ended by then is killed; what it staged and did not send is read again.
     """
 
     job_id: int
@@ -68,6 +67,7 @@ class RunOptions:
     silence_second: float
     limits: Callable[[], Limits]
     max_retry: Callable[[], int]
+    finish_second: Callable[[], float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,7 +137,7 @@ class Life:
         except queue.Empty:
             return None
         if message is None:
-            self.process.join(FINISH_SECOND)
+            self.process.join(EXIT_SECOND)
             raise _WorkerLost(self.process.exitcode)
         return message
 
@@ -286,7 +286,7 @@ class JobRun:
         while not self._abandoned:
             message = life.receive(POLL_SECOND)
             if self._ending.is_set() and deadline is None:
-                deadline = time.monotonic() + FINISH_SECOND
+                deadline = time.monotonic() + self._options.finish_second()
             if message is None and deadline is not None and time.monotonic() > deadline:
                 break
             if message is not None and self._ends_with(message):

@@ -69,8 +69,8 @@ def main(plan: WorkerPlan, open_source: OpenSource, connection: Connection) -> N
 def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
     _make_folder(Path(plan.folder))
     source = open_source(plan, lambda error: pipe.send(Trouble(error=error)))
-    receiver = Receiver(source)
     inbox = Inbox(plan.limits)
+    receiver = Receiver(source, lambda: inbox.limits)
     inbox.committed = plan.first_epoch - 1
     listener = threading.Thread(target=_listen, args=(pipe, inbox, source), name="pipe", daemon=True)
     listener.start()

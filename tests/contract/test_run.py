@@ -22,6 +22,7 @@ from tests.fakes import (
     MemoryLake,
     MemoryLedger,
     ScriptedSource,
+    SlowChanges,
     make_batch,
     scripted_rows,
 )
@@ -44,6 +45,7 @@ class Bench:
         self.ends: list[tuple[SyncError | None, FailType]] = []
         self.thresholds = QUICK
         self.max_staged_bytes = 10**9
+        self.finish_second = 20.0
         self.channel = make_channel(reads=("id", "version"))
 
     def start(self, source: OpenSource) -> JobRun:
@@ -56,6 +58,7 @@ class Bench:
             silence_second=5.0,
             limits=self.limits,
             max_retry=lambda: 3,
+            finish_second=lambda: self.finish_second,
         )
         listeners = Listeners(
             on_trouble=self.troubles.append,
@@ -70,6 +73,8 @@ class Bench:
             thresholds=self.thresholds,
             position_interval_second=0.2,
             max_staged_bytes=self.max_staged_bytes,
+            queue_batches=64,
+            queue_bytes=10**9,
         )
 
     def run_through(self, source: OpenSource, transactions: int) -> None:
@@ -198,6 +203,19 @@ def test_a_run_that_hears_its_source_clears_old_troubles(bench: Bench) -> None:
     until(lambda: bench.troubles == [None], deadline=20)
     run.abandon()
     assert run.join(5)
+
+
+def test_a_pause_does_not_wait_for_ever(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A worker that cannot end in time is killed; the next run reads again what it had not sent."""
+    bench.finish_second = 0.3
+    begun = tmp_path_factory.mktemp("slow") / "begun"
+    run = bench.start(BatchSource((make_batch(inserted(1)), make_batch(SlowChanges(begun)))))
+    until(begun.exists, deadline=20)
+    run.finish()
+    assert run.join(10)
+    assert workers() == []
+    bench.run_through(BatchSource((make_batch(inserted(1)), make_batch(inserted(2)))), 2)
+    assert bench.lake.rows == {1: 1, 2: 1}
 
 
 def test_abandon_ends_at_once(bench: Bench) -> None:
