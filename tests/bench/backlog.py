@@ -1,4 +1,4 @@
-"""A backlog of changes onto a big table: changes per second, CPU seconds, peak memory, and the read right after.
+"""A backlog of changes onto a big table: changes per second, CPU seconds, peak memory, and the reads right after.
 
 Run: python -m tests.bench.backlog [--rows 4000000] [--changes 1000000]
 
@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.bench.reading import compare
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -26,6 +27,7 @@ BINLOG = (
 )
 COLUMNS = "id BIGINT {key}, c1 INT, c2 VARCHAR(40), c3 DECIMAL(12,2), c4 DATETIME, c5 BIGINT, c6 VARCHAR(60)"
 ROW = "{id}, {id} % 1000, CONCAT('name-', {id}), {id} / 7, '2026-01-01', {id} * 3, CONCAT('text of row ', {id})"
+SQL = {"count and sum": "SELECT count(*) AS n, sum(c1) AS s FROM t", "one row": "SELECT * FROM t WHERE id = 1234567"}
 LOAD = 100_000  # rows of one loading transaction
 
 
@@ -83,8 +85,8 @@ def change(cursor: Any, rows: int, changes: int) -> None:
         fresh += 40
 
 
-def caught_up(fe: FrontendProcess, gtid: str) -> bool:
-    status = fe.job("bench")["Status"]
+def caught_up(fe: FrontendProcess, gtid: str, db: str = "bench") -> bool:
+    status = fe.job(db)["Status"]
     return bool(status["position"]["gtid"] == gtid and status["lag_second"] == 0)
 
 
@@ -103,6 +105,7 @@ def main() -> None:
         finally:
             fe.stop()
             mysql.stop()
+        compare(folder / "fe" / "var", "bench", SQL)
 
 
 def executed(cursor: Any) -> str:
@@ -141,11 +144,12 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, rows: int, changes: int) ->
     print(
         f"{moved} changes in {took:.1f} s: {moved / took:.0f} changes/s, {used:.1f} CPU s, {meter.peak / 2**20:.0f} MiB"
     )
-    threading.Event().wait(10)  # what is measured is a read ten seconds later
-    for _ in range(2):
-        started = time.monotonic()
-        count = fe.sql("SELECT count(*) AS n, sum(c1) AS s FROM bench.t")[0]
-        print(f"count and sum in {time.monotonic() - started:.2f} s: {count}")
+    for what, sql in SQL.items():
+        for _ in range(2):
+            started = time.monotonic()
+            found = fe.sql(sql, "bench")[0]
+            print(f"{what} in {time.monotonic() - started:.2f} s: {found}")
+    print("index:", fe.job("bench")["Status"]["index"])
     cursor.execute("SELECT count(*), sum(c1) FROM bench.t")
     print("MySQL says", cursor.fetchone())
 
