@@ -25,13 +25,14 @@ class Acks:
     """Batches in the order of canal, positions in the order in which they were given out.
 
     The newest batch whose rows are all committed is acked only when the next one is committed too. So after every
-    reconnect canal delivers something that is known: where it does not, its cursor was lost.
+    reconnect canal delivers something that is known: where it does not, its cursor was lost. Only a position that says
+    `acked` lets it go at once.
     """
 
     def __init__(self) -> None:
         self._batches: deque[Unacked] = deque()
         self._positions: deque[tuple[int, Position]] = deque()
-        self._given = self._committed = 0
+        self._given = self._committed = self._released = 0
         self.received_last = 0
         self.entries = self.bytes = 0
 
@@ -54,26 +55,30 @@ class Acks:
 
     def committed(self, position: Position) -> None:
         """Everything up to a position that was handed on is in the lake."""
-        if all(position != each for _, each in self._positions):
+        numbers = [number for number, each in self._positions if each == position]
+        if not numbers:
             return
-        while self._positions:
-            number, each = self._positions.popleft()
-            self._committed = number
-            if each == position and all(position != other for _, other in self._positions):
-                return
+        self._committed = numbers[-1]
+        if position.acked:
+            self._released = self._committed
+        while self._positions and self._positions[0][0] <= self._committed:
+            self._positions.popleft()
 
     def due(self) -> list[int]:
         """Ids to acknowledge now, in order."""
         ids = []
-        while len(self._batches) > 1 and self._done(self._batches[0]) and self._done(self._batches[1]):
+        while self._batches and self._goes(self._batches[0]):
             batch = self._batches.popleft()
             self.entries -= batch.entries
             self.bytes -= batch.bytes
             ids.append(batch.batch_id)
         return ids
 
-    def _done(self, batch: Unacked) -> bool:
-        return batch.stamp is not None and batch.stamp <= self._committed
+    def _goes(self, batch: Unacked) -> bool:
+        if _within(batch, self._released):
+            return True
+        following = self._batches[1] if len(self._batches) > 1 else None
+        return _within(batch, self._committed) and following is not None and _within(following, self._committed)
 
     @property
     def pending(self) -> bool:
@@ -81,17 +86,16 @@ class Acks:
         return self._given > self._committed
 
     @property
-    def kept(self) -> Unacked | None:
-        """The batch that is kept back, where it is the only one left."""
-        return self._batches[0] if len(self._batches) == 1 and self._done(self._batches[0]) else None
-
-    def release(self) -> int:
-        """Give the kept batch up."""
-        batch = self._batches.popleft()
-        self.entries, self.bytes = self.entries - batch.entries, self.bytes - batch.bytes
-        return batch.batch_id
+    def kept_bytes(self) -> int:
+        """Of the batch that is kept back, where it is the only one left."""
+        alone = len(self._batches) == 1 and _within(self._batches[0], self._committed)
+        return self._batches[0].bytes if alone else 0
 
     def restart(self) -> None:
         """Canal gives new ids to what it delivers again."""
         self._batches.clear()
         self.entries = self.bytes = 0
+
+
+def _within(batch: Unacked, number: int) -> bool:
+    return batch.stamp is not None and batch.stamp <= number

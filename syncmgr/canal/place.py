@@ -85,7 +85,7 @@ class Taken:
             self._position = replace(self._position, gtids=str(self._gtids))
         return self._position
 
-    def behind(self, at: Place, *, time: int, whole: bool) -> None:
+    def behind(self, at: Place, *, time: int, whole: bool, acked: bool) -> None:
         """A transaction, or a statement without one, ended with this entry."""
         self._gtids_told = at.gtids or self._gtids_told
         if self._gtids is not None and at.gtid:
@@ -97,7 +97,13 @@ class Taken:
             server=at.server,
             time=time,
             whole=whole,
+            acked=acked,
         )
+
+    def release(self) -> Position:
+        """The same position, behind which canal may forget everything."""
+        self._position = replace(self.position, acked=True)
+        return self._position
 
     def within(self, at: Place, *, time: int) -> None:
         """A transaction was taken up to and with this entry."""
@@ -109,6 +115,7 @@ class Taken:
             server=at.server,
             time=time,
             whole=False,
+            acked=False,
         )
 
     def lies(self, at: Place) -> Lie:

@@ -98,6 +98,7 @@ class Sorter:
         self._alters = self._altered  # by the DDL that was met and not handed on
         self.ddl: Ddl | None = None
         self._before_ddl, self._behind_ddl = start, START
+        self._first = not start.file  # canal has no cursor before the first ack, so that one is not put off
         self.restart()
 
     def restart(self, *, trusted: bool = True) -> None:
@@ -177,9 +178,11 @@ class Sorter:
             return
         if self._dropped and at.gtid and taken.gtids:
             return
-        if self._dropped or at.time < taken.time:
+        if self._dropped or at.time < taken.time - BACK_SECOND:
             self._refuse_again(at)
             raise RewindError
+        if taken.acked:
+            return  # nothing need come again
         raise self._lost(f"canal goes on at {at.file}:{at.offset}, and what it delivered last did not come again")
 
     def _apply_again(self, at: Place) -> None:
@@ -223,7 +226,7 @@ class Sorter:
         if self._taken.jumps_back(at, BACK_SECOND):
             self._apply_again(at)
         self._time = max(self._time, at.time)
-        self._taken.behind(at, time=self._time, whole=self._is_whole(at))
+        self._taken.behind(at, time=self._time, whole=self._is_whole(at), acked=self._first)
         self._trusted = True
         self._source_time = float(at.time)
         self._ready.absorb(self._open)
@@ -291,6 +294,13 @@ class Sorter:
         """Canal can give no more before it hears of what it gave: the open transaction is handed on in parts."""
         self._torn = True
 
+    def release(self) -> Batch:
+        """The position anew, as one behind which canal may forget everything."""
+        end = self._taken.release()
+        self._acks.given(end)
+        self._acks.covered(self._acks.received_last)
+        return self._batch(_Waiting(), end=end, open_=self._delivered_open, starved=True)
+
     def take(self) -> Batch:
         """What is whole; else what is torn, else a part of what is too large to wait for its end."""
         if self._moved or self.ddl is not None:
@@ -304,13 +314,13 @@ class Sorter:
         end = self._taken.position
         self._acks.given(end)
         self._acks.covered(self._acks.received_last)
-        return self._batch(waiting, end=end, open_=True)
+        return self._batch(waiting, end=end, open_=True, starved=True)
 
     def _take_whole(self) -> Batch:
         waiting, self._ready = self._ready, _Waiting()
         met, self.ddl = self.ddl, None
         end = self._before_ddl if met is not None else self._taken.position
-        self._moved = False
+        self._moved = self._first = False
         self._acks.given(end)
         batch = self._batch(waiting, end=end, open_=False, met=met)
         if met is not None:
@@ -326,7 +336,9 @@ class Sorter:
         if not self._queue:
             self._acks.covered(self._begun_in - 1 if self.open else self._acks.received_last)
 
-    def _batch(self, waiting: _Waiting, *, end: Position | None, open_: bool, met: Ddl | None = None) -> Batch:
+    def _batch(
+        self, waiting: _Waiting, *, end: Position | None, open_: bool, met: Ddl | None = None, starved: bool = False
+    ) -> Batch:
         changes = tuple(
             self._tables[table].changes(parts, self._altered.pop(table, None)) for table, parts in waiting.rows.items()
         )
@@ -338,6 +350,7 @@ class Sorter:
             bytes=waiting.bytes,
             source_time=self._source_time,
             ddl=met,
+            starved=starved,
         )
 
     def _unsupported(self, reason: str) -> SyncError:

@@ -30,7 +30,7 @@ FULL_ENTRIES: Final = 8192  # half of the default ring
 FULL_BYTES: Final = 8 * 1024 * 1024
 STARVED_GETS: Final = 3  # empty ones in a row, with so much un-acked
 SILENT_GETS: Final = 20  # the same whatever is un-acked: two seconds
-KEPT_BYTES: Final = 256 * 1024  # what the batch that is kept back may take of the ring while nothing moves
+KEPT_BYTES: Final = 64 * 1024  # what the batch that is kept back may take of the ring while nothing moves
 
 
 class Locator(Protocol):
@@ -94,7 +94,6 @@ class CanalSource:
         self._sorter = Sorter(tables, start, self._acks, label=label, max_open_bytes=self._options.max_open_bytes)
         self._committed: deque[Position] = deque()
         self._connector: Connector | None = None
-        self._fetch_size = self._options.fetch_size
         self._trusted = True
         self._empty = 0  # GETs in a row that brought nothing
         self._idle = False
@@ -166,7 +165,7 @@ class CanalSource:
         if delivery is None:
             return False
         self._heard_at = time.time()
-        self._connector.ask(self._fetch_size, GET_MILLISECOND)
+        self._connector.ask(self._options.fetch_size, GET_MILLISECOND)
         self._idle = delivery.batch_id < 0 or not delivery.entries
         if self._idle:
             self._empty += 1
@@ -204,12 +203,13 @@ class CanalSource:
             return None
         if self._acks.pending:
             return self._hurry() if starved or self._sorter.open else None
-        if self._sorter.open:
+        if silent and self._acks.kept_bytes >= KEPT_BYTES:
+            self._empty = 0
+            return self._sorter.release()
+        if self._sorter.open and not self._acks.kept_bytes:
             self._empty = 0
             self._sorter.tear()
             return self._take()
-        if silent:
-            self._loosen()
         return None
 
     def _hurry(self) -> Batch | None:
@@ -227,20 +227,6 @@ class CanalSource:
             starved=True,
         )
 
-    def _loosen(self) -> None:
-        """The batch that is kept back must not fill a small ring: it is fetched again in smaller ones."""
-        assert self._connector is not None
-        kept = self._acks.kept
-        self._empty = 0
-        if kept is None or kept.bytes < KEPT_BYTES:
-            self._fetch_size = self._options.fetch_size
-            return
-        if kept.entries == 1:
-            self._connector.acknowledge(self._acks.release())
-            return
-        self._fetch_size = max(1, min(kept.bytes // 1024, kept.entries, self._fetch_size) // 4)
-        self._disconnect()
-
     # -- the connection
 
     def _connect(self, deadline: float) -> bool:
@@ -254,7 +240,7 @@ class CanalSource:
             endpoint = self._locator.locate()
             self._connector = Connector(endpoint, self._filter, self._opened)
             self._locator.connected(self._connector.local_address())
-            self._connector.ask(self._fetch_size, GET_MILLISECOND)
+            self._connector.ask(self._options.fetch_size, GET_MILLISECOND)
         except CanalLostError as lost:
             self._lose(lost.cause_for_user)
             return False

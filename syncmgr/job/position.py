@@ -30,7 +30,8 @@ class Position:
     that was torn (canal only): then the coordinate is that of the last entry taken, and this its number among the entries of
     that coordinate. `server`: server uuid, or server id of MariaDB and canal. `created`: unix seconds at which the binlog file
     was made, 0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up
-    to here never were the source's state: a transaction is torn, or history is applied a second time.
+    to here never were the source's state: a transaction is torn, or history is applied a second time. `acked`: the source may
+    have been told that all of it is committed, so that nothing of it need come again (canal only).
     """  # noqa: E501 - fields read best unbroken
 
     gtids: str = ""
@@ -41,6 +42,7 @@ class Position:
     created: int = 0
     time: int = 0
     whole: bool = True
+    acked: bool = False
 
 
 class Order(StrEnum):

@@ -71,6 +71,7 @@ def test_a_cursor_that_was_lost_is_found() -> None:
     """After a reconnect something known must come first; where it does not, rows are missing, and the job stops."""
     for gtids in (False, True):
         log, sorting = Binlog(gtids=gtids), Sorting()
+        sorting.feed(log.transaction("first"))
         sorting.feed(log.transaction("a"))
         log.transaction(*("missed" for _ in range(20)))
         sorting.reconnect()
@@ -247,35 +248,70 @@ def test_an_end_that_nobody_told_is_found_by_the_next_begin() -> None:
     assert sorting.values(log.transaction("c")) == ["c"]
 
 
+def test_the_first_ack_is_not_put_off() -> None:
+    """Canal has no cursor before it; so nothing need come again behind the first position, and it says so."""
+    log, sorting = Binlog(), Sorting()
+    [batch] = sorting.feed(log.transaction("a"))
+    assert batch.end.acked
+    sorting.acks.committed(batch.end)
+    assert sorting.acks.due() == [1]
+    log.transaction(*("filtered" for _ in range(20)))
+    [other] = Sorting(batch.end).feed(log.transaction("b"))
+    assert values([other]) == ["b"]
+    assert not other.end.acked
+
+
+def test_a_kept_batch_can_be_let_go() -> None:
+    """Where it fills a small ring, a position tells that everything may be acked, and is committed before it is."""
+    log, sorting = started()
+    [batch] = sorting.feed(log.transaction("b"))
+    sorting.acks.committed(batch.end)
+    assert (sorting.acks.due(), sorting.acks.kept_bytes > 0) == ([], True)
+    released = sorting.sorter.release()
+    assert (released.end, released.starved) == (dataclasses.replace(batch.end, acked=True), True)
+    assert sorting.acks.due() == []
+    sorting.acks.committed(released.end)
+    assert sorting.acks.due() == [2]
+
+
+def started() -> tuple[Binlog, Sorting]:
+    """Behind the first transaction of a job."""
+    log, sorting = Binlog(), Sorting()
+    [batch] = sorting.feed(log.transaction("first"))
+    sorting.acks.committed(batch.end)
+    assert sorting.acks.due() == [1]
+    return log, sorting
+
+
 def test_acks_follow_commits_and_keep_one_back() -> None:
     """A batch is acked when all of it is committed and the next one is, too: the kept one proves the cursor."""
-    log, sorting = Binlog(), Sorting()
+    log, sorting = started()
     ends = [sorting.feed(log.transaction(name))[0].end for name in "abc"]
     assert sorting.acks.due() == []
     sorting.acks.committed(ends[0])
     assert sorting.acks.due() == []
     sorting.acks.committed(ends[1])
-    assert sorting.acks.due() == [1]
-    sorting.acks.committed(ends[2])
     assert sorting.acks.due() == [2]
-    assert sorting.acks.kept is not None
+    sorting.acks.committed(ends[2])
+    assert sorting.acks.due() == [3]
+    assert sorting.acks.kept_bytes > 0
 
 
 def test_a_batch_with_the_begin_of_an_open_transaction_is_not_acked() -> None:
     """Acking it would lose that begin: canal goes on behind what was acked."""
-    log, sorting = Binlog(), Sorting()
+    log, sorting = started()
     first, second = log.transaction("a"), log.transaction("b")
     [batch] = sorting.feed(first + second[:2])
     [last] = sorting.feed(second[2:])
     sorting.acks.committed(batch.end)
     assert sorting.acks.due() == []
     sorting.acks.committed(last.end)
-    assert sorting.acks.due() == [1]
+    assert sorting.acks.due() == [2]
 
 
 def test_redelivered_batches_are_acked_by_their_new_ids() -> None:
     """After a reconnect the old ids are void; what is only old is acked with the position that covers it."""
-    log, sorting = Binlog(), Sorting()
+    log, sorting = started()
     parts = [log.transaction(name) for name in "ab"]
     ends = [sorting.feed(part)[0].end for part in parts]
     sorting.reconnect()
