@@ -115,6 +115,12 @@ class CanalServer(_Server):
         self.launch()
         return self
 
+    def use_port(self, port: int) -> None:
+        """Of a server that was stopped."""
+        place = self._command.index("--port") + 1
+        self._command[place] = str(port)
+        self.port = port
+
     @property
     def active(self) -> bool:
         """Whether it serves the destination: one of a cluster may stand by."""

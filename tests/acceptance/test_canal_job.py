@@ -1,5 +1,10 @@
 """A real canal server between MySQL and one frontend: Doris' own statement, from CREATE SYNC to rows."""
 
+import os
+import random
+import shutil
+import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -7,7 +12,7 @@ import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.canal_servers import CanalServer
+from tests.canal_servers import CanalServer, ZooKeeper
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -35,11 +40,11 @@ FROM BINLOG
 class Shop:
     """A source table that canal reads, its target and the job between them, under names of their own."""
 
-    def __init__(self, name: str, mysql: MysqlServer, fe: FrontendProcess, table: str = "orders") -> None:
+    def __init__(self, name: str, mysql: MysqlServer, fe: FrontendProcess) -> None:
         self.name = name
         self.mysql = mysql
         self.fe = fe
-        self.table = f"{name}.{table}"
+        self.table = f"{name}.orders"
         mysql.run(
             f"CREATE DATABASE {name}",
             f"CREATE TABLE {self.table} (id BIGINT PRIMARY KEY, status VARCHAR(16), amount DECIMAL(12,2),"
@@ -51,12 +56,11 @@ class Shop:
             f" at DATETIME(6), note STRING) UNIQUE KEY(id)",
         )
 
-    def create_sync(self, canal: CanalServer, properties: str = "") -> None:
+    def create_sync(self, canal: CanalServer) -> None:
         self.fe.sql(
             f"CREATE SYNC {self.name}.job1 (FROM {self.table} INTO orders) FROM BINLOG"
             f' ("type" = "canal", "canal.server.ip" = "127.0.0.1", "canal.server.port" = "{canal.port}",'
             f' "canal.destination" = "{canal.destination}", "canal.username" = "canal", "canal.password" = "canal")'
-            f" {properties}"
         )
 
     def source_rows(self) -> list[tuple[Any, ...]]:
@@ -124,3 +128,145 @@ def test_doris_own_example_runs(
     with pytest.raises(pymysql.err.MySQLError, match=r"is already read by sync job 'test_db.job1'"):
         frontend.sql(DORIS.format(port=server.port).replace("job1", "job2").replace("test_tbl", "test_tbl2"))
     frontend.sql("STOP SYNC JOB test_db.job1")
+
+
+def test_kills_lose_and_double_nothing(
+    shop: Callable[..., Shop], canal: Callable[..., CanalServer], mysql_server: MysqlServer
+) -> None:
+    """Kill -9 of canal, workers and the frontend under load: the job goes on by itself, and the lake is the source."""
+    s, server = shop("canal_kills"), canal()
+    s.create_sync(server)
+    dice = random.Random(7)
+
+    def load() -> None:
+        for _ in range(20):
+            key = dice.randrange(100)
+            mysql_server.run(
+                "BEGIN",
+                f"REPLACE INTO {s.table} (id, status, amount) VALUES ({key}, 's{dice.randrange(9)}', {key}.25)",
+                f"UPDATE {s.table} SET note = 'n{key}' WHERE id < {key}",
+                f"UPDATE IGNORE {s.table} SET id = id + 1000 WHERE id = {dice.randrange(100)}",
+                f"DELETE FROM {s.table} WHERE id = {dice.randrange(1100)}",
+                "COMMIT",
+            )
+
+    load()
+    s.wait_until_equal()
+    until(lambda: has_cursor(server), deadline=20, why="canal's first cursor")
+    load()
+    server.kill()
+    load()
+    until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), deadline=30, why="Msg")
+    server.start()
+    load()
+    for worker in s.fe.workers():
+        os.kill(worker.pid, signal.SIGKILL)
+    load()
+    s.fe.kill()
+    load()
+    s.fe.start()
+    load()
+    s.wait_until_equal()
+    until(lambda: s.job()["Msg"] is None, deadline=30, why="Msg cleared")
+    assert s.job()["State"] == "RUNNING"
+
+
+def has_cursor(server: CanalServer) -> bool:
+    meta = server.folder / "data" / server.destination / "meta.dat"
+    return meta.exists() and b"postion" in meta.read_bytes()
+
+
+def test_pause_and_stop_wait_for_nobody(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
+    """While canal is away the job says so, and PAUSE, RESUME and STOP are answered within a second."""
+    s, server = shop("canal_away"), canal()
+    s.create_sync(server)
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (1)")
+    s.wait_until_equal()
+    until(lambda: has_cursor(server), deadline=20, why="canal's first cursor")
+    server.kill()
+    until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), deadline=30, why="Msg")
+    for statement, state in (("PAUSE", "PAUSED"), ("RESUME", None), ("PAUSE", "PAUSED")):
+        begin = time.monotonic()
+        s.fe.sql(f"{statement} SYNC JOB {s.name}.job1")
+        assert time.monotonic() - begin < 1
+        assert state is None or s.job()["State"] == state
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (2)")
+    server.start()
+    s.fe.sql(f"RESUME SYNC JOB {s.name}.job1")
+    s.wait_until_equal()
+    begin = time.monotonic()
+    s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
+    assert time.monotonic() - begin < 1
+    assert s.job()["State"] == "CANCELLED"
+
+
+def test_a_lost_cursor_pauses_the_job(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
+    """Canal forgot where it was and went on at its source's end: the job stops, says what is missing, and stays so."""
+    s, server = shop("canal_lost"), canal()
+    s.create_sync(server)
+    for number in range(3):
+        s.mysql.run(f"INSERT INTO {s.table} (id) VALUES ({number})")
+        s.wait_until_equal()
+    server.stop()
+    shutil.rmtree(server.folder / "data")
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (10), (11)", f"INSERT INTO {s.table} (id) VALUES (12)")
+    server.start()
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (20)")
+    until(lambda: s.job()["State"] == "PAUSED", deadline=60, why="the pause")
+    assert "does not go on at binlog." in s.job()["Msg"]
+    assert "(error 20125)" in s.job()["Msg"]
+    assert [row[0] for row in s.lake_rows()] == [0, 1, 2]
+
+
+def test_a_torn_transaction_is_shown_until_its_end(
+    shop: Callable[..., Shop], canal: Callable[..., CanalServer]
+) -> None:
+    """A transaction larger than canal's ring arrives in parts; Status says so, and says when it is whole."""
+    s = shop("canal_torn")
+    ring = ("--set", "canal.instance.memory.buffer.size=1024", "--set", "canal.instance.transaction.size=16")
+    s.create_sync(canal(options=ring))
+    rows = (f"INSERT INTO {s.table} (id, note) VALUES ({number}, REPEAT('x', 20000))" for number in range(150))
+    s.mysql.run("BEGIN", *rows, "COMMIT")
+    until(lambda: s.job()["Status"]["torn"], deadline=60, why="torn")
+    s.wait_until_equal()
+    until(lambda: not s.job()["Status"]["torn"], deadline=20, why="whole")
+
+
+def test_what_the_first_rows_tell_is_checked(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
+    """Nobody can ask canal for a table's columns: a list that does not fit pauses the job with the list to write."""
+    s, server = shop("canal_list"), canal()
+    s.fe.sql(
+        f"CREATE SYNC {s.name}.job1 (FROM {s.table} INTO orders (id, status, amount)) FROM BINLOG"
+        f' ("type" = "canal", "canal.server.ip" = "127.0.0.1", "canal.server.port" = "{server.port}",'
+        ' "canal.destination" = "example", "canal.username" = "canal", "canal.password" = "canal")'
+    )
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (1)")
+    until(lambda: s.job()["State"] == "PAUSED", deadline=60, why="the pause")
+    assert "such as (id, status, amount, at, note)" in s.job()["Msg"]
+    s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
+    s.create_sync(server)
+    s.wait_until_equal()
+
+
+def test_a_cluster_is_followed(
+    shop: Callable[..., Shop], canal: Callable[..., CanalServer], zookeeper: ZooKeeper
+) -> None:
+    """Through ZooKeeper the job finds the active server, follows a takeover, and SHOW names who is read."""
+    s = shop("canal_cluster")
+    first = canal(destination="canal_cluster", zookeeper=zookeeper)
+    second = canal(destination="canal_cluster", zookeeper=zookeeper)
+    s.fe.sql(
+        f"CREATE SYNC {s.name}.job1 (FROM {s.table} INTO orders) FROM BINLOG"
+        f' ("type" = "canal", "canal.zk.servers" = "{zookeeper.address}", "canal.destination" = "canal_cluster",'
+        ' "canal.username" = "canal", "canal.password" = "canal")'
+    )
+    for number in range(3):
+        s.mysql.run(f"INSERT INTO {s.table} (id) VALUES ({number})")
+        s.wait_until_equal()
+    assert s.job()["Status"]["server"] == f"127.0.0.1:{first.port}"
+    assert s.job()["JobConfig"] == f"address:{zookeeper.address},destination:canal_cluster,batchSize:8192"
+    first.kill()
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (10)", f"UPDATE {s.table} SET status = 'x' WHERE id = 1")
+    until(lambda: s.job()["Status"]["server"] == f"127.0.0.1:{second.port}", deadline=90, why="the takeover")
+    s.wait_until_equal()
+    assert s.job()["State"] == "RUNNING"
