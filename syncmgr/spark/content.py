@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from syncmgr.spark.iceberg import Iceberg, closing_java, iterated
+from syncmgr.spark.iceberg import Iceberg, closing_java, iterated, listed
 from syncmgr.spark.jvm import Java
 from syncmgr.spark.puffin import Blob
 
@@ -70,12 +70,12 @@ def contents_of(iceberg: Iceberg, table: Java) -> Contents:
     io, specs, files = table.io(), table.specs(), iceberg.jvm.org.apache.iceberg.ManifestFiles
     data = [
         found
-        for manifest in snapshot.dataManifests(io)
+        for manifest in listed(snapshot.dataManifests(io))
         for found in _read(iceberg, table, files.read(manifest, io, specs))
     ]
     deletes = [
         found
-        for manifest in snapshot.deleteManifests(io)
+        for manifest in listed(snapshot.deleteManifests(io))
         for found in _read(iceberg, table, files.readDeleteManifest(manifest, io, specs))
     ]
     vectors = {}

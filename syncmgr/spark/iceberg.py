@@ -43,6 +43,11 @@ def iterated(iterable: Java) -> Iterator[Java]:
         yield iterator.next()
 
 
+def listed(elements: Java) -> list[Java]:
+    """A Java List. Python's own iteration over it ends in a Java exception, whose translation takes 20 ms."""
+    return [elements.get(place) for place in range(elements.size())]
+
+
 @contextmanager
 def closing_java(closeable: Java) -> Iterator[Java]:
     try:
@@ -191,8 +196,8 @@ class Iceberg:
             return []
         metrics = self._metrics.forTable(table)
         spec = table.spec()
-        migration = self._migration
-        return list(migration.listPartition(self._map(partition), folder, "parquet", spec, self._hadoop, metrics, None))
+        place = self._map(partition)
+        return listed(self._migration.listPartition(place, folder, "parquet", spec, self._hadoop, metrics, None))
 
     def folders(self, root: str) -> list[str]:
         """The folders right below `root`, by name; none where there is no `root`."""
@@ -331,8 +336,7 @@ class Iceberg:
         """DataFiles, with column bounds, of a folder of Parquet files, as if the table had no partitions."""
         metrics = self._metrics.forTable(table)
         spec, none = self._package.PartitionSpec.unpartitioned(), self._map({})
-        migration = self._migration
-        return list(migration.listPartition(none, folder, "parquet", spec, self._hadoop, metrics, None))
+        return listed(self._migration.listPartition(none, folder, "parquet", spec, self._hadoop, metrics, None))
 
     def placed(self, table: Java, file: Java, like: Java) -> Java:
         """A DataFile in the partition and spec of another."""

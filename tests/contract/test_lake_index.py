@@ -1,5 +1,6 @@
 """The key index against real tables: every snapshot clean, and the index what a rebuild would make it."""
 
+import contextlib
 import random
 import threading
 from collections.abc import Callable
@@ -11,9 +12,11 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
+from syncmgr.errors import SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.compaction import Compaction
 from syncmgr.spark.fold import Fold
+from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index_store import HEAD
 from syncmgr.spark.indexing import Indexing, State
 from syncmgr.spark.upkeep import compact
@@ -414,3 +417,88 @@ def test_a_key_type_that_has_no_canonical_form(tables: Tables) -> None:
     assert table.indexing.standing().state is State.OFF
     assert "is filled from timestamp" in str(table.indexing.standing().reason)
     assert len(table.rows()) == 1
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_commit_whose_outcome_is_unknown(tables: Tables, monkeypatch: pytest.MonkeyPatch, *, committed: bool) -> None:
+    """The line to the JVM breaks while it commits: whether it did or not, the index is right afterwards."""
+    table = tables.make()
+    source = Source(lambda n: (n,), seed=21)
+    table.commit(source.epoch(40))
+    commit = table.prepared(source.epoch(40))
+    real = Iceberg.finish
+
+    def broken(self: Iceberg, transaction: object) -> int:
+        if committed:
+            real(self, transaction)
+        raise ConnectionError("broken by the test")
+
+    monkeypatch.setattr(Iceberg, "finish", broken)
+    with pytest.raises(SyncError):
+        table.lake.commit(commit)
+    monkeypatch.undo()
+    assert table.apply(commit).passed_over is committed
+    table.commit(source.epoch(40))
+    assert table.rows() == source.expected()
+    assert table.files(2) == 0
+    assert_right(table)
+    assert table.stray_files() == set()
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_killed_while_it_is_saved(tables: Tables, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Whichever of its files was the last one that was written, the next start has the old index or the new one."""
+    table = tables.make()
+    source = Source(lambda n: (n,), seed=22)
+    table.commit(source.epoch(40))
+    table.indexing.save(now=True)
+    table.commit(source.epoch(40))
+    steps = iter(range(10))
+
+    def counted(real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **options: object) -> object:
+            if next(steps) == at:
+                raise KeyboardInterrupt
+            return real(*arguments, **options)
+
+        return call
+
+    for name in ("write_bytes", "write_text", "replace", "unlink"):
+        monkeypatch.setattr(Path, name, counted(getattr(Path, name)))
+    with contextlib.suppress(KeyboardInterrupt):
+        table.indexing.save(now=True)
+    monkeypatch.undo()
+    restarted(table)
+    assert_right(table)
+    table.commit(source.epoch(40))
+    assert table.rows() == source.expected()
+
+
+def test_a_table_that_somebody_brings_to_v3(tables: Tables) -> None:
+    """Position deletes of v2 stay in force in the vectors of v3."""
+    table = tables.make(f'{PLAIN} PROPERTIES ("format-version" = "2")')
+    source = Source(lambda n: (n,), seed=23)
+    for _ in range(3):
+        table.commit(source.epoch(40))
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('format-version' = '3')")
+    for _ in range(3):
+        table.commit(source.epoch(40))
+        assert table.rows() == source.expected()
+    assert_right(table)
+    assert in_pyiceberg(table) == source.expected()
+
+
+def test_a_column_that_was_added_and_renamed(tables: Tables) -> None:
+    """Compaction finds columns by their ids: NULL for a new one in older files, its values for a renamed one."""
+    table = tables.make()
+    for epoch in range(5):
+        table.commit([(INS, 10 * epoch + key, key) for key in range(5)])
+    table.sql("ALTER TABLE {table} ADD COLUMN more STRING")
+    table.sql("ALTER TABLE {table} RENAME COLUMN id TO number")
+    table.columns, table.keys = ("number", "v"), ("number",)
+    for epoch in range(5, 10):
+        table.commit([(INS, 10 * epoch + key, key) for key in range(5)] + [(UPD, 10 * (epoch - 5), 9)])
+    before = table.rows()
+    assert own_compaction(table) == 10
+    assert table.rows() == before
+    assert_right(table)
