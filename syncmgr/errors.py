@@ -170,6 +170,11 @@ class Code(Enum):
         "HY000",
         "Table '{table}' bears another epoch {epoch}: the metadata is older than the table; restore both together, or stop the job, drop the table and create both anew",
     )
+    TABLE_BROKEN = (
+        20222,
+        "HY000",
+        "Table '{table}' is not whole, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup, then resume the job",
+    )
     NOT_WRITABLE = 20205, "HY000", "Folder '{folder}' cannot be written: {reason}"
     DISK_FULL = 20206, "HY000", "No space left in '{folder}' for staged rows"
     JAVA_MISSING = 20207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"

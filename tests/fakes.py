@@ -182,8 +182,13 @@ class MemoryLake:
         self.rows: dict[int, int] = {}
         self.epochs: list[int] = []
         self.sequence: list[int] = []
+        self.broken: SyncError | None = None
         self.before_commit: Callable[[ChannelCommit], None] = lambda _: None
         self.after_commit: Callable[[ChannelCommit], None] = lambda _: None
+
+    def check_whole(self, db: str, table: str) -> None:
+        if self.broken is not None:
+            raise self.broken
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
         self.before_commit(commit)

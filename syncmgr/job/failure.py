@@ -70,6 +70,7 @@ REMEDIES: Final[Mapping[Code, Remedy]] = {
     Code.BAD_EXPRESSION: Remedy.OPERATOR,
     Code.TYPE_DOES_NOT_FIT: Remedy.OPERATOR,
     Code.NO_SUCH_TABLE: Remedy.OPERATOR,
+    Code.TABLE_BROKEN: Remedy.OPERATOR,
 }
 
 # The worker has tried these max_retry times by itself before it ends; its end is not tried again.

@@ -37,6 +37,9 @@ class Ledger(Protocol):
 class Lake(Protocol):
     """Commits one channel of one epoch; a table that bears the epoch already is passed over."""
 
+    def check_whole(self, db: str, table: str) -> None:
+        """Raises TABLE_BROKEN where a table cannot be read as it is."""
+
     def commit(self, commit: ChannelCommit) -> ChannelCommitted: ...
 
 
@@ -52,6 +55,7 @@ class Committer:
         ack: Callable[[Epoch], None],
     ) -> None:
         self._channels = {channel.token: channel for channel in channels}
+        self._unseen = channels
         self._ledger = ledger
         self._lake = lake
         self._pool = pool
@@ -75,10 +79,17 @@ class Committer:
 
     def resume(self, epoch: Epoch) -> None:
         """The commit from step 2 on, for an intent that an earlier life stored."""
+        self._look()
         committed = self._commit_channels(epoch)
         self._ledger.commit_epoch(epoch, committed)
         self._ack(epoch)
         drop(file.path for segment in epoch.files.values() for file in segment)
+
+    def _look(self) -> None:
+        """Before the first commit: what an earlier life left of the tables."""
+        for channel in self._unseen:
+            self._lake.check_whole(channel.target_db, channel.target)
+        self._unseen = ()
 
     def _commit_channels(self, epoch: Epoch) -> dict[str, ChannelCommitted]:
         """All channels side by side; every one has ended when this returns or raises the first error."""

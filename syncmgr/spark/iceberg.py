@@ -344,6 +344,22 @@ class Iceberg:
         builder = builder.withFormat("parquet").withFileSizeInBytes(file.fileSizeInBytes())
         return builder.withMetrics(self._metrics_of(file)).withPartition(like.partition()).build()
 
+    def named_files(self, table: Java, snapshots: int) -> Iterator[tuple[str, int]]:
+        """Location and size of every manifest in force, and of the files that the newest snapshots added."""
+        snapshot, io = table.currentSnapshot(), table.io()
+        if snapshot is None:
+            return
+        for manifest in snapshot.allManifests(io):
+            yield str(manifest.path()), int(manifest.length())
+        for _ in range(snapshots):
+            for added in (snapshot.addedDataFiles(io), snapshot.addedDeleteFiles(io)):
+                for file in iterated(added):
+                    yield str(file.location()), int(file.fileSizeInBytes())
+            parent = snapshot.parentId()
+            snapshot = None if parent is None else table.snapshot(parent)
+            if snapshot is None:
+                return
+
     def committed_at(self, table: Java, snapshot: int) -> int | None:
         """When, in Unix milliseconds; None where it was expired."""
         found = table.snapshot(snapshot)

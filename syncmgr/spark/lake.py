@@ -31,6 +31,7 @@ from syncmgr.spark.session import Session
 from syncmgr.spark.shelf import Shelf
 from syncmgr.spark.upkeep import Ran, TableUpkeep
 from syncmgr.spark.warm import warm_up
+from syncmgr.spark.wholeness import check_files, check_metadata
 
 COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
     "spark.sql.adaptive.enabled": "false",
@@ -160,6 +161,17 @@ class Lake:
             raise query_error(error, db) from error
         return Query(session, sql, db, tag)
 
+    def check_whole(self, db: str, table: str) -> None:
+        """Raises TABLE_BROKEN where the catalog names files of a local lake that a power failure took."""
+        if not self.place.embedded:
+            return
+        self.ready()
+        label, pointer = f"{db}.{table}", self._shelf.pointer(db, table)
+        check_metadata(label, pointer)
+        with asked():
+            iceberg = self.iceberg()
+            check_files(label, pointer, iceberg, iceberg.load(db, table))
+
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits one channel's segment of one epoch exactly once; durable when it returns.
 
@@ -265,10 +277,12 @@ class Lake:
     def create_namespace(self, db: str) -> None:
         with asked():
             self.iceberg().create_namespace(db)
+        self._make_durable()
 
     def drop_namespace(self, db: str) -> None:
         with asked():
             self.iceberg().drop_namespace(db)
+        self._make_durable()
 
     def create_table(
         self,
@@ -286,11 +300,13 @@ class Lake:
         parts = [(part.kind, part.column, part.width) for part in partition]
         with asked():
             self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
+        self._make_durable()
 
     def drop_table(self, db: str, table: str) -> None:
         """Drops the table and its files."""
         with asked():
             self.iceberg().drop_table(db, table)
+        self._make_durable()
         with self._lock:
             upkeep = self._upkeep.pop((db, table), None)
         if upkeep is not None:

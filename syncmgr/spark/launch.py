@@ -106,7 +106,9 @@ def settings(place: LakePlace) -> dict[str, str]:
 
 def _embedded_catalog(place: LakePlace) -> dict[str, str]:
     prefix = f"spark.sql.catalog.{CATALOG}."
-    pragmas = "busy_timeout=30000&journal_mode=WAL&synchronous=FULL"
+    # Each change is followed by a sync of the whole file system. FULL would sync the catalog's row by itself before
+    # that, ahead of the files that it names.
+    pragmas = "busy_timeout=30000&journal_mode=WAL&synchronous=NORMAL"
     return {
         prefix + "type": "jdbc",
         prefix + "uri": f"jdbc:sqlite:{place.catalog_file}?{pragmas}",

@@ -20,6 +20,14 @@ BUSY_SECOND: Final = 30.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Pointer:
+    """Where the catalog says that a table's metadata is, and was before its last commit."""
+
+    location: str
+    previous: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Shelf:
     """`file`: the SQLite file of the catalog; before the first start there is none, and the catalog is empty."""
 
@@ -38,18 +46,22 @@ class Shelf:
 
     def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
         """Current layout and properties. Raises NO_SUCH_TABLE."""
+        metadata = json.loads(Path(self.pointer(db, table).location.removeprefix("file:")).read_text(encoding="utf-8"))
+        schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
+        spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
+        properties = metadata.get("properties", {}) | {FORMAT_VERSION: str(metadata["format-version"])}
+        return layout_of(schema, spec), properties
+
+    def pointer(self, db: str, table: str) -> Pointer:
+        """Raises NO_SUCH_TABLE."""
         sql = (
-            "SELECT metadata_location FROM iceberg_tables "
+            "SELECT metadata_location, previous_metadata_location FROM iceberg_tables "
             "WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
         )
         rows = self._rows(sql, CATALOG, db, table)
         if not rows:
             raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
-        metadata = json.loads(Path(str(rows[0][0]).removeprefix("file:")).read_text(encoding="utf-8"))
-        schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
-        spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
-        properties = metadata.get("properties", {}) | {FORMAT_VERSION: str(metadata["format-version"])}
-        return layout_of(schema, spec), properties
+        return Pointer(location=str(rows[0][0]), previous=None if rows[0][1] is None else str(rows[0][1]))
 
     def _rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
         if not self.file.is_file():

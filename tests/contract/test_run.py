@@ -329,3 +329,16 @@ def test_append_on_change_asks_of_what_is_committed(bench: Bench, *, committed: 
     last = make_batch(committed="x") if committed else make_batch(forgotten=("x",))
     bench.run_through(BatchSource((prepared("x", updated(1, 2)), last)), 2)
     assert [error.code for error, _ in bench.ends if error] == [Code.APPEND_CHANGE] * committed
+
+
+def test_a_table_that_is_not_whole_pauses_before_anything_is_written(bench: Bench) -> None:
+    """What a power failure left is looked at before the first commit, and the job says so."""
+    facts = {"table": "demo.orders", "reason": "it is cut off", "location": "a", "previous": "b"}
+    bench.lake.broken = SyncError(Code.TABLE_BROKEN, **facts)
+    bench.run_through(ScriptedSource(transactions=5), 5)
+    ((error, _),) = bench.ends
+    assert error is bench.lake.broken
+    assert bench.lake.rows == {}
+    bench.lake.broken = None
+    bench.run_through(ScriptedSource(transactions=5), 5)
+    assert bench.lake.rows == scripted_rows(5)

@@ -1,0 +1,104 @@
+"""Tables that a power failure left behind, as far as files that are gone or cut off can stand for it."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.spark.lake import Lake
+from syncmgr.spark.shelf import Pointer
+from tests.spark_session import LakeTable, Tables
+
+INS, UPD = 0, 1
+
+
+def pointer(table: LakeTable) -> Pointer:
+    return table.lake._shelf.pointer(table.db, table.name)
+
+
+def path(location: str) -> Path:
+    return Path(location.removeprefix("file:"))
+
+
+def named(table: LakeTable, ending: str) -> Path:
+    """The file of the newest snapshot whose name ends so."""
+    iceberg = table.lake.iceberg()
+    found = iceberg.named_files(iceberg.load(table.db, table.name), 1)
+    return next(path(location) for location, _ in found if location.endswith(ending))
+
+
+def manifest_list(table: LakeTable) -> Path:
+    return path(str(table.lake.iceberg().load(table.db, table.name).currentSnapshot().manifestListLocation()))
+
+
+@contextmanager
+def harmed(file: Path, size: int | None) -> Iterator[None]:
+    """Gone (None), or only its first bytes left. Iceberg keeps no copy of it in memory."""
+    data = file.read_bytes()
+    if size is None:
+        file.unlink()
+    else:
+        os.truncate(file, size)
+    try:
+        yield
+    finally:
+        file.write_bytes(data)
+
+
+@pytest.mark.parametrize("size", [None, 0, 20])
+@pytest.mark.parametrize(
+    "which",
+    [
+        pytest.param(lambda table: path(pointer(table).location), id="metadata"),
+        pytest.param(manifest_list, id="manifest list"),
+        pytest.param(lambda table: named(table, ".avro"), id="manifest"),
+        pytest.param(lambda table: named(table, ".parquet"), id="rows"),
+        pytest.param(lambda table: named(table, ".puffin"), id="deletes"),
+    ],
+)
+def test_a_file_that_is_not_whole_is_told(tables: Tables, which: Callable[[LakeTable], Path], size: int | None) -> None:
+    """Whatever it is that the catalog leads to: the error names the table, the file and the metadata before it."""
+    table = tables.make()
+    table.commit([(INS, key, key) for key in range(5)])
+    table.commit([(UPD, 1, 9)])
+    table.lake.check_whole(table.db, table.name)
+    with harmed(which(table), size), pytest.raises(SyncError) as caught:
+        table.lake.check_whole(table.db, table.name)
+    assert caught.value.code is Code.TABLE_BROKEN
+    assert f"{table.db}.{table.name}" in str(caught.value)
+    assert pointer(table).location in str(caught.value)
+    assert str(pointer(table).previous) in str(caught.value)
+    table.lake.check_whole(table.db, table.name)
+
+
+def test_an_empty_table_is_whole_and_one_that_is_not_there_is_told(lake: Lake, tables: Tables) -> None:
+    """Nothing to look at is no fault."""
+    table = tables.make()
+    lake.check_whole(table.db, table.name)
+    with pytest.raises(SyncError) as caught:
+        lake.check_whole(table.db, "nothing")
+    assert caught.value.code is Code.NO_SUCH_TABLE
+
+
+def test_the_catalog_set_back_takes_the_epoch_again(lake: Lake, tables: Tables) -> None:
+    """As docs/operations.md says: the table is as before the commit, and the intent brings the same rows once."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    commit = table.prepared([(UPD, 1, 2), (INS, 2, 2)])
+    lake.commit(commit)
+    path(pointer(table).location).write_bytes(b"")
+    with closing(sqlite3.connect(lake.place.catalog_file)) as catalog:
+        catalog.execute(
+            "UPDATE iceberg_tables SET metadata_location = previous_metadata_location,"
+            " previous_metadata_location = NULL WHERE table_namespace = ? AND table_name = ?",
+            (table.db, table.name),
+        )
+        catalog.commit()
+    lake.check_whole(table.db, table.name)
+    assert table.rows() == [(1, 1)]
+    assert not lake.commit(commit).passed_over
+    assert table.rows() == [(1, 2), (2, 2)]
