@@ -1,6 +1,7 @@
-"""Epoch commit against the size of the table: the same 20,000 changes into 1M and into 10M rows.
+"""Epoch commit against the size of the table: the same 20,000 changes into 1M, 10M and 50M rows.
 
-Run: python -m tests.bench.commit [EPOCHS]. Prints seconds and the JVM's CPU seconds per epoch; the ratio aims at 1.2.
+Run: python -m tests.bench.commit [EPOCHS]. Prints how long the key index of each takes to build and to load, its
+memory, and seconds and the JVM's CPU seconds per epoch; the ratios to the smallest table aim at 1.2.
 """
 
 import statistics
@@ -18,10 +19,13 @@ import pyarrow.parquet as pq
 from syncmgr.catalog import Catalog
 from syncmgr.job.batch import OP, SEQ
 from syncmgr.job.epoch import ChannelCommit, MappedColumn, StagedFile
+from syncmgr.spark.indexing import Budget, Indexing
 from syncmgr.spark.lake import Lake
-from tests.spark_session import new_lake, statement
+from tests.spark_session import indexing_of, new_lake, statement
 
 CHANGES = 20_000
+SIZES = (1_000_000, 10_000_000, 50_000_000)
+UPKEEP_EPOCHS = 8  # as often as a frontend with a commit a second has small files to join
 COLUMNS = ("id", "c1", "c2", "c4")
 TABLE = "CREATE TABLE {name} (id BIGINT NOT NULL, c1 INT, c2 VARCHAR(40), c4 TIMESTAMP) UNIQUE KEY(id)"
 
@@ -87,8 +91,34 @@ def measured(lake: Lake, folder: Path, sizes: dict[str, int], epochs: int) -> di
             last[name] = lake.commit(commit).snapshot
             seconds[name].append(time.monotonic() - began)
             cpu[name].append(sum(jvm.cpu_times()[:2]) - used)
+            assert lake.index("bench", name).state == "ready"
+            if epoch % UPKEEP_EPOCHS == 0:
+                lake.upkeep("bench", name, None)
     warm = epochs // 3
     return {name: (statistics.median(seconds[name][warm:]), statistics.mean(cpu[name][warm:])) for name in sizes}
+
+
+def indexed(lake: Lake, name: str) -> None:
+    """Builds the index of a table, saves it, and loads it again as the next start does."""
+    iceberg = lake.iceberg()
+    table = iceberg.load("bench", name)
+    index = indexing_of(lake, "bench", name)
+    began = time.monotonic()
+    with index.lock:
+        index.usable(iceberg, table)
+    index.follow_up(iceberg, lambda: iceberg.load("bench", name))
+    built = time.monotonic() - began
+    index.save(now=True)
+    again = Indexing(lake._index_dir, Budget(lambda: 2**40))
+    began = time.monotonic()
+    with again.lock:
+        assert again.usable(iceberg, iceberg.load("bench", name)) is not None
+    loaded, standing = time.monotonic() - began, index.standing()
+    print(
+        f"{standing.rows:>9} rows: index built in {built:.2f} s, loaded in {loaded:.2f} s,"
+        f" {standing.bytes / standing.rows:.1f} bytes a row",
+        flush=True,
+    )
 
 
 def main(epochs: int) -> None:
@@ -99,12 +129,15 @@ def main(epochs: int) -> None:
         lake.ready()
         catalog = Catalog(lake, lambda _db, _table: None)
         catalog.create_database("bench", if_not_exists=False)
-        sizes = {filled(lake, catalog, size): size for size in (1_000_000, 10_000_000)}
+        sizes = {filled(lake, catalog, size): size for size in SIZES}
+        for table in sizes:
+            indexed(lake, table)
         found = measured(lake, folder, sizes, epochs)
         for table, (seconds, cpu) in found.items():
             print(f"{sizes[table]:>9} rows: {seconds:.3f} s, {cpu:.2f} CPU s an epoch of {CHANGES} changes")
-        small, large = (seconds for seconds, _ in found.values())
-        print(f"10M against 1M: {large / small:.2f}")
+        smallest = next(iter(found.values()))[0]
+        for table, (seconds, _) in found.items():
+            print(f"{sizes[table]:>9} rows against {SIZES[0]}: {seconds / smallest:.2f}")
         assert lake.pid is not None
         print(f"JVM: {psutil.Process(lake.pid).memory_info().rss / 1e6:.0f} MB")
         lake.stop()
