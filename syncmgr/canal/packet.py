@@ -84,9 +84,10 @@ def reply(body: bytes) -> Reply:
 
 def entry(data: bytes) -> entry_pb2.Entry:
     """One of a delivery's entries. Raises MalformedPacketError."""
-    made = entry_pb2.Entry()
-    _parse(made, data)
-    return made
+    try:
+        return entry_pb2.Entry.FromString(data)
+    except DecodeError as error:
+        raise MalformedPacketError("a broken Entry") from error
 
 
 def row_change(data: bytes) -> entry_pb2.RowChange:

@@ -112,6 +112,8 @@ class Sorter:
         self._open = _Waiting()
         self._in_transaction, self._torn = self._delivered_open, False
         self._at = self._last = START
+        self._offset = 0  # of the last entry that was taken
+        self._unsettled: entry_pb2.Header | None = None
         self._joined = self._dropped = self._met = False
         self._begun_in = self._acks.received_last
 
@@ -132,6 +134,10 @@ class Sorter:
 
     def _entry(self, entry: entry_pb2.Entry, size: int) -> None:
         header = entry.header
+        if entry.entryType == entry_pb2.ROWDATA and header.eventType in ROWS and self._follows(header):
+            self._rows(entry.storeValue, header, size)
+            return
+        self._settle()
         at = self._at = self._place(header, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
         lie = self._taken.lies(at) if self._trusted else Lie.ELSEWHERE
         if lie is Lie.OLD:
@@ -144,7 +150,22 @@ class Sorter:
             self._apply_again(at)
         self._time = max(self._time, at.time)
         self._sort(entry, header, at, size)
-        self._last = at
+        self._last, self._offset = at, at.offset
+
+    def _follows(self, header: entry_pb2.Header) -> bool:
+        """Nearly all entries are rows behind others of one transaction and connection: of those nothing is asked."""
+        offset = header.logfileOffset
+        if not self._in_transaction or offset <= self._offset or header.logfileName != self._last.file:
+            return False
+        self._unsettled, self._offset = header, offset
+        return True
+
+    def _settle(self) -> None:
+        """The place of the last entry, where nobody has asked for it yet."""
+        header, self._unsettled = self._unsettled, None
+        if header is not None:
+            self._at = self._last = place_of(header, 1, counted=True)
+            self._time = max(self._time, self._at.time)
 
     def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: Place, size: int) -> None:
         match entry.entryType:
@@ -243,7 +264,7 @@ class Sorter:
         table = self._table(header.schemaName, header.tableName)
         if table is None:
             return
-        if not any(pair.key == "rowsCount" for pair in header.props) and packet.row_change(value).sql:
+        if not _counted(header) and packet.row_change(value).sql:
             raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._label)
         if not self._in_transaction:
             self._begin()
@@ -305,6 +326,7 @@ class Sorter:
         """What is whole; else what is torn, else a part of what is too large to wait for its end."""
         if self._moved or self.ddl is not None:
             return self._take_whole()
+        self._settle()
         self._taken.within(self._last, time=self._time)
         self._delivered_open = True
         waiting, self._open = self._open, _Waiting()
@@ -355,3 +377,8 @@ class Sorter:
 
     def _unsupported(self, reason: str) -> SyncError:
         return SyncError(Code.CANAL_UNSUPPORTED, address=self._label, reason=reason)
+
+
+def _counted(header: entry_pb2.Header) -> bool:
+    """Whether canal says how many rows there are: it does not of a statement in their place."""
+    return bool(header.props) and header.props[-1].key == "rowsCount"
