@@ -11,25 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from syncmgr.canal.cluster import Cluster, OneServer
+from syncmgr.canal.cluster import SESSION_SECOND, Cluster, OneServer
 from syncmgr.canal.connector import CanalLostError, Connector, Endpoint
 from syncmgr.canal.schema import check_zone
 from syncmgr.canal.source import MAX_FETCH, CanalSource, Locator, SourceOptions
 from syncmgr.canal.truth import Channel, TableTruth
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import CanalDescription
 
+GRACE_SECOND: Final = 5.0
+RETRY_SECOND: Final = 0.5
 PROBE: Final = "CREATE SYNC"  # the reader's name while a statement looks whether the destination can be read
 
 
 class Plan(Protocol):
     """What of a worker's plan matters here."""
 
-    @property
-    def job_id(self) -> int: ...
     @property
     def start(self) -> Position: ...
     @property
@@ -58,7 +58,7 @@ def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeou
     check_zone(source.time_zone)
     locator = _locator(source, connect_timeout, connect_timeout, PROBE)
     try:
-        Connector(locator.locate(), table_filter(tables)).close()
+        Connector(_located(locator), table_filter(tables)).close()
     except CanalLostError as lost:
         raise lost.cause_for_user from lost
     finally:
@@ -70,6 +70,18 @@ def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeou
         unique_keys=tuple(() for _ in tables),
         cascades=tuple(True for _ in tables),
     )
+
+
+def _located(locator: Locator) -> Endpoint:
+    """The node of a reader that was killed stays for as long as its session: a new job may have to wait for it."""
+    deadline = time.monotonic() + SESSION_SECOND + GRACE_SECOND
+    while True:
+        try:
+            return locator.locate()
+        except CanalLostError as lost:
+            if lost.cause_for_user.code is not Code.CANAL_IN_USE or time.monotonic() > deadline:
+                raise
+            time.sleep(RETRY_SECOND)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +99,7 @@ class OpenCanal:
         truths = [TableTruth(channel, time_zone=there.time_zone, address=label) for channel in plan.channels]
         tables = {truth.table: truth for truth in truths}
         return CanalSource(
-            _locator(there, self.connect_timeout, self.read_timeout, f"job-{plan.job_id}"),
+            _locator(there, self.connect_timeout, self.read_timeout, plan.channels[0].token),
             table_filter(tuple(tables)),
             plan.start,
             tables,

@@ -80,7 +80,7 @@ class CanalSource:
         trouble: Callable[[SyncError | None], None] = lambda _: None,
         debug: Callable[[str], None] | None = None,
     ) -> None:
-        """`label`: destination and server, for messages. `trouble` hears of each failure that is retried, and None
+        """`label`: address/destination, for messages. `trouble` hears of each failure that is retried, and None
 
         once it has passed. `debug` hears of each batch. Connects at the first get.
         """
@@ -97,6 +97,7 @@ class CanalSource:
         self._trusted = True
         self._empty = 0  # GETs in a row that brought nothing
         self._idle = False
+        self._last_batch = 0  # of this connection; 0: none yet
         self._hinted = False
         self._failures = 0
         self._failing_since = self._connected_at = self._retry_at = 0.0
@@ -171,9 +172,18 @@ class CanalSource:
             self._empty += 1
             return False
         self._empty, self._hinted = 0, False
+        self._check_alone(delivery.batch_id)
         self._tell(delivery)
         self._sorter.feed(delivery.batch_id, delivery.entries)
         return True
+
+    def _check_alone(self, batch_id: int) -> None:
+        """Canal counts what it hands out: a number that is left out went to another reader."""
+        expected, self._last_batch = self._last_batch + 1, batch_id
+        if expected > 1 and batch_id != expected:
+            reader = f"another client: batch {expected} went to it"
+            address, _, destination = self._label.rpartition("/")
+            raise CanalLostError(SyncError(Code.CANAL_IN_USE, destination=destination, address=address, reader=reader))
 
     def _in_use(self) -> SyncError:
         reason = "the session with ZooKeeper is over, so another reader may have begun"
@@ -246,6 +256,7 @@ class CanalSource:
             return False
         self._sorter.restart(trusted=self._trusted)
         self._trusted, self._empty, self._hinted = True, 0, False
+        self._last_batch = 0
         self._connected_at = time.monotonic()
         self._heard_at = time.time()
         self._server = endpoint.label

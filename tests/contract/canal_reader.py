@@ -132,7 +132,7 @@ def reading(
         table_filter([truth.table for truth in truths]),
         start or Position(),
         {truth.table: truth for truth in truths},
-        label="canal",
+        label="canal/example",
         options=options,
         trouble=reader.troubles.append,
     )

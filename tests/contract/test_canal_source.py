@@ -444,6 +444,23 @@ def test_a_source_that_restarts_behind_canal_is_read_on(canal: Start, mysql_serv
         reader.until(lambda: found(reader, mysql_db) == expected, deadline=60)  # canal waits 10 to 20 s
 
 
+def test_a_second_reader_is_found(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
+    """Nobody keeps it out without ZooKeeper: the numbers of the batches tell, and what it took comes again."""
+    server = canal()
+    with started(server, mysql_server, mysql_db) as reader:
+        fill(mysql_server, mysql_db, 0, 5)
+        until_equal(reader, mysql_server, mysql_db)
+        thief = Connector(endpoint(server), "")
+        fill(mysql_server, mysql_db, 5, 10)
+        thief.ask(4096, 100)
+        stolen = thief.receive(time.monotonic() + 5)
+        assert stolen is not None
+        fill(mysql_server, mysql_db, 10, 15)
+        reader.until(lambda: len(ids(reader, mysql_db)) >= 15)
+        thief.close()
+        assert ids(reader, mysql_db) == list(range(15))
+
+
 def test_a_destination_that_was_stopped_is_waited_for(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """The server is there and does not serve it: the trouble says so until it does."""
     server = canal()
