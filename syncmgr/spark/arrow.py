@@ -1,6 +1,6 @@
 """Rows of data files as Arrow: which type each of Iceberg's has there, and columns found by their ids.
 
-Owns: the types, promotion of older files' types, columns that a file lacks.
+Owns: the types, promotion of older files' types, columns that a file lacks, ids of rows that move.
 Must not know: tables' history, what the rows mean.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from syncmgr.spark.keys import FIELD_ID, UnindexableError
 from syncmgr.spark.layout import Layout
@@ -25,6 +26,14 @@ ARROW: Final[Mapping[str, pa.DataType]] = {
     "string": pa.string(),
     "binary": pa.binary(),
 }
+
+# Reserved by the Iceberg specification: a row that moves to another file keeps them.
+LINEAGE: Final = pa.schema(
+    [
+        pa.field("_row_id", pa.int64(), nullable=True, metadata={FIELD_ID: b"2147483540"}),
+        pa.field("_last_updated_sequence_number", pa.int64(), nullable=True, metadata={FIELD_ID: b"2147483539"}),
+    ],
+)
 
 
 def arrow_type(word: str) -> pa.DataType:
@@ -49,11 +58,7 @@ def arrow_schema(layout: Layout) -> pa.Schema:
 
 def columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows of a data file in a schema: columns by id, older types widened, NULL where the file has no such column."""
-    by_id = {
-        int(column.metadata[FIELD_ID]): place
-        for place, column in enumerate(rows.schema)
-        if column.metadata is not None and FIELD_ID in column.metadata
-    }
+    by_id = _places(rows)
     if len(by_id) != len(rows.schema):
         raise UnindexableError("a data file has columns without ids")
     columns = []
@@ -62,3 +67,25 @@ def columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
         column = pa.nulls(len(rows), field.type) if place is None else rows.column(place).cast(field.type)
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _places(rows: pa.Table) -> dict[int, int]:
+    return {
+        int(column.metadata[FIELD_ID]): place
+        for place, column in enumerate(rows.schema)
+        if column.metadata is not None and FIELD_ID in column.metadata
+    }
+
+
+def lineage_of(rows: pa.Table, first: int | None, sequence: int) -> list[pa.Array]:
+    """The columns of LINEAGE: as the file has them, and where it has none by its place. `first`: the id of the first of
+    these rows, None where none was given out yet; `sequence`: the file's data sequence number.
+    """
+    by_id = _places(rows)
+    ids = pa.nulls(len(rows), pa.int64()) if first is None else pa.array(range(first, first + len(rows)), pa.int64())
+    given = [ids, pa.array([sequence] * len(rows), pa.int64())]
+    found = [by_id.get(int(field.metadata[FIELD_ID])) for field in LINEAGE]
+    return [
+        column if place is None else pc.coalesce(rows.column(place), column)
+        for place, column in zip(found, given, strict=True)
+    ]

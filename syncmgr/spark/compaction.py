@@ -6,9 +6,8 @@ Must not know: when a table is compacted; which files are worth it.
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +18,8 @@ from pyroaring import BitMap
 from syncmgr.job.compacting import Candidate, groups
 from syncmgr.job.key_index import NOWHERE, Words
 from syncmgr.spark.ancestry import UPKEEP_MARK
-from syncmgr.spark.arrow import arrow_schema, columns_of
-from syncmgr.spark.content import Content, content_of, vector_of, write_bytes
+from syncmgr.spark.arrow import LINEAGE, arrow_schema, columns_of, lineage_of
+from syncmgr.spark.content import Content, Contents, content_of, contents_of, vector_of, write_bytes
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import IndexedFile, TableIndex
 from syncmgr.spark.indexing import Indexing
@@ -28,6 +27,8 @@ from syncmgr.spark.jvm import CERTAIN, FAILURES, Java, java_class
 from syncmgr.spark.keys import local
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.puffin import puffin
+
+FirstIds = Mapping[str, int | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,29 +62,30 @@ class Compaction:
             chosen = [
                 [(file.number, _as_it_is(index.files[file.number])) for file in group] for group in candidates(index)
             ]
+            first = first_ids(contents_of(self._iceberg, table)) if chosen else {}
         rewritten = 0
         for group in chosen:
-            copied = self._copy(group, layout, table)
+            copied = self._copy(group, layout, table, first)
             with self._indexing.lock:
                 rewritten += self._swap(copied)
         return rewritten
 
-    def _copy(self, group: Sequence[tuple[int, IndexedFile]], layout: Layout, table: Java) -> Copied:
+    def _copy(self, group: Sequence[tuple[int, IndexedFile]], layout: Layout, table: Java, first: FirstIds) -> Copied:
         folder = f"{table.location()}/data/compact-{uuid.uuid4()}"
         try:
-            return copy(group, layout, folder, self._iceberg.codec(table))
+            return copy(group, layout, folder, self._iceberg.codec(table), first)
         except BaseException:
             self._iceberg.delete_folder(folder)
             raise
 
     def _swap(self, copied: Copied) -> int:
-        """Under the lock. Gives way where the index or one of the files is not what it was."""
+        """Under the lock. Gives way where there is no index any more, or none of the files."""
         table = self._iceberg.load(self._db, self._name)
         index = self._indexing.usable(self._iceberg, table)
-        if index is None or index.equality or not _are_there(index, copied):
+        swap = None if index is None or index.equality else Swap(self._iceberg, table, index, copied)
+        if swap is None or not swap.possible:
             self._iceberg.delete_folder(_folder(copied.path))
             return 0
-        swap = Swap(self._iceberg, table, index, copied)
         try:
             swap.commit()
         except FAILURES as error:
@@ -94,30 +96,44 @@ class Compaction:
         table.refresh()
         with self._indexing.moving(0):
             swap.took_effect(table)
-        return len(copied.files)
+        return len(swap.there)
 
 
 class Swap:
-    """The commit that puts one file in the place of several."""
+    """The commit that puts one file in the place of several. `there`: numbers of those that are still in the table; of
+    the others every row was deleted, or moved by somebody else.
+    """
 
     def __init__(self, iceberg: Iceberg, table: Java, index: TableIndex, copied: Copied) -> None:
         self._iceberg, self._table, self._index, self._copied = iceberg, table, index, copied
         self._places = [_new_rows(file) for file in copied.files]
+        self.there = {
+            number
+            for number, file in zip(copied.numbers, copied.files, strict=True)
+            if number in index.files and index.files[number].content.path == file.content.path
+        }
+        self._dead = self._deleted_meanwhile()
         self._added: Java = None
         self._vector: Content | None = None
-        self._dead = BitMap()
+
+    @property
+    def possible(self) -> bool:
+        """Iceberg takes a rewrite that adds more rows than it removes for a mistake; deleted ones count in both."""
+        left = sum(self._index.files[number].content.rows for number in self.there)
+        return bool(self.there) and self._copied.rows <= left
 
     def commit(self) -> None:
         """A RewriteFiles from the current snapshot: it is refused when anybody puts deletes on one of the files."""
-        table, copied = self._table, self._copied
-        rewrite = table.newRewrite().validateFromSnapshot(self._index.snapshot)
-        for number in copied.numbers:
+        rewrite = self._table.newRewrite().validateFromSnapshot(self._index.snapshot)
+        for number in self.there:
             file = self._index.files[number]
             rewrite.deleteFile(self._java(file.content))
             if file.vector is not None:
                 rewrite.deleteFile(self._java(file.vector))
-        if copied.rows:
+        if len(self._dead) < self._copied.rows:
             self._add(rewrite)
+        else:
+            self._iceberg.delete_folder(_folder(self._copied.path))
         rewrite.set(UPKEEP_MARK, "compact")
         rewrite.commit()
 
@@ -132,7 +148,6 @@ class Swap:
         if int(self._added.recordCount()) != copied.rows:
             raise ValueError(f"{copied.path} has {self._added.recordCount()} rows, not {copied.rows}")
         rewrite.addFile(self._added)
-        self._dead = self._deleted_meanwhile()
         if self._dead:
             data = content_of(self._iceberg, table, self._added, 0)
             content, where = puffin({data.path: self._dead})
@@ -145,8 +160,8 @@ class Swap:
         """Rows of the new file that were deleted in the old ones since they were copied."""
         dead, base = BitMap(), 0
         for number, file, new in zip(self._copied.numbers, self._copied.files, self._places, strict=True):
-            since = np.array(self._index.files[number].dead - file.dead, np.int64)
-            dead |= BitMap(new[since] + base)
+            now = self._index.files[number].dead if number in self.there else BitMap(range(file.content.rows))
+            dead |= BitMap(new[np.array(now - file.dead, np.int64)] + base)
             base += file.content.rows - len(file.dead)
         return dead
 
@@ -156,15 +171,20 @@ class Swap:
         index, copied = self._index, self._copied
         index.snapshot = None
         number = None
-        if copied.rows:
+        if self._added is not None:
             content = content_of(self._iceberg, table, self._added, int(snapshot.sequenceNumber()))
             number = index.number(content, self._dead, self._vector)
         moved, base = {}, 0
         for old, file, new in zip(copied.numbers, copied.files, self._places, strict=True):
             moved[old] = new, base
             base += file.content.rows - len(file.dead)
-        index.move_rows(moved, number)
+        index.move_rows({old: moved[old] for old in self.there}, number)
         index.snapshot = int(snapshot.snapshotId())
+
+
+def first_ids(contents: Contents) -> FirstIds:
+    """The id of the first row of each data file, as format v3 gives them out at a commit."""
+    return {file.path: file.facts.get("first-row-id") for file in contents.data}
 
 
 def candidates(index: TableIndex) -> list[list[Candidate]]:
@@ -188,13 +208,6 @@ def _as_it_is(file: IndexedFile) -> IndexedFile:
     return IndexedFile(content=file.content, dead=file.dead, vector=file.vector)
 
 
-def _are_there(index: TableIndex, copied: Copied) -> bool:
-    return all(
-        number in index.files and index.files[number].content.path == file.content.path
-        for number, file in zip(copied.numbers, copied.files, strict=True)
-    )
-
-
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
@@ -211,30 +224,33 @@ def _new_rows(file: IndexedFile) -> Words:
     return np.where(alive, np.cumsum(alive) - 1, NOWHERE).astype(np.int64)
 
 
-def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, codec: str) -> Copied:
-    """The live rows of some files, in their order, as one new file in `folder`. Raises OSError, UnindexableError."""
+def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, codec: str, first: FirstIds) -> Copied:
+    """The live rows of some files, in their order, as one new file in `folder`. `first`: the id of each file's first
+    row. Raises OSError, UnindexableError.
+    """
     files = tuple(file for _, file in group)
     target = f"{folder}/{uuid.uuid4()}.parquet"
     local(folder).mkdir(parents=True, exist_ok=True)
     schema, rows = arrow_schema(layout), 0
     with pq.ParquetWriter(
         local(target),
-        schema,
+        pa.schema([*schema, *LINEAGE]),
         compression=codec if codec != "uncompressed" else "none",
         store_schema=False,
         store_decimal_as_integer=True,
     ) as writer:
         for file in files:
-            rows += _copy_file(local(file.content.path), _alive(file), schema, writer)
+            rows += _copy_file(file, schema, writer, first.get(file.content.path))
     return Copied(numbers=tuple(number for number, _ in group), files=files, path=target, rows=rows)
 
 
-def _copy_file(path: Path, alive: NDArray[np.bool_], schema: pa.Schema, writer: pq.ParquetWriter) -> int:
-    at = 0
-    with pq.ParquetFile(path) as source:
+def _copy_file(file: IndexedFile, schema: pa.Schema, writer: pq.ParquetWriter, first: int | None) -> int:
+    alive, at = _alive(file), 0
+    with pq.ParquetFile(local(file.content.path)) as source:
         for group in range(source.num_row_groups):
-            table = source.read_row_group(group)
-            kept = table.filter(pa.array(alive[at : at + len(table)]))
-            at += len(table)
-            writer.write_table(columns_of(kept, schema))
+            rows = source.read_row_group(group)
+            lineage = lineage_of(rows, None if first is None else first + at, file.content.sequence)
+            kept = pa.Table.from_arrays([*columns_of(rows, schema).columns, *lineage], schema=writer.schema)
+            writer.write_table(kept.filter(pa.array(alive[at : at + len(rows)])))
+            at += len(rows)
     return int(alive.sum())

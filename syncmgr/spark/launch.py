@@ -50,7 +50,7 @@ FIXED: Final[Mapping[str, str]] = {
     "spark.sql.runSQLOnFiles": "false",  # SELECT reads tables, never files of the host
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no bounds
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",  # a folder is one attempt's: one rename will do
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",  # a folder is one attempt's
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     f"spark.sql.catalog.{CATALOG}.cache-enabled": "false",  # else two loads share one Table object
