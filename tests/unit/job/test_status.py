@@ -65,6 +65,14 @@ def test_a_row_has_the_twelve_columns_of_doris() -> None:
     }
 
 
+@pytest.mark.parametrize(("ordinal", "torn"), [(0, False), (1, True), (40, True)])
+def test_a_position_inside_a_transaction_is_torn(ordinal: int, *, torn: bool) -> None:
+    """From its first row on."""
+    figures = Figures(position=Position(ordinal=ordinal), rows=0, bytes=0, commits=0)
+    shown = status_json(figures, lag=None, server=None, last_error=None, upkeep={}, index={})
+    assert json.loads(shown)["torn"] is torn
+
+
 def test_status_is_json() -> None:
     """Status tells position, figures, lag, the last error and upkeep in names that a script can read."""
     figures = Figures(

@@ -155,6 +155,7 @@ FITS = [
     (SourceColumn(name="c", type="varbinary", length=9), "BINARY(9)", True),
     (SourceColumn(name="c", type="varbinary", length=9), "BINARY(8)", False),
     (SourceColumn(name="c", type="blob"), "BINARY", True),
+    (SourceColumn(name="c", type="blob"), "BINARY(8)", False),
     (SourceColumn(name="c", type="blob"), "STRING", False),
     (SourceColumn(name="c", type="point"), "BINARY", True),
     (SourceColumn(name="c", type="uuid"), "STRING", False),

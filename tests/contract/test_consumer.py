@@ -1,0 +1,223 @@
+"""The consumer on a real staging folder, with a queue that is written down."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import SEQ, Batch, ChangeKind, Ddl
+from syncmgr.job.description import AppendOnChange
+from syncmgr.job.epoch import Epoch, Thresholds
+from syncmgr.job.position import Position
+from syncmgr.pipeline.consumer import Consumer, Inbox
+from syncmgr.pipeline.messages import FromWorker, Limits, Staged, WorkerChannel, WorkerPlan
+from tests.fakes import GivenChanges, OpenedBatches, make_batch
+from tests.unit.job.factories import make_source_table
+
+NEVER = 10**9
+
+
+@dataclass
+class Queue:
+    """What the receiver would have: None is a moment in which nothing came. Its end ends the consumer."""
+
+    waiting: deque[Batch | SyncError | None]
+    inbox: Inbox
+
+    def take(self, timeout: float) -> Batch | None:
+        if not self.waiting:
+            self.inbox.finish = True
+            return None
+        batch = self.waiting.popleft()
+        if isinstance(batch, SyncError):
+            raise batch
+        return batch
+
+    @property
+    def empty(self) -> bool:
+        return not self.waiting or self.waiting[0] is None
+
+
+@dataclass
+class Bench:
+    """Runs a consumer over batches; `commits`: whether each epoch is committed as soon as it is sent."""
+
+    folder: Path
+    thresholds: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
+    commits: bool = True
+    sent: list[FromWorker] = field(default_factory=list)
+
+    def run(self, batches: Iterable[Batch | SyncError | None], watch: Callable[[], None] = lambda: None) -> list[Epoch]:
+        never = {"interval_second": NEVER, "min_events": NEVER, "min_bytes": NEVER, "max_bytes": NEVER}
+        bounds = {"position_interval_second": NEVER, "max_staged_bytes": NEVER, "queue_batches": 9, "queue_bytes": 9}
+        limits = Limits(thresholds=Thresholds(**(never | self.thresholds)), **(bounds | self.limits))
+        inbox = Inbox(limits)
+        inbox.committed = 6
+        channel = WorkerChannel(
+            token="token-1",
+            source=make_source_table(),
+            reads=("id", "version"),
+            source_keys=("id",),
+            append_on_change=AppendOnChange.ERROR,
+        )
+        plan = WorkerPlan(
+            job_id=1,
+            start=Position(offset=100),
+            first_epoch=7,
+            last_seq=1000,
+            channels=(channel,),
+            limits=limits,
+            folder=str(self.folder),
+        )
+
+        def send(message: FromWorker) -> None:
+            self.sent.append(message)
+            if isinstance(message, Staged) and self.commits:
+                inbox.committed = message.epoch.number
+            watch()
+
+        queue = Queue(deque(batches), inbox)
+        Consumer(plan, queue, inbox, send, OpenedBatches((), 0)).run()  # type: ignore[arg-type]  # it has its shape
+        return self.epochs
+
+    @property
+    def epochs(self) -> list[Epoch]:
+        return [message.epoch for message in self.sent if isinstance(message, Staged)]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def whole(end: int, *ids: int, **facts: Any) -> Batch:
+    changes = GivenChanges(tuple((ChangeKind.INSERT, number, 1) for number in ids))
+    return make_batch(*((changes,) if ids else ()), end=Position(offset=end), **facts)
+
+
+def part(*ids: int) -> Batch:
+    changes = GivenChanges(tuple((ChangeKind.INSERT, number, 1) for number in ids))
+    return make_batch(changes, open=True)
+
+
+def staged(epoch: Epoch) -> list[tuple[int, int]]:
+    """(id, `_seq`) of every row."""
+    tables = [pq.read_table(file.path) for files in epoch.files.values() for file in files]
+    return [(row["id"], row[SEQ]) for table in tables for row in table.to_pylist()]
+
+
+def test_the_end_sends_what_is_whole(bench: Bench) -> None:
+    """One epoch with the rows, their numbers behind those of the last one, and the position."""
+    (epoch,) = bench.run([whole(101, 1, 2), whole(102, 3)])
+    assert (epoch.number, epoch.end, epoch.rows, epoch.bytes) == (7, Position(offset=102), 3, 20)
+    assert staged(epoch) == [(1, 1001), (2, 1002), (3, 1003)]
+    assert epoch.last_seq == 1003
+
+
+def test_an_open_transaction_is_not_sent(bench: Bench) -> None:
+    """Neither at the end nor when the source fails: its rows come again."""
+    assert bench.run([whole(101, 1), part(2)]) == []
+    lost = SyncError(Code.SOURCE_PROTOCOL, address="a", reason="b")
+    with pytest.raises(SyncError):
+        bench.run([whole(101, 1), part(2), lost])
+    assert bench.epochs == []
+
+
+def test_what_was_whole_before_an_error_is_sent(bench: Bench) -> None:
+    """The error comes behind it."""
+    lost = SyncError(Code.SOURCE_PROTOCOL, address="a", reason="b")
+    with pytest.raises(SyncError):
+        bench.run([whole(101, 1), lost])
+    assert [epoch.end for epoch in bench.epochs] == [Position(offset=101)]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "ends"),
+    [
+        ({"min_events": 2}, [102, 105]),  # only where nothing more waits
+        ({"min_bytes": 15}, [102, 105]),
+        ({"max_bytes": 15}, [102, 104, 105]),
+        ({"max_bytes": 10}, [101, 102, 103, 104, 105]),
+        ({"interval_second": 0.0}, [101, 102, 103, 104, 105]),
+        ({}, [105]),
+    ],
+)
+def test_epochs_are_cut_by_the_thresholds(bench: Bench, thresholds: dict[str, Any], ends: list[int]) -> None:
+    """Two transactions and a pause, then three more; every row is in exactly one epoch, numbered in order."""
+    bench.thresholds = thresholds
+    batches = [whole(101, 1), whole(102, 2), None, whole(103, 3), whole(104, 4), whole(105, 5)]
+    epochs = bench.run(batches)
+    assert [epoch.end.offset for epoch in epochs] == ends
+    assert [epoch.number for epoch in epochs] == list(range(7, 7 + len(ends)))
+    assert [row for epoch in epochs for row in staged(epoch)] == [(n, 1000 + n) for n in range(1, 6)]
+
+
+def test_a_transaction_is_never_torn(bench: Bench) -> None:
+    """However large it is, and whatever the thresholds say."""
+    bench.thresholds = {"interval_second": 0.0, "max_bytes": 1}
+    epochs = bench.run([part(1), part(2), None, part(3), whole(101, 4), whole(102, 5)])
+    assert [[number for number, _ in staged(epoch)] for epoch in epochs] == [[1, 2, 3, 4], [5]]
+
+
+def test_one_epoch_waits_for_the_one_before(bench: Bench) -> None:
+    """While a commit lasts, what is due grows instead of being sent."""
+    bench.thresholds, bench.commits = {"interval_second": 0.0}, False
+    epochs = bench.run([whole(101, 1), whole(102, 2), whole(103, 3)])
+    assert [epoch.end.offset for epoch in epochs] == [101, 103]
+
+
+@pytest.mark.parametrize(("interval", "ends"), [(0.0, [101, 102]), (NEVER, [102])])
+def test_a_position_alone_is_sent_now_and_then(bench: Bench, interval: float, ends: list[int]) -> None:
+    """Where only other tables change; the last one always, and no epoch where nothing moved."""
+    bench.limits = {"position_interval_second": interval}
+    epochs = bench.run([whole(101), whole(102), None, None])
+    assert [epoch.end.offset for epoch in epochs] == ends
+    assert all(epoch.empty for epoch in epochs)
+
+
+def test_nothing_is_sent_where_nothing_came(bench: Bench) -> None:
+    """An idle job makes no epochs."""
+    bench.limits, bench.thresholds = {"position_interval_second": 0.0}, {"interval_second": 0.0}
+    assert bench.run([None, None]) == []
+
+
+@pytest.mark.parametrize("survive", [True, False])
+def test_a_ddl_ends_the_epoch_before_it(bench: Bench, *, survive: bool) -> None:
+    """Rows before it go by themselves; one that changes rows unseen is an error that shows the statement."""
+    ddl = Ddl(table=("shop", "orders"), statement="TRUNCATE orders", rows_survive=survive)
+    batches = [whole(101, 1), whole(102, 2, ddl=ddl), whole(103, 3)]
+    if survive:
+        bench.run(batches)
+    else:
+        with pytest.raises(SyncError, match=r"shop\.orders.*TRUNCATE orders"):
+            bench.run(batches)
+    assert [epoch.end.offset for epoch in bench.epochs] == ([102, 103] if survive else [102])
+
+
+def test_a_value_that_cannot_be_read_leaves_the_epoch_whole(bench: Bench) -> None:
+    """No row of its batch is staged, not even of another table."""
+    bad = SyncError(Code.SOURCE_VALUE, column="c", table="t", value="v", reason="r")
+
+    @dataclass
+    class Bad(GivenChanges):
+        def decode(self) -> Any:
+            raise bad
+
+    broken = make_batch(GivenChanges(((ChangeKind.INSERT, 2, 1),)), Bad(()), end=Position(offset=102))
+    with pytest.raises(SyncError):
+        bench.run([whole(101, 1), broken])
+    assert [staged(epoch) for epoch in bench.epochs] == [[(1, 1001)]]
+
+
+def test_reading_stops_at_the_bound_and_goes_on_behind_it(bench: Bench) -> None:
+    """Past max_staged_bytes nothing is taken until what is staged went out; all rows arrive."""
+    bench.limits = {"max_staged_bytes": 15}
+    epochs = bench.run([whole(101, 1), whole(102, 2), whole(103, 3), whole(104, 4)])
+    assert [epoch.end.offset for epoch in epochs] == [102, 104]
+    assert [row for epoch in epochs for row in staged(epoch)] == [(n, 1000 + n) for n in range(1, 5)]
