@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests import canal_servers
 from tests.canal_servers import CanalServer, ZooKeeper
 from tests.servers import Flavour, MysqlServer, binary
+
+settings.register_profile("any machine", deadline=None)  # values are promised; a busy machine is only slow
+settings.load_profile("any machine")
 
 
 def _running(flavour: Flavour, factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:
