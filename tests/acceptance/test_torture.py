@@ -1,0 +1,19 @@
+"""Kill -9 of everything at random, in short; `python -m tests.torture` runs it for as long as one likes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.servers import binary
+from tests.torture.run import Torture
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+
+def test_the_lake_equals_the_source_whatever_breaks(tmp_path: Path) -> None:
+    """A minute of kills, cuts, freezes and pauses: rows, consistent points and SHOW are right whenever all is quiet."""
+    if binary("mysql") is None:
+        pytest.skip("no mysql server is installed")
+    torture = Torture(tmp_path, seed=4)
+    torture.run(60)
+    assert torture.adversary.kills > 0

@@ -1,0 +1,154 @@
+"""Whether the lake is right.
+
+Owns: what must hold in a quiet moment, and at every consistent point.
+Must not know: who broke what.
+"""
+
+import contextlib
+import json
+import random
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+import pymysql
+
+from syncmgr.errors import Code
+from syncmgr.job.failure import Remedy, remedy
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.torture.workload import ACCOUNTS, HOLDERS, START_MONEY, TABLES, Table, tables
+from tests.until import until
+
+CAUGHT_UP_SECOND: Final = 300.0
+QUIET_SECOND: Final = 180.0
+POINTS: Final = 6  # of those that are kept, so many are read each time
+SHOWN: Final = 20
+Answer = TypeVar("Answer")
+MINE: Final = {code.value[0]: code for code in Code}
+
+
+class WrongError(AssertionError):
+    """The lake is not what the source is, or the operator was told something that is not so."""
+
+
+def check(fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> tuple[int, int]:
+    """With nobody writing: rows that were compared, and consistent points that were read. Raises WrongError."""
+    for db in ("bank", "shop"):
+        until(lambda db=db: _caught_up(fe, mysql, db), deadline=CAUGHT_UP_SECOND, why=f"{db} caught up")
+    compared = sum(_compare(fe, mysql, table) for table in TABLES)
+    for db in ("bank", "shop"):
+        until(lambda db=db: not _unclean(fe, db), deadline=QUIET_SECOND, why=f"a clean {db}: {_unclean(fe, db)}")
+    points = _points(fe)
+    for point in dice.sample(points, min(POINTS, len(points))):
+        _look_back(fe, point)
+    return compared, len(points)
+
+
+def refuse_dead_ends(fe: FrontendProcess) -> None:
+    """No fault may stop a job for good: a person never has to mend what a kill did."""
+    for db in ("bank", "shop"):
+        job = _asked(lambda db=db: fe.job(db))
+        number = re.search(r"\(error (\d+)\)\]$", job["Msg"] or "")
+        code = MINE.get(int(number[1])) if number else None
+        if job["State"] == "CANCELLED" or (code is not None and remedy(code) is Remedy.OPERATOR):
+            raise WrongError(f"{db}: {job['State']}, {job['Msg']}")
+
+
+def _caught_up(fe: FrontendProcess, mysql: MysqlServer, db: str) -> bool:
+    """A job that an error has paused is resumed at once; else it would do so by itself."""
+    refuse_dead_ends(fe)
+    job = _asked(lambda: fe.job(db))
+    if job["State"] == "PAUSED":
+        with contextlib.suppress(pymysql.err.MySQLError):
+            fe.sql(f"RESUME SYNC JOB {db}.job1")
+    executed = str(mysql.run("SELECT @@gtid_executed")[0][0]).replace("\n", "")
+    status = job["Status"]
+    return bool(status["lag_second"] == 0 and status["position"]["gtid"] == executed)
+
+
+def _compare(fe: FrontendProcess, mysql: MysqlServer, table: Table) -> int:
+    """Row by row, exact values, at once: the job says that it has caught up."""
+    expected = sorted(mysql.run(f"SELECT * FROM {table.path}"), key=repr)
+    found = sorted(_rows(fe, f"SELECT * FROM {table.path}"), key=repr)
+    if found != expected:
+        missing, strange = _without(expected, found), _without(found, expected)
+        lines = [f"{table.path}: {len(expected)} rows at the source, {len(found)} in the lake"]
+        lines += [f"  not in the lake: {row}" for row in missing[:SHOWN]]
+        lines += [f"  only in the lake: {row}" for row in strange[:SHOWN]]
+        raise WrongError("\n".join(lines))
+    return len(expected)
+
+
+def _without(rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """As often as they are too many."""
+    left = list(rows)
+    for row in others:
+        with contextlib.suppress(ValueError):
+            left.remove(row)
+    return left
+
+
+def _rows(fe: FrontendProcess, sql: str) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in _asked(lambda: fe.sql(sql))]
+
+
+def _asked(question: Callable[[], Answer]) -> Answer:
+    """Spark may have died a moment ago; the last failure is told."""
+    end = time.monotonic() + CAUGHT_UP_SECOND
+    while True:
+        try:
+            return question()
+        except pymysql.err.MySQLError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.5)
+
+
+def _unclean(fe: FrontendProcess, db: str) -> dict[str, Any]:
+    """What a quiet table must not have."""
+    index = _asked(lambda: fe.job(db))["Status"]["index"]
+    missed = {name: facts for name, facts in index.items() if facts["missing"]}
+    if missed:
+        raise WrongError(f"changes of {db} met no row: {missed}")
+    return {name: facts for name, facts in index.items() if not _is_ready(facts) or facts["equality_deletes"]}
+
+
+def _is_ready(facts: dict[str, Any]) -> bool:
+    """The index of a table that no commit has needed since the frontend started has not been opened."""
+    return facts["state"] == "ready" or (facts["state"] == "building" and not facts["rows"])
+
+
+def _points(fe: FrontendProcess) -> list[dict[str, int]]:
+    """The bank's consistent points: snapshot by table."""
+    with contextlib.closing(sqlite3.connect(f"file:{fe.folder}/var/meta/meta.db?mode=ro", uri=True)) as meta:
+        tokens = dict(meta.execute("SELECT token, description FROM channels"))
+        names = {token: json.loads(described)["target"] for token, described in tokens.items()}
+        kept = meta.execute(
+            "SELECT snapshots FROM epochs WHERE committed_at IS NOT NULL AND job_id = (SELECT id FROM jobs"
+            " WHERE db = 'bank')",
+        )
+        found = [{names[token]: at for token, at in json.loads(text or "{}").items()} for (text,) in kept]
+    bank = {table.name for table in tables("bank")}
+    return [point for point in found if all(point.get(name) for name in bank)]
+
+
+def _look_back(fe: FrontendProcess, point: dict[str, int]) -> None:
+    """All tables of a job at one epoch show one and the same moment of the source."""
+    parts = [f"SELECT sum(money), sum(moves), 0 FROM bank.{name} VERSION AS OF {point[name]}" for name in HOLDERS]
+    parts.append(f"SELECT 0, 0, count(*) FROM bank.journal VERSION AS OF {point['journal']}")
+    found = _rows(fe, " UNION ALL ".join(parts))
+    money, moves, lines = (sum(int(row[place]) for row in found) for place in range(3))
+    if (money, moves) != (ACCOUNTS * len(HOLDERS) * START_MONEY, 2 * lines):
+        raise WrongError(f"consistent point {point}: {money} of the money, {moves} moves, {lines} lines: {found}")
+
+
+@contextlib.contextmanager
+def quiet(*turns: contextlib.AbstractContextManager[Any]) -> Iterator[None]:
+    """While nobody writes."""
+    with contextlib.ExitStack() as stack:
+        for turn in turns:
+            stack.enter_context(turn)
+        yield
