@@ -113,10 +113,10 @@ class Adversary:
         self._mysql.start()
 
     def cut_connections(self) -> None:
-        for number, command in self._mysql.run("SELECT id, command FROM information_schema.processlist"):
-            if command.startswith("Binlog Dump"):
-                with contextlib.suppress(pymysql.err.OperationalError):  # it has gone by itself
-                    self._mysql.run(f"KILL {number}")
+        threads = "SELECT processlist_id FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"
+        for (number,) in self._mysql.run(threads):
+            with contextlib.suppress(pymysql.err.OperationalError):  # it has gone by itself
+                self._mysql.run(f"KILL {number}")
 
     def pause_and_resume(self) -> None:
         """A job that an error has paused is resumed too."""

@@ -86,6 +86,11 @@ class Torture:
         made = sum(workload.transactions for workload in self._workloads)
         print(
             f"{self._checks} checks, the last in {time.monotonic() - began:.1f} s: {self.adversary.kills} kills,"
-            f" {made} transactions, {self._compared} rows compared, {points} points, {dict(self.adversary.deeds)}",
+            f" {made} transactions, {self._compared} rows compared, {points} points, {dict(self.adversary.deeds)},"
+            f" the port open after {self._ports()}",
             flush=True,
         )
+
+    def _ports(self) -> list[float]:
+        """Seconds, of every kill of the frontend."""
+        return sorted(round(second, 1) for second in self.adversary.ports)

@@ -24,7 +24,7 @@ from tests.until import until
 
 CAUGHT_UP_SECOND: Final = 300.0
 QUIET_SECOND: Final = 180.0
-POINTS: Final = 6  # of those that are kept, so many are read each time
+POINTS: Final = 4  # of those that are kept, so many are read each time
 SHOWN: Final = 20
 Answer = TypeVar("Answer")
 MINE: Final = {code.value[0]: code for code in Code}
