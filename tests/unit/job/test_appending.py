@@ -3,6 +3,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.appending import appendable
+from syncmgr.job.batch import ChangeKind
 from syncmgr.job.description import AppendOnChange
 
 ROWS = pa.table({"id": [1, 2, 3], "_op": pa.array([0, 1, 2], pa.int8())})
@@ -21,6 +22,14 @@ def test_by_default_a_change_stops_the_table() -> None:
     with pytest.raises(SyncError, match=r"target of 'shop.log' has no key, and its source had an update") as raised:
         appendable(ROWS, AppendOnChange.ERROR, "shop.log")
     assert raised.value.code is Code.APPEND_CHANGE
+
+
+@pytest.mark.parametrize(("kind", "words"), [(ChangeKind.UPDATE, "an update"), (ChangeKind.DELETE, "a delete")])
+def test_the_change_that_stops_a_table_is_named(kind: ChangeKind, words: str) -> None:
+    """The operator learns what the source did."""
+    rows = pa.table({"id": [1, 2], "_op": pa.array([ChangeKind.INSERT, kind], pa.int8())})
+    with pytest.raises(SyncError, match=f"its source had {words};"):
+        appendable(rows, AppendOnChange.ERROR, "shop.log")
 
 
 def test_inserts_pass_untouched() -> None:

@@ -1,8 +1,10 @@
 import dataclasses
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, Thresholds, should_cut
+from syncmgr.job.epoch import Epoch, OpenEpoch, Prepared, StagedFile, Thresholds, should_cut
 from syncmgr.job.position import Position
 
 AT = Thresholds(interval_second=10, min_events=100, min_bytes=1_000, max_bytes=64_000)
@@ -43,3 +45,31 @@ def test_an_epoch_without_files_is_empty() -> None:
     file = StagedFile(path="/x", rows=1, bytes=1)
     assert Epoch(number=1, end=Position(), last_seq=0).empty
     assert not Epoch(number=1, end=Position(), last_seq=1, files={"t": (file,)}).empty
+
+
+EPOCH = Epoch(number=3, end=Position(gtids="u:1-5", file="b.1", offset=4), last_seq=9)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"number": 4},
+        {"last_seq": 10},
+        {"end": replace(EPOCH.end, offset=5)},
+        {"end": replace(EPOCH.end, gtids="u:1-6")},
+    ],
+)
+def test_another_stretch_of_history_has_another_fingerprint(changes: dict[str, Any]) -> None:
+    """By it a table knows an epoch of its own number that it does not hold; a restart does not change it."""
+    again = replace(EPOCH, rows=7, source_time=1.0)
+    assert again.fingerprint == EPOCH.fingerprint
+    assert replace(EPOCH, **changes).fingerprint != EPOCH.fingerprint
+    assert len(EPOCH.fingerprint) == 16
+
+
+def test_rows_that_wait_for_an_xa_transaction_are_named() -> None:
+    """All of them, of every transaction and channel: whatever is not named is deleted."""
+    files = [StagedFile(path=f"/s/{number}", rows=1, bytes=1) for number in range(3)]
+    waiting = {"x": Prepared(files={"a": (files[0], files[1]), "b": (files[2],)}), "y": Prepared()}
+    assert replace(EPOCH, prepared=waiting).prepared_files == {"/s/0", "/s/1", "/s/2"}
+    assert EPOCH.prepared_files == frozenset()
