@@ -152,15 +152,57 @@ class SlowChanges:
         raise AssertionError("nobody waited for it")
 
 
+@dataclass(frozen=True)
+class TornSource(ScriptedSource):
+    """Tears transaction `torn_at`: its first row comes with a position inside it, the rest when that was acked.
+
+    Its first batch tells the table's columns.
+    """
+
+    torn_at: int = 1
+
+    def __call__(self, plan: WorkerPlan, trouble: Callable[[SyncError | None], None]) -> "OpenedTornSource":
+        source = OpenedTornSource(self, plan.start.offset)
+        source.inside = plan.start.ordinal > 0
+        return source
+
+
+@dataclass
+class OpenedTornSource(OpenedSource):
+    script: TornSource
+    inside: bool = False  # the first row of the torn transaction was handed on
+
+    def get(self, timeout: float) -> Batch | None:
+        if self.at + 1 != self.script.torn_at:
+            return super().get(timeout)
+        number, torn = self.at + 1, Position(offset=self.at, ordinal=1, whole=False)
+        changes = ScriptedChanges(self.script.table, number, half=1 if self.inside else 0)
+        if not self.inside:
+            self.inside = True
+            changes.told = SourceTable(db="shop", name="orders", columns=())
+            return replace(self._batch(changes), end=torn, open=True, starved=True)
+        if self.acked and self.acked[-1] != torn:
+            self.closed.wait(timeout)
+            return None
+        self.at = number
+        return replace(self._batch(changes), end=Position(offset=number))
+
+    def _batch(self, changes: "ScriptedChanges") -> Batch:
+        return Batch(changes=(changes,), end=None, open=False, events=1, bytes=50, source_time=time.time())
+
+
 @dataclass
 class ScriptedChanges:
     table: tuple[str, str]
     number: int
     told: SourceTable | None = None
+    half: int | None = None  # one of its two rows
 
     def decode(self) -> pa.Table:
         ids = [self.number, self.number - 1] if self.number > 1 else [self.number]
         kinds = [ChangeKind.INSERT, ChangeKind.UPDATE][: len(ids)]
+        if self.half is not None:
+            ids, kinds = ids[self.half : self.half + 1], kinds[self.half : self.half + 1]
         return pa.table(
             {
                 "id": pa.array(ids, pa.int64()),

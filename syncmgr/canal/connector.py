@@ -108,10 +108,6 @@ class Connector:
     def acknowledge(self, batch_id: int) -> None:
         self._send(packet.acknowledgement(self._endpoint.destination, batch_id))
 
-    def roll_back(self) -> None:
-        """The next batch begins behind the last acknowledged one."""
-        self._send(packet.rollback(self._endpoint.destination))
-
     def receive(self, until: float) -> Delivery | None:
         """What was asked for, None if it did not come by then (monotonic). Raises CanalLostError."""
         body = self._frame(until)

@@ -32,6 +32,8 @@ FROM BINLOG ("key" = "value", ...)
         says="""Starts a job that carries every change of the source tables into tables of the lake.
 BINLOG takes "type" = "mysql", "mysql.host", "mysql.port", "mysql.user", "mysql.password" and "start"
 ("latest", "earliest", a GTID set or file:position). Without a column list all columns are taken by name.
+Or "type" = "canal", "canal.server.ip" and "canal.server.port" (or "canal.zk.servers"), "canal.destination",
+"canal.username", "canal.password": then the list maps by place and names every source column.
 PROPERTIES override settings of fe.conf for this job.""",
         example="""CREATE SYNC demo.job1 (FROM shop.orders INTO orders (id, status, amount))
 FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306",

@@ -62,7 +62,6 @@ CANAL_PROPERTIES: Final = (
         "Needed where such a column is synced.",
     ),
 )
-SECRET: Final = frozenset({"mysql.password", "canal.password"})
 SslMode = Literal["disabled", "preferred", "required"]
 SSL_MODES: Final[tuple[SslMode, ...]] = get_args(SslMode)
 

@@ -23,6 +23,7 @@ from tests.fakes import (
     MemoryLedger,
     ScriptedSource,
     SlowChanges,
+    TornSource,
     make_batch,
     scripted_rows,
 )
@@ -166,6 +167,20 @@ def _raise_next(errors: Iterator[SyncError]) -> None:
     error = next(errors, None)
     if error is not None:
         raise error
+
+
+def test_a_torn_transaction_is_committed_in_parts(bench: Bench) -> None:
+    """A starved source is committed inside its transaction, with a position that says so; the rest follows, once."""
+    ends = []
+    bench.lake.after_commit = lambda _: ends.append(bench.ledger.last_epoch().end)
+    run = bench.start(TornSource(transactions=20, torn_at=10))
+    until(lambda: bench.caught_up(20), deadline=20)
+    run.finish()
+    assert run.join(20)
+    assert [end.whole for end in ends if end.ordinal] == [False]
+    assert bench.ledger.learnt.keys() == {"token-1"}
+    assert bench.lake.rows == scripted_rows(20)
+    assert bench.lake.sequence == sorted(set(bench.lake.sequence))
 
 
 def test_what_an_operator_must_mend_ends_the_run_with_whole_epochs(bench: Bench) -> None:

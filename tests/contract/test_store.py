@@ -1,19 +1,22 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import Listed
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store, sqlite_url
-from tests.unit.job.factories import make_channel, make_job
+from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
 
@@ -40,6 +43,35 @@ def test_no_password_lies_in_the_clear(store: Store, tmp_path: Path) -> None:
     store.close()
     assert not any(b"s3cret" in path.read_bytes() for path in tmp_path.iterdir())
     assert (tmp_path / "secret.key").stat().st_mode & 0o077 == 0
+
+
+def test_a_canal_job_comes_back_as_it_was(store: Store) -> None:
+    """Another kind of source, and the list by which its columns are mapped."""
+    places = (Listed(name="id", type="BIGINT"), Listed(name="passed_over"))
+    channel = make_channel(places=places, source=SourceTable(db="shop", name="orders", columns=()))
+    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0, frozenset())
+    assert store.by_id(job.id) == job
+
+
+def test_what_rows_told_is_kept(store: Store) -> None:
+    """The next worker, and the next frontend, hold the rows against the same columns."""
+    channel = make_channel(source=SourceTable(db="shop", name="orders", columns=()))
+    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0, frozenset())
+    JobLedger(store, job.id, lambda: 900.0).learn("token-1", make_source_table())
+    found = store.by_id(job.id)
+    assert found is not None
+    assert found.channels[0].source == make_source_table()
+
+
+def test_a_torn_epoch_is_no_consistent_point(store: Store) -> None:
+    """Inside a transaction there is nothing that could be read back; the next whole epoch is a point again."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    for number, whole in ((1, False), (2, True)):
+        epoch = Epoch(number=number, end=replace(START, offset=number, whole=whole), last_seq=0)
+        store.add_intent(job.id, epoch)
+        committed = {"token-1": ChannelCommitted(snapshot=number)}
+        store.commit_epoch(job.id, epoch, committed, at=1.0, keep_since=0.0)
+        assert store.oldest_snapshot("token-1", job.id) == (2 if whole else None)
 
 
 def test_open_xa_transactions_are_named_by_the_newest_epoch_alone(store: Store) -> None:
