@@ -39,6 +39,7 @@ class Adversary:
     def __init__(self, fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> None:
         self._fe, self._mysql, self._dice = fe, mysql, dice
         self.deeds: Counter[str] = Counter()
+        self.kills: Counter[str] = Counter()  # of processes that were there to be killed
         self.ports: list[float] = []  # seconds from a kill of the frontend to its open port
         self._weights = {
             self.kill_worker: 10,
@@ -62,10 +63,6 @@ class Adversary:
         self.deeds[deed.__name__] += 1
         return deed.__name__
 
-    @property
-    def kills(self) -> int:
-        return sum(count * (1 + ("twice" in name)) for name, count in self.deeds.items() if name.startswith("kill"))
-
     def ask(self, statement: str, db: str | None = None) -> None:
         """As an operator does who types it again where Spark has just died."""
 
@@ -83,27 +80,28 @@ class Adversary:
         """Any of them, with a second one sometimes."""
         workers = self._fe.workers()
         for worker in self._dice.sample(workers, min(len(workers), self._dice.choice((1, 1, 2)))):
-            _signal(worker, signal.SIGKILL)
+            self.kills["worker"] += _signalled(worker, signal.SIGKILL)
 
     def kill_frontend(self) -> None:
         self._fe.kill()
+        self.kills["frontend"] += 1
         began = time.monotonic()
         self._fe.start()
         self.ports.append(time.monotonic() - began)
 
     def kill_frontend_twice(self) -> None:
         """The second time while it recovers from the first."""
-        self._fe.kill()
-        self._fe.start()
+        self.kill_frontend()
         time.sleep(self._dice.uniform(0, 12))
         self.kill_frontend()
 
     def kill_spark(self) -> None:
         for java in self._spark():
-            _signal(java, signal.SIGKILL)
+            self.kills["JVM"] += _signalled(java, signal.SIGKILL)
 
     def kill_mysql(self) -> None:
         self._mysql.kill()
+        self.kills["MySQL"] += 1
         time.sleep(self._dice.uniform(0, 2))
         self._mysql.start()
 
@@ -140,15 +138,19 @@ class Adversary:
     def _freeze(self, processes: list[psutil.Process]) -> None:
         if processes:
             process = self._dice.choice(processes)
-            _signal(process, signal.SIGSTOP)
+            _signalled(process, signal.SIGSTOP)
             time.sleep(self._dice.uniform(0.2, 2))
-            _signal(process, signal.SIGCONT)
+            _signalled(process, signal.SIGCONT)
 
     def _spark(self) -> list[psutil.Process]:
         assert self._fe.process is not None
         return [child for child in psutil.Process(self._fe.process.pid).children() if child.name() == "java"]
 
 
-def _signal(process: psutil.Process, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
+def _signalled(process: psutil.Process, number: signal.Signals) -> bool:
+    """False for one that has gone by itself."""
+    try:
         os.kill(process.pid, number)
+    except ProcessLookupError:
+        return False
+    return True

@@ -85,7 +85,7 @@ class Torture:
         self._compared, self._checks = self._compared + rows, self._checks + 1
         made = sum(workload.transactions for workload in self._workloads)
         print(
-            f"{self._checks} checks, the last in {time.monotonic() - began:.1f} s: {self.adversary.kills} kills,"
+            f"{self._checks} checks, the last in {time.monotonic() - began:.1f} s: {dict(self.adversary.kills)} killed,"
             f" {made} transactions, {self._compared} rows compared, {points} points, {dict(self.adversary.deeds)},"
             f" the port open after {self._ports()}",
             flush=True,
