@@ -5,9 +5,11 @@ Must not know: when a fold is due; how delete files are written.
 """
 
 import uuid
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 from pyroaring import BitMap
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -85,9 +87,9 @@ class Fold:
         keys = self._keys(layout, gone)
         if sum(file.rows for file in gone) <= BROADCAST_KEYS:
             keys = F.broadcast(keys)
-        files = self._session.createDataFrame(
+        files = self._frame(
             [(at, number, file.sequence) for number, file in data for at in self._iceberg.spark_paths(file.path)],
-            "at string, number int, sequence long",
+            ("number", "sequence"),
         )
         names = [f"k{place}" for place in range(len(layout.identifier))]
         rows = self._read(layout, [file for _, file in data]).select(
@@ -102,14 +104,19 @@ class Fold:
 
     def _keys(self, layout: Layout, gone: list[Content]) -> DataFrame:
         """Each vanished key once, with the last moment at which it vanished."""
-        sequences = self._session.createDataFrame(
-            [(at, file.sequence) for file in gone for at in self._iceberg.spark_paths(file.path)],
-            "at string, gone long",
+        sequences = self._frame(
+            [(at, file.sequence) for file in gone for at in self._iceberg.spark_paths(file.path)], ("gone",)
         )
         names = [f"k{place}" for place in range(len(layout.identifier))]
         keys = self._read(layout, gone).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
+
+    def _frame(self, rows: Sequence[tuple[str | int, ...]], numbers: Sequence[str]) -> DataFrame:
+        """Paths as `at`, and numbers. From Arrow: from plain rows PySpark would start a Python process."""
+        at, *columns = zip(*rows, strict=True)
+        arrays = [pa.array(at, pa.string()), *(pa.array(column, pa.int64()) for column in columns)]
+        return self._session.createDataFrame(pa.table(arrays, names=["at", *numbers]))
 
     def _read(self, layout: Layout, files: list[Content]) -> DataFrame:
         """The key columns as k0, k1 ..., found by field id: a column may have been renamed since."""
