@@ -9,6 +9,7 @@ from concurrent.futures import Executor, Future, wait
 from pathlib import Path
 from typing import Protocol
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.schema import SourceTable
@@ -71,8 +72,10 @@ class Committer:
         4. ack the source        a lost ack is harmless: the position decides
         5. drop staged files
         """
+        passing(CrashPoint.EPOCH_STAGED)
         before = self._ledger.last_epoch()
         self._ledger.add_intent(epoch)
+        passing(CrashPoint.INTENT_STORED)
         if before is not None:
             drop(before.prepared_files - epoch.prepared_files)
         self.resume(epoch)
@@ -81,9 +84,13 @@ class Committer:
         """The commit from step 2 on, for an intent that an earlier life stored."""
         self._look()
         committed = self._commit_channels(epoch)
+        passing(CrashPoint.CHANNELS_COMMITTED)
         self._ledger.commit_epoch(epoch, committed)
+        passing(CrashPoint.EPOCH_STORED)
         self._ack(epoch)
+        passing(CrashPoint.ACKED)
         drop(file.path for segment in epoch.files.values() for file in segment)
+        passing(CrashPoint.STAGED_FILES_DROPPED)
 
     def _look(self) -> None:
         """Before the first commit: what an earlier life left of the tables."""

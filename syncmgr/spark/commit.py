@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.key_index import Keys
@@ -92,6 +93,7 @@ class Commit:
             self._fitting(table, self._iceberg.layout(table), self._gone(index, self._standing(table)))
             if index is not None:
                 self._data_keys(table)
+        passing(CrashPoint.FILES_WRITTEN)
         with self._indexing.lock:
             return self._transact(table)
 
@@ -105,6 +107,7 @@ class Commit:
         written = self._fitting(table, self._iceberg.layout(table), self._gone(index, found))
         deletion = None if index is None else self._deletion(table, index)
         snapshot = self._commit(transaction, written, deletion)
+        passing(CrashPoint.TABLE_COMMITTED)
         if deletion is not None:
             table = self._iceberg.table_of(transaction)
             files = list(zip(self._data_files(table), self._data_keys(table), strict=True))
@@ -121,6 +124,7 @@ class Commit:
         try:
             if deletion is not None:
                 deletion.add_to(delta, written.folder)
+                passing(CrashPoint.VECTORS_WRITTEN)
             vanished = self._equality_deletes(table) if deletion is None else []
             self._iceberg.add(delta, self._data_files(table), vanished, marks)
             self._iceberg.set_properties(

@@ -15,6 +15,7 @@ import psutil
 import pymysql
 from pymysql.cursors import DictCursor
 
+from syncmgr.crash import VARIABLE, CrashPoint
 from tests.until import until
 
 ROOT = Path(__file__).parents[2]
@@ -40,15 +41,36 @@ class FrontendProcess:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "FrontendProcess":
+        self._launch(None)
+        until(self._answers, deadline=60, why="the console's port")
+        return self
+
+    def die_at(self, point: CrashPoint, *, deadline: float) -> None:
+        """Start it, and wait until it has died there, and its JVM and workers with it."""
+        self._launch(point)
+        children: dict[int, psutil.Process] = {}
+
+        def dead() -> bool:
+            assert self.process is not None
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found = psutil.Process(self.process.pid).children(recursive=True)
+                children.update((child.pid, child) for child in found)
+            return self.process.poll() is not None
+
+        until(dead, deadline=deadline, why=f"death at '{point}'")
+        assert self.process is not None
+        assert self.process.returncode == -signal.SIGKILL, (self.folder / "fe.out").read_text()
+        psutil.wait_procs(list(children.values()), timeout=20)
+
+    def _launch(self, crash_at: CrashPoint | None) -> None:
         with (self.folder / "fe.out").open("ab") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "syncmgr", "--conf", str(self.conf)],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
+                env={**os.environ, VARIABLE: crash_at or ""},
             )
-        until(self._answers, deadline=60, why="the console's port")
-        return self
 
     def _answers(self) -> bool:
         assert self.process is not None
