@@ -200,11 +200,6 @@ class Indexing:
     # -- in the background
 
     @property
-    def ready(self) -> TableIndex | None:
-        """The index if it held for the table lately; the table may have moved since."""
-        return self._index if self._state is State.READY else None
-
-    @property
     def is_behind(self) -> bool:
         """Whether `follow_up` has something to do."""
         return self._state is State.BUILDING and self._index is not None

@@ -22,7 +22,7 @@ from syncmgr.spark.compaction import Compaction, candidates
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg, Totals
 from syncmgr.spark.indexing import Indexing
-from syncmgr.spark.jvm import FAILURES, REFUSED, java_class, words
+from syncmgr.spark.jvm import FAILURES, REFUSED, Java, java_class, words
 from syncmgr.spark.keys import UnindexableError
 from syncmgr.spark.launch import CATALOG
 
@@ -153,6 +153,7 @@ class TableUpkeep:
         if totals is None:
             return None
         self.equality_deletes = totals.equality_deletes
+        files_press = self._pressing(iceberg, table)
         now = self._clock()
         since = {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in self._ended.items()}
         situation = Situation(
@@ -163,14 +164,17 @@ class TableUpkeep:
             compacted_files=self._compacted_files,
             expirable=0 if oldest is None else iceberg.older_snapshots(table, oldest),
             index_behind=self.indexing.is_behind,
-            pressing=self._pressing(),
+            pressing=files_press,
         )
         kind = due(situation)
         return None if kind in had else kind
 
-    def _pressing(self) -> bool | None:
+    def _pressing(self, iceberg: Iceberg, table: Java) -> bool | None:
+        """Opens the index of a table to which nobody committed since the start, too."""
+        if not iceberg.layout(table).identifier:
+            return None
         with self.indexing.lock:
-            index = self.indexing.ready
+            index = self.indexing.usable(iceberg, table)
             return None if index is None else pressing(candidates(index))
 
     def _run(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> Ran:

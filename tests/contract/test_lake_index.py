@@ -348,6 +348,17 @@ def test_an_index_outlives_a_restart(tables: Tables) -> None:
     assert_right(table)
 
 
+def test_upkeep_opens_the_index_of_a_table_at_rest(tables: Tables) -> None:
+    """After a restart SHOW tells the truth of a table to which nobody commits."""
+    table = tables.make()
+    table.commit([(INS, key, 0) for key in range(50)])
+    table.indexing.save(now=True)
+    restarted(table)
+    table.lake.upkeep(table.db, table.name, None)
+    standing = table.indexing.standing()
+    assert (standing.state, standing.rows) == (State.READY, 50)
+
+
 def damages() -> list[Callable[[Path], None]]:
     def torn(folder: Path) -> None:
         for run in folder.glob("run-*"):
