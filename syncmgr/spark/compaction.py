@@ -4,15 +4,13 @@ Owns: copying live rows in their order, so that the new place of each is known w
 Must not know: when a table is compacted; which files are worth it.
 """
 
-import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from syncmgr.job.compacting import Candidate, groups
@@ -106,7 +104,7 @@ class Swap:
 
     def __init__(self, iceberg: Iceberg, table: Java, index: TableIndex, copied: Copied) -> None:
         self._iceberg, self._table, self._index, self._copied = iceberg, table, index, copied
-        self._places = [_new_rows(file) for file in copied.files]
+        self._places = dict(zip(copied.numbers, _new_rows(copied.files), strict=True))
         self.there = {
             number
             for number, file in zip(copied.numbers, copied.files, strict=True)
@@ -158,27 +156,22 @@ class Swap:
 
     def _deleted_meanwhile(self) -> BitMap:
         """Rows of the new file that were deleted in the old ones since they were copied."""
-        dead, base = BitMap(), 0
-        for number, file, new in zip(self._copied.numbers, self._copied.files, self._places, strict=True):
+        dead = BitMap()
+        for number, file in zip(self._copied.numbers, self._copied.files, strict=True):
             now = self._index.files[number].dead if number in self.there else BitMap(range(file.content.rows))
-            dead |= BitMap(new[np.array(now - file.dead, np.int64)] + base)
-            base += file.content.rows - len(file.dead)
+            dead |= BitMap(self._places[number][np.array(now - file.dead, np.int64)])
         return dead
 
     def took_effect(self, table: Java) -> None:
         """The index moves with the rows."""
         snapshot = table.currentSnapshot()
-        index, copied = self._index, self._copied
+        index = self._index
         index.snapshot = None
         number = None
         if self._added is not None:
             content = content_of(self._iceberg, table, self._added, int(snapshot.sequenceNumber()))
             number = index.number(content, self._dead, self._vector)
-        moved, base = {}, 0
-        for old, file, new in zip(copied.numbers, copied.files, self._places, strict=True):
-            moved[old] = new, base
-            base += file.content.rows - len(file.dead)
-        index.move_rows({old: moved[old] for old in self.there}, number)
+        index.move_rows({old: self._places[old] for old in self.there}, number)
         index.snapshot = int(snapshot.snapshotId())
 
 
@@ -193,7 +186,7 @@ def candidates(index: TableIndex) -> list[list[Candidate]]:
         [
             Candidate(
                 number=number,
-                partition=json.dumps([file.content.facts["spec-id"], file.content.facts["partition"]]),
+                partition=file.content.partition,
                 bytes=file.content.bytes,
                 rows=file.content.rows,
                 dead=len(file.dead),
@@ -212,16 +205,13 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _alive(file: IndexedFile) -> NDArray[np.bool_]:
-    alive = np.ones(file.content.rows, np.bool_)
-    alive[np.array(file.dead, np.int64)] = False
-    return alive
-
-
-def _new_rows(file: IndexedFile) -> Words:
-    """For each row of a file its place among the live ones, NOWHERE for a dead one."""
-    alive = _alive(file)
-    return np.where(alive, np.cumsum(alive) - 1, NOWHERE).astype(np.int64)
+def _new_rows(files: Sequence[IndexedFile]) -> Iterator[Words]:
+    """For each row of each file its place in the copy of all of them, NOWHERE for a dead one."""
+    base = 0
+    for file in files:
+        alive = file.alive
+        yield np.where(alive, np.cumsum(alive) - 1 + base, NOWHERE).astype(np.int64)
+        base += int(alive.sum())
 
 
 def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, codec: str, first: FirstIds) -> Copied:
@@ -245,7 +235,7 @@ def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, 
 
 
 def _copy_file(file: IndexedFile, schema: pa.Schema, writer: pq.ParquetWriter, first: int | None) -> int:
-    alive, at = _alive(file), 0
+    alive, at = file.alive, 0
     with pq.ParquetFile(local(file.content.path)) as source:
         for group in range(source.num_row_groups):
             rows = source.read_row_group(group)

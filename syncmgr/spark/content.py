@@ -33,6 +33,11 @@ class Content:
         return found
 
     @property
+    def partition(self) -> str:
+        """What tells its partition and spec from every other."""
+        return json.dumps([self.facts["spec-id"], self.facts["partition"]])
+
+    @property
     def place(self) -> tuple[str, int]:
         """What tells it from every other, also from those in the same Puffin file."""
         return self.path, self.facts.get("content-offset", 0)

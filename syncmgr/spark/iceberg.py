@@ -32,8 +32,6 @@ class Totals:
     data_bytes: int
     delete_files: int
     equality_deletes: int  # rows in them
-    position_deletes: int
-    records: int
 
 
 def iterated(iterable: Java) -> Iterator[Java]:
@@ -316,8 +314,6 @@ class Iceberg:
             data_bytes=total("files-size"),
             delete_files=total("delete-files"),
             equality_deletes=total("equality-deletes"),
-            position_deletes=total("position-deletes"),
-            records=total("records"),
         )
 
     def hit_paths(self, table: Java) -> set[str]:

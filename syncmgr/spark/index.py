@@ -30,6 +30,13 @@ class IndexedFile:
     dead: BitMap = field(default_factory=BitMap)
     vector: Content | None = None
 
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """For each row whether it is not deleted."""
+        alive = np.ones(self.content.rows, np.bool_)
+        alive[np.array(self.dead, np.int64)] = False
+        return alive
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Strike:
@@ -210,8 +217,7 @@ class TableIndex:
                 f"{content.path} has {len(keys)} rows where the table's metadata says {content.rows}"
             )
         number = self.number(content, dead, contents.vectors.get(content.path))
-        alive = np.ones(len(keys), np.bool_)
-        alive[np.array(dead, np.int64)] = False
+        alive = self.files[number].alive
         return keys.take(alive), places(number, np.flatnonzero(alive))
 
     def number(self, content: Content, dead: BitMap, vector: Content | None) -> int:
@@ -258,19 +264,19 @@ class TableIndex:
         self.pending, self.equality = {}, ()
         self.snapshot = snapshot
 
-    def move_rows(self, files: Mapping[int, tuple[Words, int]], target: int | None) -> None:
-        """Files were copied into `target`, None where no row was left. By file number: for each row its place among
-        the rows that were copied, NOWHERE for one that was not, and where in `target` they begin.
+    def move_rows(self, files: Mapping[int, Words], target: int | None) -> None:
+        """Files were copied into `target`, None where no row was left. By file number: for each row its place in the
+        copy, NOWHERE for one that was not copied.
         """
 
         def translate(at: Words) -> Words:
             moved = np.full(len(at), NOWHERE, np.int64)
             numbers, rows = files_of(at), rows_of(at)
-            for number, (new, base) in files.items():
+            for number, new in files.items():
                 here = np.flatnonzero((numbers == number) & (rows < len(new)))  # hidden entries may lead beyond its end
                 there = here[new[rows[here]] != NOWHERE]
                 if target is not None:
-                    moved[there] = places(target, new[rows[there]] + base)
+                    moved[there] = places(target, new[rows[there]])
             return moved
 
         self._move(files, translate)

@@ -120,8 +120,7 @@ def _by_partition(files: Mapping[int, IndexedFile], numbers: Iterable[int]) -> d
     """A delete file belongs to one partition of one spec."""
     groups: dict[str, list[int]] = {}
     for number in numbers:
-        facts = files[number].content.facts
-        groups.setdefault(json.dumps([facts["spec-id"], facts["partition"]]), []).append(number)
+        groups.setdefault(files[number].content.partition, []).append(number)
     return groups
 
 

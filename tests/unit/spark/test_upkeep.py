@@ -25,8 +25,6 @@ CLEAN = Totals(
     data_bytes=SMALL_FILE_BYTES,
     delete_files=0,
     equality_deletes=0,
-    position_deletes=0,
-    records=1,
 )
 DELETES = {"equality_deletes": 1, "delete_files": 1}
 MANY_DELETES = {"equality_deletes": 1, "delete_files": BUSY_DELETE_FILES}
