@@ -48,6 +48,7 @@ class Code(Enum):
     INTERRUPTED = 1317, "70100", "Query execution was interrupted"
     DATABASE_EXISTS = 1007, "HY000", "Can't create database '{db}'; database exists"
     DROP_NO_DATABASE = 1008, "HY000", "Can't drop database '{db}'; database doesn't exist"
+    NO_CURSOR = 1421, "HY000", "The statement ({id}) has no open cursor."
     NESTED_TOO_DEEPLY = 1436, "HY000", "The statement is nested too deeply"
     TOO_MANY_PREPARED = (
         1461,

@@ -8,25 +8,33 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from enum import Enum
+from functools import partial
 from typing import Final, Protocol
 
 from syncmgr.console.charset import UTF8MB4, Charset, by_collation
+from syncmgr.console.compression import agreed
+from syncmgr.console.cursor import Cursor
 from syncmgr.console.login import Gate, Login
 from syncmgr.console.mask import mask
-from syncmgr.console.messages import Hello, end_of_rows, err, ok, parse_change_user
+from syncmgr.console.messages import Hello, end_of_rows, err, ok, parse_change_user, tracked
 from syncmgr.console.packet import ProtocolError, Reader, lenenc
-from syncmgr.console.prepared import PreparedStatements
+from syncmgr.console.prepared import PreparedStatement, PreparedStatements
 from syncmgr.console.protocol import OFFERED, Capability, Command, Status
 from syncmgr.console.results import Column, Done, Result, Rows, column_definition, row_encoder
 from syncmgr.console.stream import ConnectionLost, PacketStream
+from syncmgr.console.tracking import Tracker
 from syncmgr.errors import Code, SyncError
 
 log = logging.getLogger(__name__)
 
 INFO_SIZE: Final = 4096  # characters of a statement that PROCESSLIST shows
 LAST_WORDS: Final = 1.0  # seconds to tell a killed client why
+READ_ONLY_CURSOR: Final = 1  # of the flags of EXECUTE
+OK: Final = Done()
+
+Send = Callable[[Result, bool], Awaitable[None]]
 
 
 class Interrupt(Enum):
@@ -91,6 +99,7 @@ class Connection:
         self.result_charset: Charset = UTF8MB4
         self.autocommit = True
         self.commands = 0
+        self.changes = Tracker()
         self.stream = stream
         self._gate = gate
         self._limits = gate.limits
@@ -135,7 +144,10 @@ class Connection:
         except SyncError as error:
             await self.refuse(error)
             return
-        await self._commands(session)
+        try:
+            await self._commands(session)
+        finally:
+            await self._prepared.clear()
 
     async def refuse(self, error: SyncError) -> None:
         """The last packet of a connection."""
@@ -152,6 +164,8 @@ class Connection:
         log.info("connection %d: %s logged in from %s", self.id, self.user, self.host)
         self._ok()
         await self.stream.flush()
+        if algorithm := agreed(self._capabilities):
+            self.stream.compress(algorithm)
 
     async def _commands(self, session: Session) -> None:
         while not self._leaving:
@@ -229,40 +243,48 @@ class Connection:
     async def _query(self, body: bytes, session: Session) -> None:
         sql = self.charset.decode(body)
         self._show("Query", sql)
-        await self._run_sql(sql, session, multi=bool(self._capabilities & Capability.MULTI_STATEMENTS), binary=False)
+        multi = bool(self._capabilities & Capability.MULTI_STATEMENTS)
+        await self._run_sql(sql, session, self._send, multi=multi)
 
     def _show(self, command: str, sql: str) -> None:
         self.command, self.info = command, mask(sql[:INFO_SIZE])
 
-    async def _run_sql(self, sql: str, session: Session, *, multi: bool, binary: bool) -> None:
-        loop = asyncio.get_running_loop()
+    async def _run_sql(self, sql: str, session: Session, send: Send, *, multi: bool = False) -> None:
+        async with self._timed(session), aclosing(session.execute(sql, multi=multi)) as results:
+            async for result, more in results:
+                await send(result, more)
+
+    @asynccontextmanager
+    async def _timed(self, session: Session) -> AsyncGenerator[None, None]:
         timeout = session.statement_timeout()
+        loop = asyncio.get_running_loop()
         timer = loop.call_later(timeout, self.interrupt, Interrupt.TIMEOUT) if timeout else None
         try:
-            async with aclosing(session.execute(sql, multi=multi)) as results:
-                async for result, more in results:
-                    await self._send(result, more=more, binary=binary)
+            yield
         finally:
             if timer is not None:
                 timer.cancel()
 
-    async def _send(self, result: Result, *, more: bool, binary: bool) -> None:
+    async def _send(self, result: Result, more: bool = False) -> None:  # noqa: FBT001, FBT002 - the flag of the wire
         match result:
             case Done():
-                info = self.result_charset.encode(result.info)
-                status = self._status(more=more)
-                self.stream.put(ok(status, affected=result.affected, warnings=result.warnings, info=info))
+                self._ok(result, more=more)
             case Rows():
-                await self._send_rows(result, more=more, binary=binary)
+                await self._send_rows(result, more=more, binary=False)
+
+    async def _send_binary(self, result: Result, more: bool) -> None:  # noqa: FBT001 - the same
+        match result:
+            case Done():
+                self._ok(result, more=more)
+            case Rows():
+                await self._send_rows(result, more=more, binary=True)
 
     async def _send_rows(self, result: Rows, *, more: bool, binary: bool) -> None:
-        stream, charset = self.stream, self.result_charset
-        stream.put(lenenc(len(result.columns)))
-        for column in result.columns:
-            stream.put(column_definition(column, charset))
+        stream = self.stream
+        self._put_columns(result)
         if not self._capabilities & Capability.DEPRECATE_EOF:
             stream.put(end_of_rows(self._status(), self._capabilities))
-        encode = row_encoder(result.columns, charset, binary=binary)
+        encode = row_encoder(result.columns, self.result_charset, binary=binary)
         async with aclosing(result.batches) as batches:
             async for batch in batches:
                 for row in batch:
@@ -271,12 +293,20 @@ class Connection:
                         await stream.flush()
         stream.put(end_of_rows(self._status(more=more), self._capabilities, warnings=result.warnings))
 
+    def _put_columns(self, result: Rows) -> None:
+        self.stream.put(lenenc(len(result.columns)))
+        for column in result.columns:
+            self.stream.put(column_definition(column, self.result_charset))
+
     def _status(self, *, more: bool = False) -> Status:
         status = Status.AUTOCOMMIT if self.autocommit else Status.NONE
         return status | Status.MORE_RESULTS if more else status
 
-    def _ok(self) -> None:
-        self.stream.put(ok(self._status()))
+    def _ok(self, done: Done = OK, *, more: bool = False) -> None:
+        status, info = self._status(more=more), self.result_charset.encode(done.info)
+        if self._capabilities & Capability.SESSION_TRACK:
+            status, info = tracked(status, info, self.changes.told(self.result_charset))
+        self.stream.put(ok(status, affected=done.affected, warnings=done.warnings, info=info))
 
     def _err(self, error: SyncError) -> None:
         self.stream.put(err(error, self.result_charset))
@@ -299,7 +329,7 @@ class Connection:
         self.stream.put(session.statistics().encode())
 
     async def _process_info(self, _body: bytes, session: Session) -> None:
-        await self._send(session.processlist(), more=False, binary=False)
+        await self._send(session.processlist())
 
     async def _process_kill(self, body: bytes, session: Session) -> None:
         session.kill(Reader(body).uint(4), query=False)
@@ -313,11 +343,11 @@ class Connection:
         self.stream.put(end_of_rows(self._status(), self._capabilities))
 
     async def _reset_connection(self, _body: bytes, session: Session) -> None:
-        self._forget(session)
+        await self._forget(session)
         self._ok()
 
-    def _forget(self, session: Session) -> None:
-        self._prepared.clear()
+    async def _forget(self, session: Session) -> None:
+        await self._prepared.clear()
         session.reset()
 
     async def _change_user(self, body: bytes, session: Session) -> None:
@@ -329,7 +359,7 @@ class Connection:
         except SyncError as error:
             await self.refuse(error)
             raise ConnectionLost("change of user denied") from error
-        self._forget(session)
+        await self._forget(session)
         self.user, self.db = hello.user, None
         self.speak(by_collation(hello.collation))
         if hello.db:
@@ -351,9 +381,50 @@ class Connection:
     async def _execute(self, body: bytes, session: Session) -> None:
         reader = Reader(body)
         statement = self._prepared.get(reader.uint(4))
+        await statement.close_cursor()
         self._show("Execute", statement.sql)
+        wants_cursor = bool(reader.uint(1) & READ_ONLY_CURSOR)
         sql = statement.bind(reader, self.charset)
-        await self._run_sql(sql, session, multi=False, binary=True)
+        if wants_cursor and self._prepared.cursors < self._limits.max_cursors:
+            await self._run_sql(sql, session, partial(self._open_cursor, statement))
+        else:
+            await self._run_sql(sql, session, self._send_binary)
+
+    async def _open_cursor(self, statement: PreparedStatement, result: Result, more: bool) -> None:  # noqa: FBT001
+        if isinstance(result, Done):
+            self._ok(result, more=more)
+            return
+        statement.cursor = Cursor(result, row_encoder(result.columns, self.result_charset, binary=True))
+        self._put_columns(result)
+        self.stream.put(end_of_rows(self._status() | Status.CURSOR_EXISTS, self._capabilities))
+
+    async def _fetch(self, body: bytes, session: Session) -> None:
+        reader = Reader(body)
+        statement, count = self._prepared.get(reader.uint(4)), reader.uint(4)
+        self._show("Fetch", statement.sql)
+        if statement.cursor is None:
+            raise SyncError(Code.NO_CURSOR, id=statement.id)
+        try:
+            async with self._timed(session):
+                ended = await self._put_rows(statement.cursor, count)
+        except BaseException:
+            await statement.close_cursor()
+            raise
+        if ended:
+            await statement.close_cursor()
+        left = Status.LAST_ROW_SENT if ended else Status.CURSOR_EXISTS
+        self.stream.put(end_of_rows(self._status() | left, self._capabilities))
+
+    async def _put_rows(self, cursor: Cursor, count: int) -> bool:
+        """Whether the rows have ended."""
+        for _ in range(count):
+            row = await cursor.next()
+            if row is None:
+                return True
+            self.stream.put(row)
+            if self.stream.pending > self._limits.high_water:
+                await self.stream.flush()
+        return False
 
     async def _long_data(self, body: bytes, _session: Session) -> None:
         """Answers nothing, ever: so the protocol has it."""
@@ -362,10 +433,12 @@ class Connection:
 
     async def _close_statement(self, body: bytes, _session: Session) -> None:
         """Answers nothing, ever."""
-        self._prepared.remove(Reader(body).uint(4))
+        await self._prepared.remove(Reader(body).uint(4))
 
     async def _reset_statement(self, body: bytes, _session: Session) -> None:
-        self._prepared.get(Reader(body).uint(4)).forget_data()
+        statement = self._prepared.get(Reader(body).uint(4))
+        statement.forget_data()
+        await statement.close_cursor()
         self._ok()
 
     _COMMANDS: Final[dict[int, Callable[["Connection", bytes, Session], Awaitable[None]]]] = {
@@ -379,6 +452,7 @@ class Connection:
         Command.CHANGE_USER: _change_user,
         Command.STMT_PREPARE: _prepare,
         Command.STMT_EXECUTE: _execute,
+        Command.STMT_FETCH: _fetch,
         Command.STMT_SEND_LONG_DATA: _long_data,
         Command.STMT_CLOSE: _close_statement,
         Command.STMT_RESET: _reset_statement,

@@ -14,6 +14,7 @@ MiB: Final = 1024 * KiB
 class Limits:
     """`threads` bounds the statements that run at one time, of the lake and of all else each.
 
+    A client with `max_cursors` open gets the rows of a further one at once.
     `read_timeout` holds inside a packet, `wait_timeout` between two commands, `drain_timeout` at stop().
     """
 
@@ -21,6 +22,7 @@ class Limits:
     max_packet: int = 64 * MiB
     login_packet: int = 64 * KiB
     max_prepared: int = 1024
+    max_cursors: int = 16
     threads: int = 32
     high_water: int = 256 * KiB
     connect_timeout: float = 10

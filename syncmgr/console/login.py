@@ -75,8 +75,6 @@ class Login:
                 raise ProtocolError("TLS was asked for twice")
         else:
             await stream.open(None)
-        if hello.capabilities & Capability.COMPRESS:
-            raise SyncError(Code.NOT_SUPPORTED, what="compressed protocol; turn compression off in the client")
         await self.authenticate(hello)
         return hello
 

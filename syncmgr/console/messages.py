@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from syncmgr.console.charset import GREETING_COLLATION, Charset
-from syncmgr.console.packet import ProtocolError, Reader, lenenc
+from syncmgr.console.packet import ProtocolError, Reader, lenenc, lenenc_bytes
 from syncmgr.console.protocol import NATIVE, SHA2, VERSION, Capability, Status
 from syncmgr.errors import SyncError
 
@@ -134,6 +134,13 @@ def ok(status: Status, *, affected: int = 0, warnings: int = 0, info: bytes = b"
     """`mark` is 0xFE where an OK packet stands for the EOF of a result."""
     counts = lenenc(affected) + lenenc(0)
     return mark + counts + status.to_bytes(2, "little") + min(warnings, 0xFFFF).to_bytes(2, "little") + info
+
+
+def tracked(status: Status, info: bytes, changes: bytes) -> tuple[Status, bytes]:
+    """Status and info of an OK for a client with session tracking: its info has a length, its changes follow."""
+    if changes:
+        return status | Status.STATE_CHANGED, lenenc_bytes(info) + lenenc_bytes(changes)
+    return status, lenenc_bytes(info) if info else b""
 
 
 def end_of_rows(status: Status, capabilities: Capability, *, warnings: int = 0) -> bytes:

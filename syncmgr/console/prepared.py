@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from syncmgr.console.charset import Charset
+from syncmgr.console.cursor import Cursor
 from syncmgr.console.limits import Limits
 from syncmgr.console.packet import ProtocolError, Reader
 from syncmgr.console.protocol import FieldType
@@ -56,6 +57,7 @@ class PreparedStatement:
     types: list[tuple[FieldType, bool]] | None = None
     long_data: dict[int, bytearray] = field(default_factory=dict)
     too_long: bool = False
+    cursor: Cursor | None = None
 
     def answer(self) -> bytes:
         """The answer to PREPARE; the columns are told when the statement runs."""
@@ -65,12 +67,17 @@ class PreparedStatement:
         self.long_data.clear()
         self.too_long = False
 
+    async def close_cursor(self) -> None:
+        cursor, self.cursor = self.cursor, None
+        if cursor is not None:
+            await cursor.close()
+
     def bind(self, reader: Reader, charset: Charset) -> str:
-        """The statement with its parameters as literals. `reader` stands behind the id of an EXECUTE."""
+        """The statement with its parameters as literals. `reader` stands behind the flags of an EXECUTE."""
         if self.too_long:
             self.forget_data()
             raise SyncError(Code.PACKET_TOO_LARGE)
-        reader.take(5)  # cursor flags and iteration count: a result is always streamed
+        reader.take(4)  # the iteration count, always 1
         literals = [literal(value) for value in self._values(reader, charset)] if self.places else []
         self.forget_data()
         parts = []
@@ -216,8 +223,16 @@ class PreparedStatements:
         else:
             statement.long_data.setdefault(index, bytearray()).extend(data)
 
-    def remove(self, statement_id: int) -> None:
-        self._statements.pop(statement_id, None)
+    @property
+    def cursors(self) -> int:
+        """How many are open."""
+        return sum(statement.cursor is not None for statement in self._statements.values())
 
-    def clear(self) -> None:
-        self._statements.clear()
+    async def remove(self, statement_id: int) -> None:
+        statement = self._statements.pop(statement_id, None)
+        if statement is not None:
+            await statement.close_cursor()
+
+    async def clear(self) -> None:
+        for statement_id in list(self._statements):
+            await self.remove(statement_id)

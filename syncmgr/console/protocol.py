@@ -33,7 +33,9 @@ class Capability(IntFlag):
     PLUGIN_AUTH = 1 << 19
     CONNECT_ATTRS = 1 << 20
     LENENC_AUTH = 1 << 21
+    SESSION_TRACK = 1 << 23
     DEPRECATE_EOF = 1 << 24
+    ZSTD = 1 << 26
 
 
 OFFERED: Final = (
@@ -53,7 +55,10 @@ OFFERED: Final = (
     | Capability.PLUGIN_AUTH
     | Capability.CONNECT_ATTRS
     | Capability.LENENC_AUTH
+    | Capability.SESSION_TRACK
     | Capability.DEPRECATE_EOF
+    | Capability.COMPRESS
+    | Capability.ZSTD
 )
 
 
@@ -63,6 +68,9 @@ class Status(IntFlag):
     NONE = 0
     AUTOCOMMIT = 2
     MORE_RESULTS = 8
+    CURSOR_EXISTS = 64
+    LAST_ROW_SENT = 128
+    STATE_CHANGED = 1 << 14
 
 
 class Command(IntEnum):
@@ -83,6 +91,7 @@ class Command(IntEnum):
     STMT_CLOSE = 0x19
     STMT_RESET = 0x1A
     SET_OPTION = 0x1B
+    STMT_FETCH = 0x1C
     RESET_CONNECTION = 0x1F
 
 

@@ -104,6 +104,7 @@ class StatementSession:
         """Raises UNKNOWN_DATABASE."""
         await self._workers.slow(metadata.check_database, self._frontend.catalog, db)
         self._connection.db = db
+        self._connection.changes.schema(db)
 
     async def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
         """Each statement's result, and whether more follow. All are parsed before the first runs."""
@@ -143,6 +144,7 @@ class StatementSession:
         self._user_variables.clear()
         self._remarks = ()
         self._connection.autocommit = True
+        self._connection.changes.forget()
 
     # statements
 
@@ -226,6 +228,7 @@ class StatementSession:
                 remarks = await slow(catalog.drop_database, name, **options)
                 if self._connection.db == name:
                     self._connection.db = None
+                    self._connection.changes.schema("")
                 return self._done(remarks)
             case CreateTable():
                 return self._done(await slow(catalog.create_table, statement, self._connection.db))
@@ -322,7 +325,10 @@ class StatementSession:
 
     def _status(self) -> list[tuple[str, str]]:
         cipher, version = self._connection.stream.cipher() or ("", "")
+        algorithm = self._connection.stream.algorithm
         return [
+            ("Compression", "OFF" if algorithm is None else "ON"),
+            ("Compression_algorithm", "" if algorithm is None else algorithm.name),
             ("Queries", str(self._registry.questions)),
             ("Questions", str(self._connection.commands)),
             ("Ssl_cipher", cipher),
@@ -396,6 +402,7 @@ class StatementSession:
         self._take_effect(name, self._variables.set(name, None if value is None else str(value)))
 
     def _take_effect(self, name: str, value: int | str) -> None:
+        self._connection.changes.variable(name, value)
         match name:
             case "autocommit":
                 self._connection.autocommit = value == "ON"
@@ -411,6 +418,7 @@ class StatementSession:
         self._connection.speak(charset)
         for name in ("character_set_client", "character_set_connection", "character_set_results"):
             self._variables.set(name, charset.name)
+            self._connection.changes.variable(name, charset.name)
         if isinstance(item, SetNames) and item.collation is not None:
             self._variables.set("collation_connection", item.collation)
 

@@ -10,6 +10,7 @@ import socket
 import ssl
 from typing import Final
 
+from syncmgr.console.compression import FRAME_HEADER_SIZE, Algorithm, frames
 from syncmgr.console.limits import KiB, Limits
 from syncmgr.console.packet import HEADER_SIZE, MAX_PAYLOAD, ProtocolError, frame
 from syncmgr.errors import Code, SyncError
@@ -54,14 +55,26 @@ class PacketStream:
         self._writer: asyncio.StreamWriter | None = None
         self._sequence = 0
         self._out = bytearray()
+        self._algorithm: Algorithm | None = None
+        self._frame_sequence = 0
+        self._inflated = bytearray()
 
     @property
     def pending(self) -> int:
         """Bytes put and not yet flushed."""
         return len(self._out)
 
+    @property
+    def algorithm(self) -> Algorithm | None:
+        """What packets are compressed with."""
+        return self._algorithm
+
+    def compress(self, algorithm: Algorithm) -> None:
+        """From the next packet on, in both directions."""
+        self._algorithm = algorithm
+
     def restart_sequence(self) -> None:
-        self._sequence = 0
+        self._sequence = self._frame_sequence = 0
 
     def put(self, payload: bytes) -> None:
         framed, self._sequence = frame(payload, self._sequence)
@@ -71,6 +84,8 @@ class PacketStream:
         """Hand over what was put; waits while the client is slow. Raises ConnectionLost."""
         data = bytes(self._out)
         self._out.clear()
+        if self._algorithm is not None:
+            data, self._frame_sequence = frames(data, self._frame_sequence, self._algorithm)
         try:
             async with asyncio.timeout(self._limits.write_timeout):
                 await self._send(data)
@@ -119,9 +134,7 @@ class PacketStream:
         while True:
             head = await self._exactly(HEADER_SIZE, idle if not parts else self._limits.read_timeout)
             length = int.from_bytes(head[:3], "little")
-            if head[3] != self._sequence & 0xFF:
-                raise ProtocolError(f"packet {head[3]} where {self._sequence & 0xFF} was due")
-            self._sequence += 1
+            self._count(head[3])
             size += length
             if size > limit:
                 raise SyncError(Code.PACKET_TOO_LARGE)
@@ -129,7 +142,33 @@ class PacketStream:
             if length < MAX_PAYLOAD:
                 return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    def _count(self, number: int) -> None:
+        """Inside compressed frames it is these that are counted: clients number the packets in them as they like."""
+        if self._algorithm is None and number != self._sequence & 0xFF:
+            raise ProtocolError(f"packet {number} where {self._sequence & 0xFF} was due")
+        self._sequence += 1
+
     async def _exactly(self, size: int, timeout: float) -> bytes:  # noqa: ASYNC109 - a limit per read, not per call
+        if self._algorithm is None:
+            return await self._received(size, timeout)
+        while len(self._inflated) < size:
+            self._inflated += await self._frame(self._algorithm, timeout)
+            timeout = self._limits.read_timeout
+        data = bytes(self._inflated[:size])
+        del self._inflated[:size]
+        return data
+
+    async def _frame(self, algorithm: Algorithm, timeout: float) -> bytes:  # noqa: ASYNC109 - the same
+        """What one compressed frame holds: 16 MiB at most, as three bytes tell its size."""
+        head = await self._received(FRAME_HEADER_SIZE, timeout)
+        if head[3] != self._frame_sequence & 0xFF:
+            raise ProtocolError(f"frame {head[3]} where {self._frame_sequence & 0xFF} was due")
+        self._frame_sequence += 1
+        length, size = int.from_bytes(head[:3], "little"), int.from_bytes(head[4:], "little")
+        body = await self._received(length, self._limits.read_timeout + length / SLOWEST)
+        return algorithm.unpack(body, size) if size else body
+
+    async def _received(self, size: int, timeout: float) -> bytes:  # noqa: ASYNC109 - the same
         try:
             async with asyncio.timeout(timeout):
                 return await (self._bare(size) if self._reader is None else self._reader.readexactly(size))

@@ -10,6 +10,7 @@ from typing import Final
 
 from syncmgr.console.limits import Limits
 from syncmgr.console.protocol import VERSION, VERSION_COMMENT
+from syncmgr.console.tracking import TRACKED
 from syncmgr.errors import Code, SyncError
 
 Value = int | str
@@ -65,12 +66,17 @@ _DEFAULTS: Final[Mapping[str, Value]] = {
     "performance_schema": OFF,
     "port": 0,
     "profiling": OFF,
+    "protocol_compression_algorithms": "zlib,zstd,uncompressed",
     "protocol_version": 10,
     "query_cache_size": 0,
     "query_cache_type": OFF,
     "read_only": OFF,
     "resultset_metadata": "FULL",
-    "session_track_schema": OFF,
+    "session_track_gtids": OFF,
+    "session_track_schema": ON,
+    "session_track_state_change": OFF,
+    "session_track_system_variables": ",".join(sorted(TRACKED)),
+    "session_track_transaction_info": OFF,
     "show_old_temporals": OFF,
     "skip_show_database": OFF,
     "sql_auto_is_null": OFF,
@@ -116,6 +122,7 @@ _READ_ONLY: Final = frozenset(
         "max_connections",
         "performance_schema",
         "port",
+        "protocol_compression_algorithms",
         "protocol_version",
         "skip_show_database",
         "system_time_zone",

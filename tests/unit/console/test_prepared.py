@@ -1,3 +1,4 @@
+import asyncio
 import struct
 from decimal import Decimal
 
@@ -71,7 +72,7 @@ def test_parameters_are_read(kind: FieldType, data: bytes, value: object) -> Non
 def test_types_are_kept() -> None:
     """An EXECUTE that sends no types means those of the one before; the first must send them."""
     statement = PreparedStatements(Limits()).add("SELECT ?", (7,))
-    head = bytes(5)
+    head = bytes(4)
     with pytest.raises(SyncError) as caught:
         statement.bind(Reader(head + b"\0\0"), UTF8MB4)
     assert caught.value.code is Code.WRONG_ARGUMENTS
@@ -91,9 +92,9 @@ def test_statements_are_bounded() -> None:
     for _ in range(3):
         statements.append(one.id, 0, b"ab")
     with pytest.raises(SyncError) as caught:
-        one.bind(Reader(bytes(8)), UTF8MB4)
+        one.bind(Reader(bytes(7)), UTF8MB4)
     assert caught.value.code is Code.PACKET_TOO_LARGE
-    statements.remove(one.id)
+    asyncio.run(statements.remove(one.id))
     with pytest.raises(SyncError) as caught:
         statements.get(one.id)
     assert caught.value.code is Code.UNKNOWN_PREPARED
@@ -105,5 +106,5 @@ def test_data_in_pieces_is_joined() -> None:
     one = statements.add("SELECT ?, ?", (7, 10))
     statements.append(one.id, 1, b"a")
     statements.append(one.id, 1, b"b")
-    sent = bytes(5) + b"\0\x01" + bytes((FieldType.VAR_STRING, 0, FieldType.BLOB, 0)) + lenenc_bytes(b"x")
+    sent = bytes(4) + b"\0\x01" + bytes((FieldType.VAR_STRING, 0, FieldType.BLOB, 0)) + lenenc_bytes(b"x")
     assert one.bind(Reader(sent), UTF8MB4) == "SELECT 'x', X'6162'"
