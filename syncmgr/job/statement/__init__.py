@@ -1,0 +1,5 @@
+"""Statements of a MySQL or MariaDB server, as they stand in its binlog.
+
+Owns: their text, and what it says of tables.
+Must not know: jobs, synced tables, what is done with a statement.
+"""

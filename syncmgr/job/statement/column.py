@@ -1,0 +1,356 @@
+"""Column definitions: name, type, attributes.
+
+Owns: how MySQL and MariaDB spell them.
+Must not know: where a definition stands.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from syncmgr.job.column_type import source_column
+from syncmgr.job.schema import SourceColumn
+from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, Place
+from syncmgr.job.statement.options import references
+from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Token, Words
+
+_PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what they mean
+    "DOUBLE PRECISION": "double",
+    "CHARACTER VARYING": "varchar",
+    "CHAR VARYING": "varchar",
+    "CHAR BYTE": "binary",
+    "NATIONAL CHARACTER VARYING": "national varchar",
+    "NATIONAL CHAR VARYING": "national varchar",
+    "NATIONAL CHARACTER": "national char",
+    "NATIONAL CHAR": "national char",
+    "NATIONAL VARCHARACTER": "national varchar",
+    "NATIONAL VARCHAR": "national varchar",
+    "NCHAR VARYING": "national varchar",
+    "NCHAR VARCHARACTER": "national varchar",
+    "NCHAR VARCHAR": "national varchar",
+    "NCHAR": "national char",
+    "NVARCHAR": "national varchar",
+    "LONG CHARACTER VARYING": "mediumtext",
+    "LONG CHAR VARYING": "mediumtext",
+    "LONG VARCHARACTER": "mediumtext",
+    "LONG VARCHAR": "mediumtext",
+    "LONG VARBINARY": "mediumblob",
+    "LONG": "mediumtext",
+    "SERIAL": "bigint unsigned",
+    "REAL": "double",
+    "GEOMETRYCOLLECTION": "geomcollection",
+}
+_SPELLED: Final = tuple(_PHRASES)
+_NATIONAL: Final = "utf8mb3"
+_SIGNS: Final = frozenset({"SIGNED", "UNSIGNED", "ZEROFILL"})
+_OF_BYTES: Final[Mapping[str, str]] = {  # what CHARACTER SET binary makes of a type
+    "char": "binary",
+    "varchar": "varbinary",
+    "tinytext": "tinyblob",
+    "text": "blob",
+    "mediumtext": "mediumblob",
+    "longtext": "longblob",
+}
+_BLOB_SIZES: Final = ((255, "tinyblob"), (65_535, "blob"), (2**24 - 1, "mediumblob"), (2**32 - 1, "longblob"))
+_NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
+_DATED: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
+
+# Attributes without meaning for the rows, and what follows each.
+_ALONE: Final = (
+    "VISIBLE",
+    "VIRTUAL",
+    "STORED",
+    "PERSISTENT",
+    "NOT SECONDARY",
+    "NOT ENFORCED",
+    "ENFORCED",
+    "WITH SYSTEM VERSIONING",
+    "WITHOUT SYSTEM VERSIONING",
+)
+_WITH_VALUE: Final = (
+    "COLUMN_FORMAT",
+    "STORAGE",
+    "SRID",
+    "REF_SYSTEM_ID",
+    "ENGINE_ATTRIBUTE",
+    "SECONDARY_ENGINE_ATTRIBUTE",
+)
+_ATTRIBUTES: Final = frozenset(  # words with which an attribute begins, so that a default ends before them
+    {
+        *(each.split()[0] for each in (*_ALONE, *_WITH_VALUE)),
+        "NULL",
+        "NOT",
+        "DEFAULT",
+        "ON",
+        "COMMENT",
+        "AUTO_INCREMENT",
+        "PRIMARY",
+        "UNIQUE",
+        "KEY",
+        "GENERATED",
+        "AS",
+        "REFERENCES",
+        "CONSTRAINT",
+        "CHECK",
+        "INVISIBLE",
+        "COMPRESSED",
+        "FIRST",
+        "AFTER",
+        "CHARACTER",
+        "CHARSET",
+        "COLLATE",
+    },
+)
+
+
+def definition(words: Words, name: str | None = None) -> ColumnDefinition:
+    """A whole definition; `name`: where it was read before. Raises UnclearError."""
+    name = words.name() if name is None else name
+    column, serial = _type(words, name)
+    found = ColumnDefinition(column=column, numbered=serial, unique=serial)
+    if serial:
+        found = replace(found, column=replace(column, nullable=False))
+    while (more := _attribute(words, found)) is not None:
+        found = more
+    if found.column.charset == "binary" and found.column.type in _OF_BYTES:
+        column = replace(found.column, type=_OF_BYTES[found.column.type], charset=None)
+        found = replace(found, column=column)
+    return found
+
+
+def place(words: Words) -> Place | None:
+    """FIRST or AFTER name, if it stands here."""
+    if words.skip("FIRST"):
+        return Place()
+    return Place(after=words.name()) if words.skip("AFTER") else None
+
+
+# -- the type
+
+
+def _type(words: Words, name: str) -> tuple[SourceColumn, bool]:
+    """The column of that type, nullable as yet; and whether it is SERIAL."""
+    phrase = words.skip_phrase(_SPELLED)
+    word = _PHRASES[phrase] if phrase else _type_word(words)
+    national = word.startswith("national ")
+    arguments = _arguments(words)
+    signs = []
+    while sign := words.skip_any(_SIGNS):
+        signs.append(sign.lower())
+    text = word.removeprefix("national ") + arguments + "".join(f" {sign}" for sign in signs)
+    if words.modes.mariadb and word == "json":
+        return replace(source_column(name, "longtext"), charset="utf8mb4"), False
+    column = source_column(name, text, charset=_NATIONAL if national else None)
+    return _sized(column, arguments), phrase == "SERIAL"
+
+
+def _type_word(words: Words) -> str:
+    if not words.token.word:
+        raise words.unclear("a column type")
+    return words.take().text.lower()
+
+
+def _arguments(words: Words) -> str:
+    """The brackets behind a type; labels in them are spelled anew, as information_schema does it."""
+    if not words.skip("("):
+        return ""
+    parts = []
+    while not words.skip(")"):
+        token = words.take()
+        if token.kind == STRING:
+            label = token.text.rstrip(" ").replace("\\", "\\\\").replace("'", "''")
+            parts.append(f"'{label}'")
+        else:
+            parts.append(token.text)
+    return "(" + "".join(parts) + ")"
+
+
+def _sized(column: SourceColumn, arguments: str) -> SourceColumn:
+    """BLOB(100) is the smallest type that takes it."""
+    size = arguments.strip("()")
+    if column.type != "blob" or not size.isdecimal():
+        return column
+    return replace(column, type=next(word for bound, word in _BLOB_SIZES if int(size) <= bound))
+
+
+# -- attributes
+
+
+def _attribute(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
+    """With one attribute more, None where none stands here."""
+    for skip in (_nullability, _charset, _value, _key, _words_of_it, _expression):
+        more = skip(words, found)
+        if more is not None:
+            return more
+    return found if _quiet(words) else None
+
+
+def _nullability(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
+    if words.skip("NOT", "NULL"):
+        return replace(found, column=replace(found.column, nullable=False))
+    return replace(found, column=replace(found.column, nullable=True)) if words.skip("NULL") else None
+
+
+def _charset(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
+    """COLLATE tells the charset where nothing else does: collations begin with its name."""
+    if words.skip("CHARACTER", "SET") or words.skip("CHARSET") or words.skip("CHAR", "SET"):
+        words.skip("=")
+        return replace(found, column=replace(found.column, charset=charset_name(words)))
+    if words.skip("COLLATE"):
+        words.skip("=")
+        charset = _charset_of(words.name().lower())
+        return found if found.column.charset else replace(found, column=replace(found.column, charset=charset))
+    if words.skip("ASCII"):
+        return replace(found, column=replace(found.column, charset="latin1"))
+    if words.skip("UNICODE"):
+        return replace(found, column=replace(found.column, charset="ucs2"))
+    if words.skip("BYTE"):
+        return replace(found, column=replace(found.column, charset="binary"))
+    return found if words.skip("BINARY") else None
+
+
+def charset_name(words: Words) -> str:
+    """A charset, under the name that servers give it."""
+    name = words.name().lower()
+    return _NATIONAL if name == "utf8" else name
+
+
+def _charset_of(collation: str) -> str | None:
+    """MariaDB has collations that fit several charsets."""
+    name = collation.partition("_")[0]
+    return {"uca1400": None, "utf8": _NATIONAL}.get(name, name)
+
+
+def _value(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
+    if words.skip("SERIAL", "DEFAULT", "VALUE"):
+        column = replace(found.column, nullable=False)
+        return replace(found, column=column, numbered=True, unique=True)
+    if words.skip("DEFAULT"):
+        return replace(found, default=default(words))
+    if words.skip("ON", "UPDATE"):
+        words.take()
+        words.skip_brackets()
+        return found
+    return replace(found, numbered=True) if words.skip("AUTO_INCREMENT") else None
+
+
+def _key(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
+    if words.skip("PRIMARY", "KEY") or words.skip("PRIMARY") or words.skip("KEY"):
+        return replace(found, primary=True, column=replace(found.column, nullable=False))
+    if words.skip("UNIQUE"):
+        words.skip("KEY")
+        return replace(found, unique=True)
+    return None
+
+
+def _words_of_it(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
+    if words.skip("COMMENT"):
+        return replace(found, comment=words.string())
+    return replace(found, invisible=True) if words.skip("INVISIBLE") else None
+
+
+def _expression(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
+    if not (words.skip("GENERATED", "ALWAYS", "AS") or words.skip("AS")):
+        return None
+    if not words.skip_brackets():
+        words.expect("ROW")  # of a table with system versions
+        words.take()
+    return replace(found, computed=True)
+
+
+def _quiet(words: Words) -> bool:
+    if words.skip_phrase(_ALONE):
+        return True
+    if words.skip_phrase(_WITH_VALUE):
+        words.skip("=")
+        words.take()
+        return True
+    if words.skip("COMPRESSED"):
+        if words.skip("="):
+            words.take()
+        return True
+    if words.skip("REFERENCES"):
+        references(words)
+        return True
+    return _check(words) or _of_an_engine(words)
+
+
+def _check(words: Words) -> bool:
+    if words.skip("CONSTRAINT"):
+        if not words.sees("CHECK"):
+            words.name()
+        words.expect("CHECK")
+        words.brackets()
+        return True
+    if words.skip("CHECK"):
+        words.brackets()
+        return True
+    return False
+
+
+def _of_an_engine(words: Words) -> bool:
+    """MariaDB's engines have attributes of their own: name = value."""
+    if not words.modes.mariadb or words.token.kind not in {WORD, NAME} or words.ahead(1).word != "=":
+        return False
+    words.take()
+    words.take()
+    words.take()
+    return True
+
+
+# -- DEFAULT
+
+
+def default(words: Words) -> Default:
+    """What stands behind DEFAULT."""
+    first = words.token
+    tokens = [words.take_value(), *words.until(_begins_attribute)]
+    return next(
+        (found for rule in _DEFAULTS if (found := rule(tokens)) is not None),
+        Default(kind=DefaultKind.EXPRESSION, text=words.text_from(first)),
+    )
+
+
+def _begins_attribute(token: Token) -> bool:
+    return token.word in _ATTRIBUTES
+
+
+def _null(tokens: list[Token]) -> Default | None:
+    return Default(kind=DefaultKind.NULL) if [t.word for t in tokens] == ["NULL"] else None
+
+
+def _truth(tokens: list[Token]) -> Default | None:
+    words = [t.word for t in tokens]
+    if words not in (["TRUE"], ["FALSE"]):
+        return None
+    return Default(kind=DefaultKind.NUMBER, text=str(int(words == ["TRUE"])))
+
+
+def _text(tokens: list[Token]) -> Default | None:
+    """A string, its charset before it, or DATE and such."""
+    if tokens[0].word in _DATED or (tokens[0].word.startswith("_UTF8") and len(tokens) > 1):
+        tokens = tokens[1:]
+    if all(t.kind == STRING for t in tokens):
+        return Default(kind=DefaultKind.STRING, text="".join(t.text for t in tokens))
+    return None
+
+
+def _number(tokens: list[Token]) -> Default | None:
+    signs = [t.word for t in tokens[:-1]]
+    if tokens[-1].kind != NUMBER or any(sign not in {"-", "+"} for sign in signs):
+        return None
+    return Default(kind=DefaultKind.NUMBER, text="-" * (signs.count("-") % 2) + tokens[-1].text)
+
+
+def _bits(tokens: list[Token]) -> Default | None:
+    return Default(kind=DefaultKind.BITS, text=tokens[0].text) if [t.kind for t in tokens] == [BITS] else None
+
+
+def _now(tokens: list[Token]) -> Default | None:
+    if tokens[0].word not in _NOW or [t.word for t in tokens[1:]] not in ([], ["("]):
+        return None
+    digits = tokens[1].text.strip("() ") if len(tokens) > 1 else ""
+    return Default(kind=DefaultKind.NOW, text=digits) if digits.isdecimal() or not digits else None
+
+
+_DEFAULTS: Final[tuple[Callable[[list[Token]], Default | None], ...]] = (_null, _truth, _text, _number, _bits, _now)

@@ -1,0 +1,260 @@
+"""What a statement of a MySQL server says about tables.
+
+Owns: the shape of statements and of the clauses of ALTER TABLE.
+Must not know: how they are spelled, what becomes of them.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from syncmgr.job.schema import SourceColumn
+
+Table = tuple[str, str]  # database, name
+
+
+class DefaultKind(StrEnum):
+    """What a DEFAULT is."""
+
+    NULL = "NULL"
+    STRING = "STRING"
+    NUMBER = "NUMBER"  # with its sign; TRUE is 1
+    BITS = "BITS"  # X'4d', 0x4d, b'01', 0b01 as they stand
+    NOW = "NOW"
+    EXPRESSION = "EXPRESSION"  # of each row, or of nobody knows what
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Default:
+    """DEFAULT of a column; `text` is a string's value, else as it stands."""
+
+    kind: DefaultKind
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnDefinition:
+    """A column as ADD, MODIFY or CREATE define it.
+
+    `column.charset` None: the table's own, which the statement does not tell. `comment` None: none was given.
+    `computed`: its values follow from an expression. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
+    """
+
+    column: SourceColumn
+    default: Default | None = None
+    comment: str | None = None
+    computed: bool = False
+    numbered: bool = False
+    invisible: bool = False
+    unique: bool = False
+    primary: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """FIRST, or AFTER a column."""
+
+    after: str | None = None
+
+
+# -- clauses of ALTER TABLE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddColumn:
+    """ADD [COLUMN]"""
+
+    definition: ColumnDefinition
+    place: Place | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DropColumn:
+    """DROP [COLUMN]"""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenameColumn:
+    """RENAME COLUMN"""
+
+    old: str
+    new: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangeColumn:
+    """CHANGE, or MODIFY, where both names are the same."""
+
+    old: str
+    definition: ColumnDefinition
+    place: Place | None = None
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddPrimaryKey:
+    """`columns`: where a part is an expression, its text in brackets."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DropPrimaryKey:
+    """DROP PRIMARY KEY"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DropIndex:
+    """DROP INDEX, KEY or CONSTRAINT: of a key, perhaps a unique one."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenameTo:
+    """RENAME TO"""
+
+    table: Table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConvertCharset:
+    """CONVERT TO CHARACTER SET; None: DEFAULT, the database's."""
+
+    charset: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableComment:
+    """COMMENT = 'text'"""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowsChange:
+    """Rows come or go without row events. `what`: the clause; `other`: a further table whose rows do."""
+
+    what: str
+    other: Table | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quiet:
+    """Leaves rows and columns as they are. `what`: the clause, by name."""
+
+    what: str
+
+
+Clause = (
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | ChangeColumn
+    | AddPrimaryKey
+    | DropPrimaryKey
+    | DropIndex
+    | RenameTo
+    | ConvertCharset
+    | TableComment
+    | RowsChange
+    | Quiet
+)
+
+# -- statements
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterTable:
+    """`ignore`: rows that a new unique key forbids were dropped."""
+
+    table: Table
+    clauses: tuple[Clause, ...]
+    ignore: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangeIndex:
+    """CREATE INDEX, or DROP INDEX of the one `dropped`."""
+
+    table: Table
+    dropped: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreateTable:
+    """`like`: the table that it is a copy of. `select`: its rows and perhaps columns come from a query.
+
+    `begins`: the rows of its query follow, up to the end of the transaction.
+    """
+
+    table: Table
+    columns: tuple[ColumnDefinition, ...] = ()
+    primary: tuple[str, ...] = ()
+    like: Table | None = None
+    select: bool = False
+    replaces: bool = False
+    if_not_exists: bool = False
+    temporary: bool = False
+    begins: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DropTables:
+    """DROP TABLE"""
+
+    tables: tuple[Table, ...]
+    temporary: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenameTables:
+    """One after the other, all of them or none."""
+
+    pairs: tuple[tuple[Table, Table], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TruncateTable:
+    """TRUNCATE TABLE"""
+
+    table: Table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreateDatabase:
+    """CREATE DATABASE"""
+
+    name: str
+    replaces: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DropDatabase:
+    """DROP DATABASE"""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Other:
+    """Changes neither rows nor columns of any table. `what`: its first words."""
+
+    what: str
+
+
+Statement = (
+    AlterTable
+    | ChangeIndex
+    | CreateTable
+    | DropTables
+    | RenameTables
+    | TruncateTable
+    | CreateDatabase
+    | DropDatabase
+    | Other
+)
