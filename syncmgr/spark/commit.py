@@ -14,7 +14,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.key_index import Keys
-from syncmgr.spark import rows
+from syncmgr.spark import plain, rows
 from syncmgr.spark.ancestry import (
     EPOCH_MARK,
     FILES_MARK,
@@ -226,14 +226,37 @@ class Commit:
         """A job that failed has left files that nothing names."""
         channel, layout = self._channel, written.layout
         try:
-            writing = rows.Writing(folder=written.folder, codec=codec, gone=written.gone, distinct=self._distinct())
-            rows.write(self._iceberg.spark, channel, layout, writing)
+            if not self._write_plain(written, codec):
+                writing = rows.Writing(folder=written.folder, codec=codec, gone=written.gone, distinct=self._distinct())
+                rows.write(self._iceberg.spark, channel, layout, writing)
+        except OSError as error:
+            self._discard()
+            raise SyncError(Code.LAKE_FAILED, reason=str(error)) from error
+        except SyncError:
+            self._discard()
+            raise
         except FAILURES as error:
             bad = rows.value_error(text_of(error), channel, layout)
             if bad is None:
                 raise
             self._discard()
             raise bad from error
+
+    def _write_plain(self, written: Written, codec: str) -> bool:
+        """Whether the epoch could be written without Spark."""
+        touched = self._epoch_keys
+        if self._channel.keys and (touched is None or written.gone is not rows.Gone.NONE or not touched.complete):
+            return False
+        epoch = plain.plain(self._channel, written.layout, written.folder)
+        if epoch is None:
+            return False
+        if touched is None:
+            plain.write(epoch, None, written.folder, codec)
+        else:
+            which, keys = touched.images()
+            plain.write(epoch, which, written.folder, codec)
+            written.keys = [keys] if len(keys) else []
+        return True
 
     def _data_files(self, table: Java) -> list[Java]:
         written = self._written

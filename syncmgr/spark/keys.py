@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.job.key_index import Keys
+from syncmgr.job.key_index import Keys, Words
 from syncmgr.spark.layout import Field, Layout
 
 FIELD_ID: Final = b"PARQUET:field_id"
@@ -60,10 +60,25 @@ def key_shape(layout: Layout) -> KeyShape:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochKeys:
-    """The distinct keys that an epoch touches. `known`: the first change says that the row was there before."""
+    """The distinct keys that an epoch touches. `known`: the first change says that the row was there before.
+
+    `last`: the number of each key's last change, counted through the segment's files; `live`: it is no delete.
+    `complete`: no change has a key that is NULL.
+    """
 
     keys: Keys
     known: NDArray[np.bool_]
+    last: Words
+    live: NDArray[np.bool_]
+    complete: bool
+
+    def images(self) -> tuple[Words, Keys]:
+        """The changes that leave a row, and the keys of them: sorted by number keys, by time where keys are hashes."""
+        last, keys = self.last[self.live], self.keys.take(self.live)
+        if keys.low is None:
+            return last, keys
+        order = np.argsort(last)
+        return last[order], keys.take(order)
 
 
 def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
@@ -74,16 +89,26 @@ def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
     sources = {mapped.target.casefold(): _plain(mapped.expression) for mapped in channel.columns}
     names = [sources[field.name.casefold()] for field in shape.fields]
     rows = pa.concat_tables([pq.read_table(file.path, columns=[*names, OP, SEQ]) for file in channel.files])
+    changes = len(rows)
+    numbers = np.arange(changes)
     for name in names:
-        rows = rows.filter(pc.is_valid(rows[name]))
+        valid = pc.is_valid(rows[name])
+        rows, numbers = rows.filter(valid), numbers[valid.to_numpy()]
     keys = canonical([rows[name] for name in names], shape)
     order = np.lexsort(
         (rows[SEQ].to_numpy(), keys.high) if keys.low is None else (rows[SEQ].to_numpy(), keys.low, keys.high)
     )
     ordered = keys.take(order)
     first = ~ordered.repeats()
-    operations = rows[OP].to_numpy()[order][first]
-    return EpochKeys(keys=ordered.take(first), known=operations != ChangeKind.INSERT)
+    last = np.append(first[1:], True)[: len(first)]
+    operations = rows[OP].to_numpy()[order]
+    return EpochKeys(
+        keys=ordered.take(first),
+        known=operations[first] != ChangeKind.INSERT,
+        last=numbers[order][last],
+        live=operations[last] != ChangeKind.DELETE,
+        complete=len(rows) == changes,
+    )
 
 
 def _plain(expression: str) -> str:

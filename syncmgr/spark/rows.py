@@ -64,9 +64,13 @@ class Writing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filled:
-    """A target column and the SQL over source columns that fills it, cast to the target's type."""
+    """A target column and the SQL over source columns that fills it, cast to the target's type.
+
+    `expression`: the same before the cast; None: nothing fills it, it is NULL.
+    """
 
     field: Field
+    expression: str | None
     sql: str
     key: bool
 
@@ -99,7 +103,8 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
         if field.required and field.id not in texts:
             raise SyncError(Code.COLUMN_NOT_COVERED, column=field.name, table=f"{channel.db}.{channel.table}")
         sql = f"CAST({texts.get(field.id, 'NULL')} AS {spark_type(field)})"
-        columns.append(Filled(field=field, sql=sql, key=field.name.casefold() in keys))
+        key = field.name.casefold() in keys
+        columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key))
     return tuple(columns)
 
 
