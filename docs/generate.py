@@ -12,7 +12,7 @@ from typing import Final
 from syncmgr import settings
 from syncmgr.errors import Code
 from syncmgr.job.description import JOB_PROPERTIES
-from syncmgr.job.failure import remedy
+from syncmgr.job.failure import TREATMENTS
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
 from syncmgr.job.state import TRANSITIONS
 
@@ -47,12 +47,9 @@ def _errors() -> str:
 
 
 def _remedies() -> str:
-    rows = ((str(c.number), c.name, remedy(c).value) for c in sorted(Code, key=lambda c: c.number) if _of_a_job(c))
-    return _table(["Number", "Error", "Who mends it"], rows)
-
-
-def _of_a_job(code: Code) -> bool:
-    return 20100 <= code.number < 20300 or code is Code.WORKER_DIED
+    ordered = sorted(TREATMENTS.items(), key=lambda row: row[0].number)
+    rows = ((str(code.number), code.name, row.remedy.value, row.advice) for code, row in ordered)
+    return _table(["Number", "Error", "Who mends it", "What to do"], rows)
 
 
 def _properties(table: Iterable[Property]) -> str:

@@ -176,6 +176,14 @@ class Code(Enum):
         "HY000",
         "Table '{table}' is not whole, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup, then resume the job",
     )
+    LAKE_FULL = 20223, "HY000", "No space left where the lake lies: {reason}"
+    LAKE_DENIED = 20224, "HY000", "The frontend may not read or write where the lake lies: {reason}"
+    LAKE_DAMAGED = 20225, "HY000", "The catalog of the lake is damaged: {reason}"
+    STAGED_LOST = (
+        20226,
+        "HY000",
+        "Rows of epoch {epoch} for table '{table}' are no longer staged: {path} is gone; STOP the job, empty the target, and create both anew",
+    )
     NOT_WRITABLE = 20205, "HY000", "Folder '{folder}' cannot be written: {reason}"
     DISK_FULL = 20206, "HY000", "No space left in '{folder}' for staged rows"
     JAVA_MISSING = 20207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -26,7 +27,7 @@ from syncmgr.console.server import Console
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
-from syncmgr.job.failure import FailType
+from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.jobs import Inspected, Jobs
@@ -44,6 +45,8 @@ from syncmgr.spark.lake import Lake
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
+RECONNECT_FIRST_SECOND: Final = 0.2
+RECONNECT_MAX_SECOND: Final = 15.0
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +138,7 @@ class Frontend:
             folder=self._staging(job.id),
             silence_second=settings.seconds("source_read_timeout_second") / 2,  # two heartbeats
             limits=partial(limits_of, settings, job),
-            max_retry=lambda: int(value_of(settings, job, "max_retry")),
+            retry=partial(retry_of, settings, job),
             finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
         )
         ledger = JobLedger(self._store, job.id, lambda: settings.seconds("consistent_point_keep_second"))
@@ -155,7 +158,7 @@ class Frontend:
     def _opener(self, job: SyncJob) -> OpenSource:
         connect_timeout = self._settings.seconds("source_connect_timeout_second")
         read_timeout = self._settings.seconds("source_read_timeout_second")
-        max_retry = int(value_of(self._settings, job, "max_retry"))
+        retry = replace(retry_of(self._settings, job), first=RECONNECT_FIRST_SECOND, most=RECONNECT_MAX_SECOND)
         match job.source:
             case MysqlDescription() as source:
                 return OpenMysql(
@@ -163,14 +166,14 @@ class Frontend:
                     server_id=replica_id(job, source),
                     connect_timeout=connect_timeout,
                     read_timeout=read_timeout,
-                    max_retry=max_retry,
+                    retry=retry,
                 )
             case CanalDescription() as source:
                 return OpenCanal(
                     description=source,
                     connect_timeout=connect_timeout,
                     read_timeout=read_timeout,
-                    max_retry=max_retry,
+                    retry=retry,
                 )
             case _:
                 assert_never(job.source)
@@ -225,6 +228,12 @@ def limits_of(settings: Settings, job: SyncJob) -> Limits:
         max_staged_bytes=int(value("max_staged_bytes")),
         queue_batches=int(value("source_queue_batches")),
         queue_bytes=int(value("source_queue_bytes")),
+    )
+
+
+def retry_of(settings: Settings, job: SyncJob) -> Retry:
+    return Retry(
+        times=int(value_of(settings, job, "max_retry")), patience=float(value_of(settings, job, "max_retry_second"))
     )
 
 

@@ -20,7 +20,7 @@ from syncmgr.job.description import (
     overrides_of,
     plan_channel,
 )
-from syncmgr.job.failure import FailType
+from syncmgr.job.failure import FailType, Remedy, advice, remedy
 from syncmgr.job.position import Position
 from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
@@ -286,7 +286,7 @@ class Jobs:
             self._runs.pop(job_id, None)
             job = self._store.by_id(job_id)
             if job is not None and error is not None and job.state is JobState.RUNNING:
-                gone = error.code is Code.NO_SUCH_TABLE
+                gone = remedy(error.code) is Remedy.CANCEL
                 after = job.on(JobEvent.TARGET_DROPPED, at=now) if gone else job.failed(error, kind, at=now)
                 self._store.save(after)
                 log.warning("job %s.%s: %s: %s", job.db, job.name, after.state, error)
@@ -389,6 +389,7 @@ class Jobs:
             lag=None if reading is None else lag_second(reading, time.time()),
             server=reading.server or None if reading is not None else None,
             last_error=job.fail.message if job.fail is not None and job.fail.code else None,
+            advice=None if job.fail is None else advice(job.fail.code),
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
         )

@@ -189,8 +189,17 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "max_retry",
         5,
         "times",
-        "Passing troubles (network, lock, a worker or Spark died) are retried this often with back-off, "
-        "then the job is paused.",
+        "Passing troubles (network, lock, a worker or Spark died) are retried with back-off inside RUNNING at least "
+        "this often in a row, and for at least max_retry_second; then the job is paused and resumes by itself.",
+        _at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_retry_second",
+        300.0,
+        "seconds",
+        "The same by time: a server that is away for less does not pause a job.",
         _at_least(0),
         mutable=True,
         job=True,

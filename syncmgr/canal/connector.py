@@ -4,7 +4,6 @@ Owns: the socket: handshake, requests, replies with deadlines.
 Must not know: what entries mean, when to ask, how often to try again.
 """
 
-import contextlib
 import socket
 import time
 from collections.abc import Callable
@@ -46,7 +45,7 @@ class Endpoint:
 
 
 class Connector:
-    """Belongs to one thread; only `shut` may come from another."""
+    """Belongs to one thread; only its socket may be shut from another."""
 
     def __init__(
         self,
@@ -198,12 +197,6 @@ class Connector:
 
     def _broken(self, reason: str) -> CanalLostError:
         return CanalLostError(SyncError(Code.CANAL_PROTOCOL, address=self._endpoint.label, reason=reason))
-
-
-def shut(connected: socket.socket) -> None:
-    """From any thread: whoever waits for bytes is told that there are none."""
-    with contextlib.suppress(OSError):
-        connected.shutdown(socket.SHUT_RDWR)
 
 
 def _first_line(text: str) -> str:

@@ -18,6 +18,7 @@ from syncmgr.canal.source import MAX_FETCH, CanalSource, Locator, SourceOptions
 from syncmgr.canal.truth import Channel, TableTruth
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import CanalDescription
@@ -91,7 +92,7 @@ class OpenCanal:
     description: CanalDescription
     connect_timeout: float
     read_timeout: float
-    max_retry: int
+    retry: Retry
 
     def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None]) -> CanalSource:
         there = self.description
@@ -104,7 +105,7 @@ class OpenCanal:
             plan.start,
             tables,
             label=label,
-            options=SourceOptions(fetch_size=min(there.batch_size, MAX_FETCH), max_retry=self.max_retry),
+            options=SourceOptions(fetch_size=min(there.batch_size, MAX_FETCH), retry=self.retry),
             trouble=trouble,
             debug=_say if there.debug else None,
         )

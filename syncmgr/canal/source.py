@@ -1,29 +1,27 @@
 """A canal destination as a source of batches.
 
-Owns: the reader's life: connecting, reconnecting with back-off, asking, acknowledging, when canal is starved.
+Owns: the reader's life: connecting, asking, acknowledging, when canal is starved.
 Must not know: where transactions end, how rows are decoded, who consumes batches.
 """
 
-import socket
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from syncmgr.canal.acks import Acks
-from syncmgr.canal.connector import CanalLostError, Connector, Endpoint, shut
+from syncmgr.canal.connector import CanalLostError, Connector, Endpoint
 from syncmgr.canal.packet import Delivery, MalformedPacketError
 from syncmgr.canal.sorter import RewindError, Sorter
 from syncmgr.canal.truth import TableTruth
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch
 from syncmgr.job.ddl import Table
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.line import Line
 
-STEADY_SECOND: Final = 30.0  # a connection that lived so long ends a series of failures
-PATIENCE_SECOND: Final = 60.0  # a cluster may need so long to find its new active server
 GET_MILLISECOND: Final = 100  # how long canal may wait to fill a batch
 MAX_FETCH: Final = 4096  # a quarter of canal's default ring: more than the ring holds would wait in every GET
 FULL_ENTRIES: Final = 8192  # half of the default ring
@@ -53,16 +51,12 @@ class SourceOptions:
     """How a source reads. Times in seconds.
 
     `fetch_size`: of one GET, in KiB or entries, as the server counts. `max_open_bytes`: of a transaction before a part
-    of it is handed on. `max_retry`: failures in a row before the error is raised, though not before `patience`; None:
-    it tries for ever.
+    of it is handed on.
     """
 
     fetch_size: int = MAX_FETCH
     max_open_bytes: int = 16 * 1024 * 1024
-    retry_first: float = 0.2
-    retry_max: float = 15.0
-    patience: float = PATIENCE_SECOND
-    max_retry: int | None = None
+    retry: Retry = field(default_factory=Retry)
 
 
 class CanalSource:
@@ -88,7 +82,7 @@ class CanalSource:
         self._filter = table_filter
         self._label = label
         self._options = options or SourceOptions()
-        self._trouble = trouble
+        self._line = Line(self._options.retry, trouble)
         self._debug = debug
         self._acks = Acks()
         self._sorter = Sorter(tables, start, self._acks, label=label, max_open_bytes=self._options.max_open_bytes)
@@ -99,35 +93,29 @@ class CanalSource:
         self._idle = False
         self._last_batch = 0  # of this connection; 0: none yet
         self._hinted = False
-        self._failures = 0
-        self._failing_since = self._connected_at = self._retry_at = 0.0
         self._heard_at = 0.0
         self._server = ""
-        self._failure: SyncError | None = None
-        self._closed = threading.Event()
-        self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
 
     def get(self, timeout: float) -> Batch | None:
         """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
-        if self._closed.is_set():
+        batch = self._line.get(lambda: self._get(time.monotonic() + timeout), self._last)
+        if self._line.closed:
             self._leave()
-            return None
-        if self._failure is not None:
-            raise self._failure
-        try:
-            return self._get(time.monotonic() + timeout)
-        except SyncError as error:
-            self._failure = error
-        except MalformedPacketError as error:
-            self._failure = SyncError(Code.CANAL_PROTOCOL, address=self._label, reason=str(error))
+        return batch
+
+    def _last(self) -> Batch | None:
+        """Whole transactions before what ended it are not lost."""
         self._leave()
-        if self._sorter.ready:
-            return self._take()  # whole transactions before the failure are not lost
-        raise self._failure
+        return self._take() if self._sorter.ready else None
 
     def _get(self, deadline: float) -> Batch | None:
-        while not self._closed.is_set():
+        try:
+            return self._next(deadline)
+        except MalformedPacketError as error:
+            raise SyncError(Code.CANAL_PROTOCOL, address=self._label, reason=str(error)) from error
+
+    def _next(self, deadline: float) -> Batch | None:
+        while not self._line.closed:
             if self._connector is None and not self._connect(deadline):
                 return None
             try:
@@ -148,13 +136,12 @@ class CanalSource:
                 return hint
             if time.monotonic() >= deadline:
                 return None
-        self._leave()
         return None
 
     def _take(self) -> Batch:
         batch = self._sorter.take()
         if batch.events:
-            self._failures = 0
+            self._line.progressed()
         return batch
 
     def _receive(self, deadline: float) -> bool:
@@ -241,14 +228,11 @@ class CanalSource:
 
     def _connect(self, deadline: float) -> bool:
         """Whether there is a connection now; waits for the next attempt no longer than until the deadline."""
-        now = time.monotonic()
-        if self._retry_at > now:
-            self._closed.wait(min(self._retry_at, deadline) - now)
-            if time.monotonic() < self._retry_at:
-                return False
+        if not self._line.is_due(deadline):
+            return False
         try:
             endpoint = self._locator.locate()
-            self._connector = Connector(endpoint, self._filter, self._opened)
+            self._connector = Connector(endpoint, self._filter, self._line.opened)
             self._locator.connected(self._connector.local_address())
             self._connector.ask(self._options.fetch_size, GET_MILLISECOND)
         except CanalLostError as lost:
@@ -257,43 +241,19 @@ class CanalSource:
         self._sorter.restart(trusted=self._trusted)
         self._trusted, self._empty, self._hinted = True, 0, False
         self._last_batch = 0
-        self._connected_at = time.monotonic()
         self._heard_at = time.time()
         self._server = endpoint.label
-        if self._failures:
-            self._trouble(None)
+        self._line.connected()
         return True
-
-    def _opened(self, connected: socket.socket) -> None:
-        with self._lock:
-            self._socket = connected
-            if self._closed.is_set():
-                shut(connected)
 
     def _lose(self, error: SyncError) -> None:
         """Whole transactions stay, the open one is read again."""
         self._disconnect()
-        if self._closed.is_set():
-            return
-        now = time.monotonic()
-        if self._connected_at and now - self._connected_at > STEADY_SECOND:
-            self._failures = 0
-        if not self._failures:
-            self._failing_since = now
-        self._failures += 1
-        self._retry_at = now + min(
-            self._options.retry_first * 2.0 ** min(self._failures - 1, 16), self._options.retry_max
-        )
-        self._connected_at = 0.0
-        tried = self._options.max_retry is not None and self._failures > self._options.max_retry
-        if tried and now - self._failing_since >= self._options.patience:
-            raise error
-        self._trouble(error)
+        self._line.lost(error)
 
     def _disconnect(self) -> None:
         connector, self._connector, self._server = self._connector, None, ""
-        with self._lock:
-            self._socket = None
+        self._line.dropped()
         if connector is not None:
             connector.close()
 
@@ -320,7 +280,4 @@ class CanalSource:
 
     def close(self) -> None:
         """At once; a get that waits ends."""
-        self._closed.set()
-        with self._lock:
-            if self._socket is not None:
-                shut(self._socket)
+        self._line.close()

@@ -1,15 +1,17 @@
 """What an error does to a job.
 
-Owns: the classification of errors, the back-off of retries and of auto-resume.
+Owns: the one table of errors and their remedies, the back-off of retries and of auto-resume.
 Must not know: clocks, threads, where an error came from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
-from syncmgr.errors import Code
+from syncmgr.errors import Code, SyncError
 
 
 class FailType(StrEnum):
@@ -23,55 +25,80 @@ class FailType(StrEnum):
 
 
 class Remedy(StrEnum):
-    """Who mends an error."""
+    """Who mends an error, and what happens to the job meanwhile. From the mildest to the worst."""
 
-    RETRY = "RETRY"  # time: it is tried again inside RUNNING, and paused only after max_retry
+    RETRY = "RETRY"  # time: it is tried again inside RUNNING, and pauses only where that lasts too long
     RESUME = "RESUME"  # time, but not soon: the job pauses and resumes by itself
     OPERATOR = "OPERATOR"  # a person: the job pauses until RESUME SYNC JOB
+    CANCEL = "CANCEL"  # nobody: the job is cancelled
 
 
-# Whatever is not here pauses the job and resumes by itself: an unknown error may pass, and pausing loses nothing.
-REMEDIES: Final[Mapping[Code, Remedy]] = {
-    Code.SOURCE_UNREACHABLE: Remedy.RETRY,
-    Code.CANAL_UNREACHABLE: Remedy.RETRY,
-    Code.CANAL_REFUSED: Remedy.RETRY,
-    Code.CANAL_IN_USE: Remedy.RETRY,
-    Code.WORKER_DIED: Remedy.RETRY,
-    Code.LAKE_STARTING: Remedy.RETRY,
-    Code.LAKE_FAILED: Remedy.RETRY,
-    Code.DISK_FULL: Remedy.RETRY,
-    Code.NOT_WRITABLE: Remedy.RETRY,
-    Code.SOURCE_SERVER_ID: Remedy.RESUME,
-    Code.SOURCE_PROTOCOL: Remedy.RESUME,
-    Code.CANAL_PROTOCOL: Remedy.RESUME,
-    Code.INTERNAL: Remedy.RESUME,
-    Code.SOURCE_ACCESS_DENIED: Remedy.OPERATOR,
-    Code.SOURCE_GRANT_MISSING: Remedy.OPERATOR,
-    Code.SOURCE_BINLOG_OFF: Remedy.OPERATOR,
-    Code.SOURCE_NOT_ROW: Remedy.OPERATOR,
-    Code.SOURCE_ROW_IMAGE: Remedy.OPERATOR,
-    Code.SOURCE_POSITION_LOST: Remedy.OPERATOR,
-    Code.SOURCE_UNKNOWN_TABLE: Remedy.OPERATOR,
-    Code.SOURCE_UNKNOWN_COLUMN: Remedy.OPERATOR,
-    Code.SOURCE_SCHEMA: Remedy.OPERATOR,
-    Code.SOURCE_DDL: Remedy.OPERATOR,
-    Code.SOURCE_VALUE: Remedy.OPERATOR,
-    Code.SOURCE_UNSUPPORTED: Remedy.OPERATOR,
-    Code.CANAL_INEXACT: Remedy.OPERATOR,
-    Code.CANAL_ACCESS_DENIED: Remedy.OPERATOR,
-    Code.CANAL_POSITION_LOST: Remedy.OPERATOR,
-    Code.CANAL_UNSUPPORTED: Remedy.OPERATOR,
-    Code.SOURCE_XA: Remedy.OPERATOR,
-    Code.PREPARED_LOST: Remedy.OPERATOR,
-    Code.APPEND_CHANGE: Remedy.OPERATOR,
-    Code.TARGET_REPLACED: Remedy.OPERATOR,
-    Code.FENCED: Remedy.OPERATOR,
-    Code.OTHER_HISTORY: Remedy.OPERATOR,
-    Code.BAD_EXPRESSION: Remedy.OPERATOR,
-    Code.TYPE_DOES_NOT_FIT: Remedy.OPERATOR,
-    Code.NO_SUCH_TABLE: Remedy.OPERATOR,
-    Code.TABLE_BROKEN: Remedy.OPERATOR,
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What an error does to a job, and what the operator does about it."""
+
+    remedy: Remedy
+    advice: str
+
+
+_T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
+_O, _C = partial(Treatment, Remedy.OPERATOR), partial(Treatment, Remedy.CANCEL)
+_AGAIN: Final = "STOP the job, empty the target (drop and create it), and create the job again."
+
+TREATMENTS: Final[Mapping[Code, Treatment]] = {
+    # MySQL and the network to it
+    Code.SOURCE_UNREACHABLE: _T("Nothing if the server comes back; else look at the server, its port and the network."),
+    Code.SOURCE_ACCESS_DENIED: _O("Mend user, password or host on the server, then RESUME."),
+    Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
+    Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
+    Code.SOURCE_NOT_ROW: _O("Set binlog_format to ROW on the server. Rows written meanwhile are lost: " + _AGAIN),
+    Code.SOURCE_ROW_IMAGE: _O("Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: " + _AGAIN),
+    Code.SOURCE_POSITION_LOST: _O("Rows between the two places are gone from the binlog. " + _AGAIN),
+    Code.SOURCE_SERVER_ID: _R("Find the replica with the same id, or give the job another 'mysql.server_id'."),
+    Code.SOURCE_UNKNOWN_TABLE: _O("Create the table again under its name, or STOP the job."),
+    Code.SOURCE_UNKNOWN_COLUMN: _O("STOP the job and create it with the columns that the table has."),
+    Code.SOURCE_SCHEMA: _O("STOP the job and create it with the columns of the message."),
+    Code.SOURCE_DDL: _O("The message has the statement. STOP the job, change the target, and create the job again."),
+    Code.SOURCE_VALUE: _O("Mend the row at the source, or make the target column wider and the job anew."),
+    Code.SOURCE_UNSUPPORTED: _O("Turn off at the server what the message names, then RESUME."),
+    Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
+    Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
+    Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
+    Code.APPEND_CHANGE: _O("Create the target with UNIQUE KEY, or the job with append_on_change."),
+    # canal and ZooKeeper
+    Code.CANAL_UNREACHABLE: _T("Nothing if the server comes back; else look at the server, its port and ZooKeeper."),
+    Code.CANAL_REFUSED: _T("Nothing while canal starts; else look at the destination in canal's log."),
+    Code.CANAL_IN_USE: _T("End the other reader of the destination."),
+    Code.CANAL_PROTOCOL: _R("Nothing if it passes; else look at the version of canal."),
+    Code.CANAL_ACCESS_DENIED: _O("Mend user and password on the canal server, then RESUME."),
+    Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or somebody else has read: rows are missing. " + _AGAIN),
+    Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _AGAIN),
+    Code.CANAL_INEXACT: _O("Give `canal.time_zone`, or leave the column out."),
+    # Spark and Iceberg
+    Code.LAKE_STARTING: _T("Nothing: Spark starts by itself."),
+    Code.LAKE_FAILED: _T("Nothing if it passes; else read the reason and log/fe.log."),
+    Code.LAKE_FULL: _T("Make room where the lake lies; the job goes on by itself."),
+    Code.LAKE_DENIED: _O("Mend the rights of the frontend where the lake lies, then RESUME."),
+    Code.LAKE_DAMAGED: _O("Restore the catalog from a backup, together with the metadata, then RESUME."),
+    Code.JAVA_MISSING: _R("Install Java 17 or 21 and start the frontend again."),
+    Code.TARGET_REPLACED: _O("Somebody rolled the table back or replaced it. STOP, and create target and job again."),
+    Code.TABLE_BROKEN: _O("Set the catalog back as the message says, or restore a backup, then RESUME."),
+    Code.OTHER_HISTORY: _O("Restore metadata and lake of one moment, or create target and job again."),
+    Code.FENCED: _O("Two frontends commit for one job: stop the one that is not wanted."),
+    Code.NO_SUCH_TABLE: _C("The target was dropped. Create target and job again if they are wanted."),
+    Code.UNKNOWN_COLUMN: _O("The target has lost a column: add it again, then RESUME."),
+    Code.COLUMN_NOT_COVERED: _O("Make the target's column nullable, or STOP the job and map the column."),
+    Code.BAD_EXPRESSION: _O("STOP the job and create it with another expression or WHERE."),
+    Code.TYPE_DOES_NOT_FIT: _O("Make the target column wider, or STOP the job and map another column."),
+    # the disk of the frontend, and the frontend itself
+    Code.DISK_FULL: _T("Make room in staging_dir; the job goes on by itself."),
+    Code.NOT_WRITABLE: _T("Mend rights or disk of the folder; the job goes on by itself."),
+    Code.STAGED_LOST: _O("Rows that were read and not committed are gone. " + _AGAIN),
+    Code.WORKER_DIED: _T("Nothing: a new worker starts. If that repeats, look in the kernel's log for an OOM kill."),
+    Code.INTERNAL: _R("A fault of syncmgr: report it with log/fe.log."),
 }
+# An error that is not here may pass, and pausing loses nothing.
+UNKNOWN: Final = _R("Read the message and log/fe.log.")
 
 # The worker has tried these max_retry times by itself before it ends; its end is not tried again.
 RETRIED_BY_WORKER: Final = frozenset(
@@ -80,12 +107,21 @@ RETRIED_BY_WORKER: Final = frozenset(
 
 RESUME_FIRST_SECOND: Final = 10.0
 RESUME_MAX_SECOND: Final = 300.0
-RETRY_FIRST_SECOND: Final = 0.5
-RETRY_MAX_SECOND: Final = 30.0
 
 
 def remedy(code: Code) -> Remedy:
-    return REMEDIES.get(code, Remedy.RESUME)
+    return TREATMENTS.get(code, UNKNOWN).remedy
+
+
+def advice(number: int) -> str | None:
+    """What to do about the error of that number, None where there is none to give."""
+    return next((treatment.advice for code, treatment in TREATMENTS.items() if code.number == number), None)
+
+
+def mildest(errors: Iterable[SyncError]) -> SyncError:
+    """Of several, the one that asks for least: what is worse can wait for it."""
+    order = list(Remedy)
+    return min(errors, key=lambda error: order.index(remedy(error.code)))
 
 
 def resume_after(failures: int) -> float:
@@ -93,13 +129,42 @@ def resume_after(failures: int) -> float:
     return _backed_off(RESUME_FIRST_SECOND, RESUME_MAX_SECOND, failures)
 
 
-def retry_after(failures: int) -> float:
-    """Seconds until a step that failed for the n-th time in a row (n from 1) is tried again."""
-    return _backed_off(RETRY_FIRST_SECOND, RETRY_MAX_SECOND, failures)
-
-
 def _backed_off(first: float, most: float, failures: int) -> float:
     return min(first * 2.0 ** min(failures - 1, 16), most)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retry:
+    """How a passing trouble is retried. Times in seconds.
+
+    `first` and `most`: the shortest and the longest wait between two attempts. It is given up once it has failed more
+    than `times` in a row, though not before it has lasted for `patience`; `times` None: never.
+    """
+
+    first: float = 0.5
+    most: float = 30.0
+    times: int | None = None
+    patience: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """Failures in a row: how many, and when (monotonic) the first one was."""
+
+    failures: int = 0
+    since: float = 0.0
+
+    def failed(self, now: float) -> "Series":
+        return Series(failures=self.failures + 1, since=self.since if self.failures else now)
+
+    def wait(self, retry: Retry) -> float:
+        """Seconds until the next attempt."""
+        return _backed_off(retry.first, retry.most, self.failures)
+
+    def is_over(self, retry: Retry, now: float) -> bool:
+        """Whether it has been tried often and long enough."""
+        tried = retry.times is not None and self.failures > retry.times
+        return tried and now - self.since >= retry.patience
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +178,11 @@ class FailMsg:
 
     @property
     def text(self) -> str:
-        """As Doris prints it, with the error's number where it has one."""
-        number = f" (error {self.code})" if self.code else ""
+        """As Doris prints it, with the error's number and time (UTC) where it has one."""
+        number = f" (error {self.code}) at {time_text(self.at)}" if self.code else ""
         return f"SyncFailMsg [type={self.type}, msg={self.message}{number}]"
+
+
+def time_text(at: float) -> str:
+    """Unix seconds as SHOW prints them, UTC."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -7,9 +7,9 @@ Must not know: where the figures were measured.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from syncmgr.job.failure import time_text
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import SyncJob
 
@@ -126,10 +126,12 @@ def status_json(
     lag: float | None,
     server: str | None,
     last_error: str | None,
+    advice: str | None,
     upkeep: Mapping[str, Mapping[str, str | None]],
     index: Mapping[str, Mapping[str, str | int | None]],
 ) -> str:
-    """The Status column. `server`: who is read now. `upkeep`: by target table, when each kind ran last.
+    """The Status column. `server`: who is read now. `advice`: what to do about the last error.
+    `upkeep`: by target table, when each kind ran last.
     `index`: by target table with a key, how its key index stands.
     """
     at = figures.position
@@ -143,6 +145,7 @@ def status_json(
         "prepared_xa": figures.prepared,
         "lag_second": None if lag is None else round(lag, 3),
         "last_error": last_error,
+        "advice": advice,
         "upkeep": upkeep,
         "index": index,
     }
@@ -168,4 +171,4 @@ def show_row(job: SyncJob, status: str) -> tuple[str | None, ...]:
 
 
 def _time(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return None if at is None else time_text(at)

@@ -68,7 +68,7 @@ class SyncJob:
         """The job paused by an error; `resume_at` is set where time can mend it."""
         after = self.on(JobEvent.FAILED, at=at, fail=fail_msg(error, kind, at=at))
         failures = self.failures + 1
-        resumes = remedy(error.code) is not Remedy.OPERATOR
+        resumes = remedy(error.code) in {Remedy.RETRY, Remedy.RESUME}
         return replace(after, failures=failures, resume_at=at + resume_after(failures) if resumes else None)
 
     def troubled(self, fail: FailMsg | None) -> "SyncJob":

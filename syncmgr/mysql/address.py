@@ -9,15 +9,14 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pymysql
 from pymysql import err
 from pymysql.cursors import DictCursor
 
 from syncmgr.errors import Code, SyncError
-
-ACCESS_DENIED: Final = frozenset({1044, 1045, 1130, 1251, 1698, 1862, 2061, 3118, 4151})  # wrong user, password, host
+from syncmgr.job.causes import of_connection
 
 SslMode = Literal["disabled", "preferred", "required"]
 Connection: TypeAlias = "pymysql.connections.Connection[Any]"
@@ -70,11 +69,7 @@ def naming_failures(address: MysqlAddress) -> Iterator[None]:
     except err.MySQLError as error:
         number = error.args[0] if error.args else 0
         reason = str(error.args[1]) if len(error.args) > 1 else str(error)
-        if number in ACCESS_DENIED:
-            raise SyncError(
-                Code.SOURCE_ACCESS_DENIED, address=address.label, user=address.user, reason=reason
-            ) from error
-        raise unreachable(address, reason) from error
+        raise SyncError(of_connection(number), address=address.label, user=address.user, reason=reason) from error
     except (OSError, EOFError) as error:
         raise unreachable(address, str(error) or type(error).__name__) from error
     except RuntimeError as error:  # PyMySQL without the package that a server's authentication needs

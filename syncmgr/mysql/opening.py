@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from syncmgr.errors import SyncError
 from syncmgr.job.ddl import Table
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription
@@ -64,13 +65,13 @@ class OpenMysql:
     server_id: int
     connect_timeout: float
     read_timeout: float
-    max_retry: int
+    retry: Retry
 
     def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None]) -> MysqlSource:
         options = SourceOptions(
             heartbeat=self.read_timeout / HEARTBEATS,
             read_timeout=self.read_timeout,
-            max_retry=self.max_retry,
+            retry=self.retry,
         )
         address = _address(self.description, self.connect_timeout)
         schema_holds = self.description.start.strip().lower() == "latest"

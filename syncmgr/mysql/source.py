@@ -1,11 +1,9 @@
 """A MySQL or MariaDB server as a source of batches.
 
-Owns: the reader's life: connecting, reconnecting with back-off, when a batch is handed out.
+Owns: the reader's life: connecting, what a lost stream means, when a batch is handed out.
 Must not know: where transactions end, how rows are decoded, who consumes batches.
 """
 
-import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,14 +12,15 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch
 from syncmgr.job.ddl import Table
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.line import Line
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
-from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions, shut
+from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
 from syncmgr.mysql.subscriptions import Subscription, Subscriptions
 from syncmgr.mysql.wire import MalformedEventError
 
-STEADY_SECOND: Final = 30.0  # a connection that lived so long ends a series of failures
 MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
 
 
@@ -30,8 +29,7 @@ class SourceOptions:
     """How a source reads. Times in seconds.
 
     `linger`: how long rows wait for company, which makes batches out of a trickle. `position_interval`: how often
-    the position alone is told while only foreign transactions pass. `max_retry`: failures in a row before the error is
-    raised; None: it tries for ever.
+    the position alone is told while only foreign transactions pass.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -40,9 +38,7 @@ class SourceOptions:
     verify: bool = True
     linger: float = 0.01
     position_interval: float = 1.0
-    retry_first: float = 0.2
-    retry_max: float = 15.0
-    max_retry: int | None = None
+    retry: Retry = field(default_factory=Retry)
 
 
 class MysqlSource:
@@ -66,45 +62,39 @@ class MysqlSource:
         self._address = address
         self._server_id = server_id
         self._options = options or SourceOptions()
-        self._trouble = trouble
+        self._line = Line(self._options.retry, trouble)
         self._subscriptions = Subscriptions(tables, address.label)
         self._router = Router(self._subscriptions, self._options.limits, start, address.label, prepared or {})
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
-        self._failures = self._duplicates = 0
-        self._connected_at = self._retry_at = 0.0
+        self._duplicates = 0
         self._heard_at = 0.0
         self._idle = False
         self._heard = time.monotonic()
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
-        self._failure: SyncError | None = None
-        self._closed = threading.Event()
-        self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
 
     def get(self, timeout: float) -> Batch | None:
         """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
-        if self._closed.is_set():
+        batch = self._line.get(lambda: self._get(time.monotonic() + timeout), self._last)
+        if self._line.closed:
             self._disconnect()
-            return None
-        if self._failure is not None:
-            raise self._failure
-        deadline = time.monotonic() + timeout
-        try:
-            return self._get(deadline)
-        except SyncError as error:
-            self._failure = error
-        except MalformedEventError as error:
-            self._failure = SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=str(error))
+        return batch
+
+    def _last(self) -> Batch | None:
+        """Whole transactions before what ended it are not lost."""
         self._disconnect()
-        if self._router.ready:
-            return self._take()  # whole transactions before the failure are not lost
-        raise self._failure
+        return self._take() if self._router.ready else None
 
     def _get(self, deadline: float) -> Batch | None:
-        while not self._closed.is_set():
+        try:
+            return self._next(deadline)
+        except MalformedEventError as error:
+            raise SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=str(error)) from error
+
+    def _next(self, deadline: float) -> Batch | None:
+        while not self._line.closed:
             if self._stream is None and not self._connect(deadline):
                 return None
             if self._feed():
@@ -118,7 +108,6 @@ class MysqlSource:
                 return self._take()
             if not came and time.monotonic() >= deadline:
                 return None
-        self._disconnect()
         return None
 
     def _feed(self) -> bool:
@@ -158,18 +147,15 @@ class MysqlSource:
         self._since = None
         batch = self._router.take()
         if batch.events:
-            self._failures = 0
+            self._line.progressed()
         return batch
 
     # -- the connection
 
     def _connect(self, deadline: float) -> bool:
         """Whether there is a stream now; waits for the next attempt no longer than until the deadline."""
-        now = time.monotonic()
-        if self._retry_at > now:
-            self._closed.wait(min(self._retry_at, deadline) - now)
-            if time.monotonic() < self._retry_at:
-                return False
+        if not self._line.is_due(deadline):
+            return False
         options = StreamOptions(
             server_id=self._server_id,
             heartbeat=self._options.heartbeat,
@@ -177,43 +163,24 @@ class MysqlSource:
             verify=self._options.verify,
         )
         try:
-            self._stream = BinlogStream(self._address, options, self._router.position(), self._opened)
+            self._stream = BinlogStream(self._address, options, self._router.position(), self._line.opened)
         except StreamLostError as lost:
             self._lose(lost)
             return False
         self._router.server = self._stream.server
         self._subscriptions.full_metadata = self._stream.full_metadata
         self._subscriptions.mariadb = self._stream.mariadb
-        self._connected_at = self._heard = time.monotonic()
-        self._heard_at = time.time()
-        if self._failures:
-            self._trouble(None)
+        self._heard, self._heard_at = time.monotonic(), time.time()
+        self._line.connected()
         return True
-
-    def _opened(self, connected: socket.socket) -> None:
-        with self._lock:
-            self._socket = connected
-            if self._closed.is_set():
-                shut(connected)
 
     def _lose(self, lost: StreamLostError | DuplicateServerIdError) -> None:
         """Whole transactions stay, the open one is read again."""
         self._disconnect()
         self._router.restart()
-        if self._closed.is_set():
-            return
-        now = time.monotonic()
-        if self._connected_at and now - self._connected_at > STEADY_SECOND:
-            self._failures = self._duplicates = 0
-        self._failures += 1
-        self._retry_at = now + min(
-            self._options.retry_first * 2.0 ** min(self._failures - 1, 16), self._options.retry_max
-        )
-        self._connected_at = 0.0
-        error = self._named(lost)
-        if self._options.max_retry is not None and self._failures > self._options.max_retry:
-            raise error
-        self._trouble(error)
+        if self._line.steady:
+            self._duplicates = 0
+        self._line.lost(self._named(lost))
 
     def _named(self, lost: StreamLostError | DuplicateServerIdError) -> SyncError:
         if isinstance(lost, StreamLostError):
@@ -226,8 +193,7 @@ class MysqlSource:
 
     def _disconnect(self) -> None:
         stream, self._stream, self._chunk = self._stream, None, None
-        with self._lock:
-            self._socket = None
+        self._line.dropped()
         if stream is not None:
             stream.close()
 
@@ -250,7 +216,4 @@ class MysqlSource:
 
     def close(self) -> None:
         """At once; a get that waits ends."""
-        self._closed.set()
-        with self._lock:
-            if self._socket is not None:
-                shut(self._socket)
+        self._line.close()

@@ -16,6 +16,7 @@ from typing import Any, Final
 from pymysql.constants import COMMAND
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.causes import GRANT_MISSING, of_binlog
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.mysql import wire
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
@@ -26,23 +27,6 @@ SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is wort
 MAX_PACKET: Final = 0xFFFFFF
 CHECKSUM: Final = 4
 THROUGH_GTID: Final = 4
-FATAL_READ: Final = 1236
-ACCESS_REFUSED: Final = frozenset({1045, 1227})
-DUPLICATE_ID: Final = "with the same server"
-GONE: Final = (
-    "purged",
-    "Could not find first log",
-    "Could not find GTID state",
-    "could not find next log",
-    "which is not in the master's binlog",
-    "which is not in the primary's binlog",
-    "position > file size",
-    "impossible position",
-    "Cannot replicate because",
-    "than the source has",
-    "than the master has",
-    "no longer available",
-)
 
 _PACKET: Final = struct.Struct("<I").unpack_from
 
@@ -139,7 +123,7 @@ class BinlogStream:
             self._connection._read_packet()  # type: ignore[no-untyped-call]  # noqa: SLF001
         except Exception as error:
             number, reason = (*getattr(error, "args", ()), 0, "")[:2]
-            if number in ACCESS_REFUSED:
+            if number in GRANT_MISSING:
                 raise replication_grant_missing(self._address, str(reason)) from error
             raise
 
@@ -265,15 +249,17 @@ class BinlogStream:
         raise self._named(number, message[6:] if message.startswith("#") else message)
 
     def _named(self, number: int, message: str) -> Exception:
-        if number in ACCESS_REFUSED:
-            return replication_grant_missing(self._address, message)
-        if number != FATAL_READ:
-            return self._lost(f"{message} ({number})")
-        if DUPLICATE_ID in message:
-            return DuplicateServerIdError(message)
-        if any(words in message for words in GONE):
-            return self._position_lost(message)
-        return self._broken(message)
+        match of_binlog(number, message):
+            case Code.SOURCE_GRANT_MISSING:
+                return replication_grant_missing(self._address, message)
+            case Code.SOURCE_UNREACHABLE:
+                return self._lost(f"{message} ({number})")
+            case Code.SOURCE_SERVER_ID:
+                return DuplicateServerIdError(message)
+            case Code.SOURCE_POSITION_LOST:
+                return self._position_lost(message)
+            case _:
+                return self._broken(message)
 
     def _position_lost(self, reason: str) -> SyncError:
         shown = self._start.gtids or f"{self._start.file}:{self._start.offset}"
@@ -306,12 +292,6 @@ def replication_grant_missing(address: MysqlAddress, _reason: str) -> SyncError:
         address=address.label,
         remedy=f"GRANT REPLICATION SLAVE ON *.* TO '{address.user}'@'%'",
     )
-
-
-def shut(connected: socket.socket) -> None:
-    """Ends every wait on a socket from any thread. A TLS socket's own shutdown would pull its state from the reader."""
-    with contextlib.suppress(OSError):
-        socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _server_of(connection: Connection, *, mariadb: bool) -> str:

@@ -22,7 +22,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import AppendOnChange, ChannelDescription
 from syncmgr.job.epoch import Epoch
-from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, remedy, retry_after
+from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Retry, Series, remedy
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
 from syncmgr.pipeline import worker
@@ -66,7 +66,7 @@ class RunOptions:
     folder: Path
     silence_second: float
     limits: Callable[[], Limits]
-    max_retry: Callable[[], int]
+    retry: Callable[[], Retry]
     finish_second: Callable[[], float]
 
 
@@ -179,7 +179,7 @@ class JobRun:
         self._life: Life | None = None
         self._ending = threading.Event()  # finish or abandon
         self._abandoned = False
-        self._failures = 0
+        self._series = Series()
         self._healthy = False
         self._progress: Progress | None = None
         self._committing: Epoch | None = None
@@ -249,7 +249,7 @@ class JobRun:
         self._listeners.on_end(outcome, kind)
 
     def _retrying(self, step: Callable[[], None]) -> None:
-        """Run a step until it ends; passing troubles are told and waited out, max_retry times in a row."""
+        """Run a step until it ends; passing troubles are told and waited out."""
         while True:
             try:
                 return step()
@@ -261,12 +261,13 @@ class JobRun:
                 error = raised
             kind = FailType.SUBMIT_FAIL if self._committing is None else FailType.RUN_FAIL
             self._bury()
-            self._failures += 1
-            if remedy(error.code) is not Remedy.RETRY or self._failures > self._options.max_retry():
+            retry, now = self._options.retry(), time.monotonic()
+            self._series = self._series.failed(now)
+            if remedy(error.code) is not Remedy.RETRY or self._series.is_over(retry, now):
                 raise _GaveUp(error, kind)
             log.warning("retrying", extra={"job": self._options.name, "error": str(error)})
             self._listeners.on_trouble(error)
-            if self._ending.wait(retry_after(self._failures)):
+            if self._ending.wait(self._series.wait(retry)):
                 return None
 
     def _finish_intents(self) -> None:
@@ -322,8 +323,8 @@ class JobRun:
         self._committing = None
         took = time.monotonic() - begun
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
-        if self._failures:
-            self._failures = 0
+        if self._series.failures:
+            self._series = Series()
             self._listeners.on_trouble(None)
 
     def _ack(self, epoch: Epoch) -> None:

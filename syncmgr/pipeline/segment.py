@@ -4,7 +4,6 @@ Owns: how rows become durable files of bounded size.
 Must not know: epochs' rules, sources, the lake.
 """
 
-import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import SyncError
+from syncmgr.job.causes import of_staging
 from syncmgr.job.epoch import StagedFile
 
 ROW_GROUP_BYTES: Final = 16 * 1024 * 1024
@@ -42,6 +42,7 @@ class Segment:
         self._rows = 0
         self._written_bytes = 0
         self._files = list(files)
+        self._failure: SyncError | None = None  # rows are missing in its file: it must never count as closed
 
     def append(self, rows: pa.Table) -> None:
         """Raises DISK_FULL, NOT_WRITABLE."""
@@ -73,6 +74,7 @@ class Segment:
             Path(file.path).unlink()
 
     def _write(self) -> None:
+        self._refuse_broken()
         if not self._waiting:
             return
         rows = pa.concat_tables(self._waiting).combine_chunks()
@@ -80,7 +82,7 @@ class Segment:
         try:
             self._open(rows.schema).write_table(rows, row_group_size=len(rows))
         except OSError as error:
-            raise disk_error(error, self._folder) from error
+            raise self._broken(error) from error
         self._rows += len(rows)
         self._written_bytes += self._waiting_bytes
         self._waiting_bytes = 0
@@ -100,15 +102,24 @@ class Segment:
         return self._writer
 
     def _close_file(self) -> None:
+        self._refuse_broken()
         if self._writer is None:
             return
         try:
             self._writer.close()
             size = fsync(self._path)
         except OSError as error:
-            raise disk_error(error, self._folder) from error
+            raise self._broken(error) from error
         self._files.append(StagedFile(path=self._path, rows=self._rows, bytes=size))
         self._writer, self._rows, self._written_bytes = None, 0, 0
+
+    def _broken(self, error: OSError) -> SyncError:
+        self._failure = disk_error(error, self._folder)
+        return self._failure
+
+    def _refuse_broken(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
 
 def fsync(path: str) -> int:
@@ -130,6 +141,4 @@ def sync_folder(folder: Path) -> None:
 
 
 def disk_error(error: OSError, folder: Path) -> SyncError:
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return SyncError(Code.DISK_FULL, folder=folder)
-    return SyncError(Code.NOT_WRITABLE, folder=folder, reason=error.strerror or str(error))
+    return SyncError(of_staging(error.errno), folder=folder, reason=error.strerror or str(error))

@@ -19,6 +19,7 @@ from syncmgr.errors import SyncError
 from syncmgr.job.batch import Batch
 from syncmgr.job.ddl import Table
 from syncmgr.job.description import AppendOnChange, Listed
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerChannel
@@ -27,7 +28,7 @@ from tests.contract.mysql_reader import Row, replay
 
 READ_SECOND: Final = 30.0
 GET_SECOND: Final = 0.1
-QUICK: Final = SourceOptions(retry_first=0.05, patience=0.0)
+QUICK: Final = SourceOptions(retry=Retry(first=0.05))
 
 
 def channel(table: Table, columns: str = "id BIGINT, v STRING", key: str = "id") -> WorkerChannel:

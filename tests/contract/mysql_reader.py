@@ -14,6 +14,7 @@ from uuid import uuid4
 from syncmgr.errors import SyncError
 from syncmgr.job.batch import OP, Batch, TableChanges
 from syncmgr.job.ddl import Table
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
@@ -133,7 +134,7 @@ def reading(
         server_id,
         start or latest(server),
         tables,
-        options=options or SourceOptions(position_interval=0.05, retry_first=0.05),
+        options=options or SourceOptions(position_interval=0.05, retry=Retry(first=0.05)),
         trouble=reader.troubles.append,
         prepared=prepared,
     )

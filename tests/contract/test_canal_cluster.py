@@ -12,6 +12,7 @@ from kazoo.client import KazooClient
 
 from syncmgr.canal.source import SourceOptions
 from syncmgr.errors import Code
+from syncmgr.job.failure import Retry
 from tests.canal_servers import CanalServer, ZooKeeper
 from tests.contract.canal_reader import Reader, channel, reading
 from tests.contract.mysql_reader import database
@@ -68,7 +69,7 @@ def test_zookeeper_tells_the_server_and_keeps_others_out(
     """The active server is found, the reader stands in ZooKeeper as canal's own clients do, and a second one waits."""
     server = canal(destination=destination, zookeeper=zookeeper)
     own = f"/otter/canal/destinations/{destination}/1001/running"
-    options = SourceOptions(retry_first=0.05, max_retry=2, patience=0.0)
+    options = SourceOptions(retry=Retry(first=0.05, times=2))
     with reading(zookeeper, [channel((db, "t"))], destination=destination) as reader, asking(zookeeper) as client:
         reader.get()
         insert(mysql_server, db, 1)
@@ -158,7 +159,7 @@ def test_a_zookeeper_that_restarts_is_waited_for(
 
 def test_a_cluster_without_an_active_server_is_told(zookeeper: ZooKeeper, destination: str) -> None:
     """The trouble says what is missing, ZooKeeper or the server."""
-    options = SourceOptions(retry_first=0.01, max_retry=1, patience=0.0)
+    options = SourceOptions(retry=Retry(first=0.01, times=1))
     with reading(zookeeper, [], destination=destination, options=options) as reader:
         assert "no canal server is active for the destination" in str(reader.until_error())
     away = ZooKeeper.__new__(ZooKeeper)

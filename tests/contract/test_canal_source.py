@@ -13,6 +13,7 @@ import pytest
 from syncmgr.canal.connector import CanalLostError, Connector
 from syncmgr.canal.source import SourceOptions
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import Retry
 from tests.canal_servers import CanalServer
 from tests.contract.canal_reader import Reader, channel, endpoint, reading
 from tests.contract.mysql_reader import database
@@ -86,7 +87,7 @@ def test_a_server_without_users_takes_anybody(canal: Start, mysql_server: MysqlS
 
 def test_a_destination_that_is_not_there_is_told(canal: Start, mysql_db: str) -> None:
     """It is tried again, since it may be started; the trouble names it, and what canal said of it."""
-    options = SourceOptions(retry_first=0.01, max_retry=2, patience=0.0)
+    options = SourceOptions(retry=Retry(first=0.01, times=2))
     with reading(canal(), [channel((mysql_db, "t"))], destination="nope", options=options) as reader:
         error = reader.until_error()
         assert error.code is Code.CANAL_REFUSED
@@ -117,7 +118,7 @@ def test_what_is_no_canal_server_is_told(said: bytes) -> None:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        options = SourceOptions(retry_first=0.01, max_retry=2, patience=0.0)
+        options = SourceOptions(retry=Retry(first=0.01, times=2))
         fake = CanalServer.__new__(CanalServer)
         fake.port, fake.destination = listener.getsockname()[1], "example"
         with reading(fake, [channel(("d", "t"))], options=options) as reader:

@@ -13,6 +13,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import GtidSet, Order, Position, compare
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
@@ -21,8 +22,8 @@ from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.servers import MysqlServer
 from tests.until import until
 
-SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.05, retry_first=0.02, linger=0.0)
-QUICK: Final = SourceOptions(position_interval=0.05, retry_first=0.02)
+SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.05, retry=Retry(first=0.02), linger=0.0)
+QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
 
 
@@ -184,7 +185,7 @@ def test_a_restarted_server_loses_and_doubles_nothing(any_server: MysqlServer, d
 
 def test_a_server_that_stays_away_ends_the_source(any_server: MysqlServer, db: str) -> None:
     """After max_retry failures in a row the last one is raised."""
-    options = SourceOptions(retry_first=0.01, max_retry=3)
+    options = SourceOptions(retry=Retry(first=0.01, times=3))
     with reading(any_server, {(db, "t"): WANTED}, options=options) as reader:
         reader.get()
         any_server.stop()
@@ -399,7 +400,7 @@ def test_tls(mysql_server: MysqlServer, ssl: str) -> None:
 
 def test_tls_that_the_server_lacks(mariadb_server: MysqlServer) -> None:
     """A server without TLS is refused where TLS is required, and told apart from a wrong password."""
-    with reading(mariadb_server, {}, Position(), options=SourceOptions(max_retry=0), ssl="required") as reader:
+    with reading(mariadb_server, {}, Position(), options=SourceOptions(retry=Retry(times=0)), ssl="required") as reader:
         error = reader.until_error()
         assert error.code is Code.SOURCE_UNREACHABLE
         assert "SSL" in str(error)
@@ -422,7 +423,7 @@ def test_checksums_may_be_off(any_server: MysqlServer, db: str) -> None:
 
 def test_heartbeats_are_signs_of_life(any_server: MysqlServer, db: str) -> None:
     """An idle server is heard; one that froze is trouble within the read time-out, and read on when it thaws."""
-    options = SourceOptions(heartbeat=0.2, read_timeout=1.0, retry_first=0.05, position_interval=0.05)
+    options = SourceOptions(heartbeat=0.2, read_timeout=1.0, retry=Retry(first=0.05), position_interval=0.05)
     with reading(any_server, {(db, "t"): WANTED}, options=options) as reader:
         reader.get()
         first = reader.source.heard_at()

@@ -10,6 +10,7 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.mysql import check
 from syncmgr.mysql.check import inspect_server
@@ -20,8 +21,8 @@ from tests.contract.mysql_reader import Reader, address, database, latest, reach
 from tests.servers import MysqlServer
 from tests.until import until
 
-SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.02, retry_first=0.02, linger=0.0)
-QUICK: Final = SourceOptions(position_interval=0.05, retry_first=0.02)
+SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.02, retry=Retry(first=0.02), linger=0.0)
+QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
 UNKNOWN_XID: Final = 1397
 

@@ -12,7 +12,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, ChangeKind, PreparedChanges
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
-from syncmgr.job.failure import FailType
+from syncmgr.job.failure import FailType, Retry
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
 from syncmgr.pipeline.worker import OpenSource
@@ -58,7 +58,7 @@ class Bench:
             folder=self.folder,
             silence_second=5.0,
             limits=self.limits,
-            max_retry=lambda: 3,
+            retry=lambda: Retry(times=3),
             finish_second=lambda: self.finish_second,
         )
         listeners = Listeners(

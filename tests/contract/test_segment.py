@@ -79,6 +79,24 @@ def test_a_file_that_vanishes_before_it_is_closed_is_told(tmp_path: Path) -> Non
     assert caught.value.code is Code.NOT_WRITABLE
 
 
+def test_a_segment_that_lost_rows_never_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full for one write and has room for the next must not leave a file that looks whole."""
+    made = Segment(tmp_path, "s")
+    made.append(rows(1))
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", fail)
+    with pytest.raises(SyncError):
+        made.close()
+    monkeypatch.undo()
+    for step in (made.close, made.close, lambda: list(made.read())):
+        with pytest.raises(SyncError) as caught:
+            step()
+        assert caught.value.code is Code.DISK_FULL
+
+
 @pytest.mark.parametrize(
     ("number", "code"),
     [(errno.ENOSPC, Code.DISK_FULL), (errno.EDQUOT, Code.DISK_FULL), (errno.EROFS, Code.NOT_WRITABLE)],

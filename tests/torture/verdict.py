@@ -51,9 +51,9 @@ def refuse_dead_ends(fe: FrontendProcess) -> None:
     """No fault may stop a job for good: a person never has to mend what a kill did."""
     for db in ("bank", "shop"):
         job = _asked(lambda db=db: fe.job(db))
-        number = re.search(r"\(error (\d+)\)\]$", job["Msg"] or "")
+        number = re.search(r"\(error (\d+)\) at ", job["Msg"] or "")
         code = MINE.get(int(number[1])) if number else None
-        if job["State"] == "CANCELLED" or (code is not None and remedy(code) is Remedy.OPERATOR):
+        if job["State"] == "CANCELLED" or (code is not None and remedy(code) in {Remedy.OPERATOR, Remedy.CANCEL}):
             raise WrongError(f"{db}: {job['State']}, {job['Msg']}")
 
 

@@ -1,7 +1,18 @@
 import pytest
 
-from syncmgr.errors import Code
-from syncmgr.job.failure import FailMsg, FailType, Remedy, remedy, resume_after, retry_after
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import (
+    TREATMENTS,
+    FailMsg,
+    FailType,
+    Remedy,
+    Retry,
+    Series,
+    advice,
+    mildest,
+    remedy,
+    resume_after,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,6 +26,8 @@ from syncmgr.job.failure import FailMsg, FailType, Remedy, remedy, resume_after,
         (Code.SOURCE_VALUE, Remedy.OPERATOR),
         (Code.SOURCE_DDL, Remedy.OPERATOR),
         (Code.SOURCE_SCHEMA, Remedy.OPERATOR),
+        (Code.NO_SUCH_TABLE, Remedy.CANCEL),
+        (Code.QUERY_FAILED, Remedy.RESUME),
     ],
 )
 def test_who_mends_an_error(code: Code, expected: Remedy) -> None:
@@ -27,14 +40,56 @@ def test_auto_resume_backs_off() -> None:
     assert [resume_after(n) for n in (1, 2, 3, 5, 6, 7, 5000)] == [10, 20, 40, 160, 300, 300, 300]
 
 
+def test_every_error_of_a_source_and_of_the_lake_has_its_row() -> None:
+    """No error that a running job can meet is left to the default, and each says what to do."""
+    of_statements = {Code.SOURCE_XA_OPEN, Code.QUERY_FAILED, Code.TABLE_BUSY, Code.BAD_TABLE, Code.BAD_NAME}
+    of_statements |= {Code.DATABASE_NOT_EMPTY}
+    met = {code for code in Code if 20100 <= code.number < 20300} - of_statements
+    assert met <= TREATMENTS.keys()
+    assert all(treatment.advice.endswith(".") for treatment in TREATMENTS.values())
+    assert advice(Code.SOURCE_DDL.number) == TREATMENTS[Code.SOURCE_DDL].advice
+    assert advice(0) is None
+
+
+def series(failures: int, since: float = 100.0) -> Series:
+    return Series(failures=failures, since=since)
+
+
 def test_retries_back_off() -> None:
     """Inside RUNNING a step is tried again after half a second, doubling to 30 s."""
-    assert [retry_after(n) for n in (1, 2, 3, 8, 5000)] == [0.5, 1, 2, 30, 30]
+    assert [series(n).wait(Retry()) for n in (1, 2, 3, 8, 5000)] == [0.5, 1, 2, 30, 30]
+
+
+def test_a_series_begins_with_its_first_failure() -> None:
+    """Later ones do not prolong it."""
+    assert Series().failed(7.0).failed(9.0) == series(2, since=7.0)
+
+
+@pytest.mark.parametrize(
+    ("retry", "failures", "over"),
+    [
+        (Retry(times=3, patience=0.0), 3, False),
+        (Retry(times=3, patience=0.0), 4, True),
+        (Retry(times=3, patience=60.0), 400, True),
+        (Retry(times=3, patience=60.1), 400, False),
+        (Retry(times=None), 10**6, False),
+    ],
+)
+def test_a_retry_ends_by_number_and_by_time(retry: Retry, failures: int, *, over: bool) -> None:
+    """An outage that is shorter than the patience pauses no job, however often it was tried meanwhile."""
+    assert series(failures).is_over(retry, 160.0) is over
+
+
+def test_the_mildest_of_several_errors_decides() -> None:
+    """A job is not cancelled for one table that is gone while another only waits."""
+    gone = SyncError(Code.NO_SUCH_TABLE, db="demo", table="a")
+    full = SyncError(Code.LAKE_FULL, reason="disk")
+    assert mildest([gone, full]) is full
 
 
 def test_a_fail_msg_reads_as_in_doris() -> None:
-    """Msg has Doris' form, and the number of the error where there is one."""
+    """Msg has Doris' form, and number and time of the error where there is one."""
     cancel = FailMsg(type=FailType.USER_CANCEL, code=0, message="user cancel", at=0.0)
     lost = FailMsg(type=FailType.RUN_FAIL, code=20306, message="gone", at=0.0)
     assert cancel.text == "SyncFailMsg [type=USER_CANCEL, msg=user cancel]"
-    assert lost.text == "SyncFailMsg [type=RUN_FAIL, msg=gone (error 20306)]"
+    assert lost.text == "SyncFailMsg [type=RUN_FAIL, msg=gone (error 20306) at 1970-01-01 00:00:00]"

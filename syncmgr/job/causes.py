@@ -1,0 +1,74 @@
+"""What the raw error of a server, a disk or the JVM is called.
+
+Owns: MySQL's numbers and words, the numbers of the operating system, Java's classes and words -> codes of ours.
+Must not know: connections, exceptions, what a code does to a job (job/failure.py).
+"""
+
+import errno
+from collections.abc import Mapping
+from typing import Final
+
+from syncmgr.errors import Code
+
+# Wrong user, password, host or way of authentication. Whatever else a connection fails with may pass.
+ACCESS_DENIED: Final = frozenset({1044, 1045, 1130, 1251, 1698, 1862, 2061, 3118, 3159, 4151})
+
+GRANT_MISSING: Final = frozenset({1045, 1227})
+FATAL_READ: Final = 1236
+BINLOG_WORDS: Final[Mapping[str, Code]] = {
+    "with the same server": Code.SOURCE_SERVER_ID,
+    "purged": Code.SOURCE_POSITION_LOST,
+    "Could not find first log": Code.SOURCE_POSITION_LOST,
+    "Could not find GTID state": Code.SOURCE_POSITION_LOST,
+    "could not find next log": Code.SOURCE_POSITION_LOST,
+    "which is not in the master's binlog": Code.SOURCE_POSITION_LOST,
+    "which is not in the primary's binlog": Code.SOURCE_POSITION_LOST,
+    "position > file size": Code.SOURCE_POSITION_LOST,
+    "impossible position": Code.SOURCE_POSITION_LOST,
+    "Cannot replicate because": Code.SOURCE_POSITION_LOST,
+    "than the source has": Code.SOURCE_POSITION_LOST,
+    "than the master has": Code.SOURCE_POSITION_LOST,
+    "no longer available": Code.SOURCE_POSITION_LOST,
+}
+
+DISK: Final[Mapping[int, Code]] = {errno.ENOSPC: Code.DISK_FULL, errno.EDQUOT: Code.DISK_FULL}
+
+# Looked for in everything that Java said, causes included, in this order. The first words are the disk's own.
+JAVA_WORDS: Final[Mapping[str, Code]] = {
+    "No space left on device": Code.LAKE_FULL,
+    "Disk quota exceeded": Code.LAKE_FULL,
+    "[SQLITE_FULL]": Code.LAKE_FULL,
+    "[SQLITE_CORRUPT]": Code.LAKE_DAMAGED,
+    "[SQLITE_NOTADB]": Code.LAKE_DAMAGED,
+    "[SQLITE_READONLY": Code.LAKE_DENIED,
+    "Permission denied": Code.LAKE_DENIED,
+    "Read-only file system": Code.LAKE_DENIED,
+    "java.nio.file.AccessDeniedException": Code.LAKE_DENIED,
+    "org.apache.hadoop.security.AccessControlException": Code.LAKE_DENIED,
+    "org.apache.iceberg.exceptions.ForbiddenException": Code.LAKE_DENIED,
+    "org.apache.iceberg.exceptions.NotAuthorizedException": Code.LAKE_DENIED,
+}
+
+
+def of_connection(number: int) -> Code:
+    """Of MySQL's error number when a connection or a plain statement failed; 0: the network's."""
+    return Code.SOURCE_ACCESS_DENIED if number in ACCESS_DENIED else Code.SOURCE_UNREACHABLE
+
+
+def of_binlog(number: int, message: str) -> Code:
+    """Of a server's refusal to send its binlog."""
+    if number in GRANT_MISSING:
+        return Code.SOURCE_GRANT_MISSING
+    if number != FATAL_READ:
+        return Code.SOURCE_UNREACHABLE
+    return next((code for words, code in BINLOG_WORDS.items() if words in message), Code.SOURCE_PROTOCOL)
+
+
+def of_staging(number: int | None) -> Code:
+    """Of the operating system's error number when rows were staged."""
+    return Code.NOT_WRITABLE if number is None else DISK.get(number, Code.NOT_WRITABLE)
+
+
+def of_java(text: str) -> Code:
+    """Of everything that Java said; whatever is not known may pass."""
+    return next((code for words, code in JAVA_WORDS.items() if words in text), Code.LAKE_FAILED)
