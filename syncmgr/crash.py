@@ -7,14 +7,21 @@ Must not know: what is done before and after them.
 import os
 import signal
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
-VARIABLE: Final = "SYNCMGR_CRASH_AT"
+VARIABLE: Final = "SYNCMGR_CRASH_FOLDER"  # where it names a folder, a file there that is named as a point arms it once
 
 
 class CrashPoint(StrEnum):
-    """Each stands between two steps of a commit."""
+    """Each stands between two steps of what a job goes through."""
 
+    # staging: the worker dies
+    ROWS_STAGED = "rows staged"
+    SEGMENTS_CLOSED = "segments closed"
+    EPOCH_CLOSED = "epoch closed"
+    EPOCH_TOLD = "epoch told"
+    # the commit of an epoch: from here on the frontend dies
     EPOCH_STAGED = "epoch staged"
     INTENT_STORED = "intent stored"
     FILES_WRITTEN = "files written"
@@ -24,17 +31,39 @@ class CrashPoint(StrEnum):
     EPOCH_STORED = "epoch stored"
     ACKED = "acked"
     STAGED_FILES_DROPPED = "staged files dropped"
+    # a channel that was behind
+    LAGGARD_COMMITTED = "laggard committed"
+    LAGGARD_STORED = "laggard stored"
+    # the life of a job
+    JOB_ADDED = "job added"
+    START_STORED = "start stored"
+    STAGING_SWEPT = "staging swept"
+    PAUSE_STORED = "pause stored"
+    RESUME_STORED = "resume stored"
+    STOP_STORED = "stop stored"
+    STAGING_REMOVED = "staging removed"
+    # upkeep
+    FOLD_WRITTEN = "fold written"
+    FOLDED = "folded"
+    COMPACTION_WRITTEN = "compaction written"
+    COMPACTED = "compacted"
+    EXPIRY_BEGUN = "expiry begun"
+    EXPIRED = "expired"
 
 
-def wanted(text: str | None) -> CrashPoint | None:
-    """The point that VARIABLE names. Raises ValueError for a name that is none."""
-    return CrashPoint(text) if text else None
-
-
-_WANTED: Final = wanted(os.environ.get(VARIABLE))
+_FOLDER: Final = os.environ.get(VARIABLE)
 
 
 def passing(point: CrashPoint) -> None:
-    """Ends the process here if this is the point that was asked for."""
-    if point is _WANTED:
-        os.kill(os.getpid(), signal.SIGKILL)
+    """Ends the process here if this point is armed."""
+    if _FOLDER is not None:
+        _die_if_armed(Path(_FOLDER) / point)
+
+
+def _die_if_armed(file: Path) -> None:
+    """Whoever takes the file dies, and nobody after it."""
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -136,6 +136,12 @@ class Code(Enum):
         "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, empty the target, and create both anew",
     )
 
+    SOURCE_MOVED = (
+        20134,
+        "HY000",
+        "The job goes on at the MySQL server at {address}, in the middle of a transaction, which is read again there",
+    )
+
     # ours: a canal server as source
     CANAL_UNREACHABLE = 20121, "HY000", "Cannot reach the canal server at {address}: {reason}"
     CANAL_ACCESS_DENIED = 20122, "HY000", "The canal server at {address} refused user '{user}': {reason}"
@@ -179,6 +185,21 @@ class Code(Enum):
     LAKE_FULL = 20223, "HY000", "No space left where the lake lies: {reason}"
     LAKE_DENIED = 20224, "HY000", "The frontend may not read or write where the lake lies: {reason}"
     LAKE_DAMAGED = 20225, "HY000", "The catalog of the lake is damaged: {reason}"
+    CHANNEL_BEHIND = (
+        20227,
+        "HY000",
+        "Table '{table}' cannot be committed, and is {epochs} epochs ({bytes} bytes) behind, while the other tables of the job go on: {reason}",
+    )
+    BACKLOG_WAITS = (
+        20228,
+        "HY000",
+        "Table '{table}' is {bytes} bytes behind, more than max_channel_backlog_bytes ({limit}): {reason}",
+    )
+    BACKLOG_STUCK = (
+        20229,
+        "HY000",
+        "Table '{table}' is {bytes} bytes behind, more than max_channel_backlog_bytes ({limit}), and waits for somebody: {reason}",
+    )
     STAGED_LOST = (
         20226,
         "HY000",

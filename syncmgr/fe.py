@@ -139,6 +139,7 @@ class Frontend:
             silence_second=settings.seconds("source_read_timeout_second") / 2,  # two heartbeats
             limits=partial(limits_of, settings, job),
             retry=partial(retry_of, settings, job),
+            max_backlog_bytes=lambda: int(value_of(settings, job, "max_channel_backlog_bytes")),
             finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
         )
         ledger = JobLedger(self._store, job.id, lambda: settings.seconds("consistent_point_keep_second"))

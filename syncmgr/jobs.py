@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 from uuid import uuid4
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats, check_exact
 from syncmgr.job.description import (
@@ -28,10 +29,12 @@ from syncmgr.job.source import CanalDescription, SourceDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.status import (
     SHOW_COLUMNS,
+    Behind,
     Figures,
     IndexStanding,
     Ran,
     Reading,
+    behind_facts,
     index_facts,
     lag_second,
     last_upkeep,
@@ -42,6 +45,12 @@ from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
 from syncsql import Channel, ColumnMapping, CreateSync, Expression, Name, SqlSyntaxError
 
 ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
+
+_STORED = {
+    JobEvent.PAUSED_BY_USER: CrashPoint.PAUSE_STORED,
+    JobEvent.STOPPED: CrashPoint.STOP_STORED,
+    JobEvent.RESUMED: CrashPoint.RESUME_STORED,
+}
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +108,7 @@ class Run(Protocol):
     def retune(self) -> None: ...
     def join(self, timeout: float) -> bool: ...
     def reading(self) -> Reading | None: ...
+    def behind(self) -> Sequence[Behind]: ...
 
 
 class Store(Protocol):
@@ -174,6 +184,7 @@ class Jobs:
         )
         self._wait_for_ending(job)
         self._store.add(job, inspected.start, inspected.server_time, fresh)
+        passing(CrashPoint.JOB_ADDED)
         self.wake()
         said = (text for channel in channels for text in caveats(channel))
         return tuple(Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said)
@@ -193,6 +204,7 @@ class Jobs:
             job = self._store.by_name(self._database(name, db), name.name)
             self._store.save(job.on(event, at=time.time()))
             run = self._runs.get(job.id)
+        passing(_STORED[event])
         log.info("job %s.%s: %s", job.db, job.name, event)
         if run is not None:
             tell(run)
@@ -243,11 +255,13 @@ class Jobs:
             self._start(job, now)
         if job.finished_at is not None and job.id not in self._runs:
             self._drop_staged(job.id)
+            passing(CrashPoint.STAGING_REMOVED)
             if now - job.finished_at >= self._keep_cancelled_second():
                 self._store.forget(job.id)
 
     def _start(self, job: SyncJob, now: float) -> None:
         job = self._store.save(job.on(JobEvent.STARTED, at=now))
+        passing(CrashPoint.START_STORED)
         run = self._new_run(
             job,
             lambda error: self._on_trouble(job.id, error),
@@ -384,12 +398,14 @@ class Jobs:
         figures = self._store.figures(job.id)
         run = self._runs.get(job.id)
         reading = run.reading() if run is not None else None
+        behind = () if run is None else run.behind()
         status = status_json(
             figures,
             lag=None if reading is None else lag_second(reading, time.time()),
             server=reading.server or None if reading is not None else None,
             last_error=job.fail.message if job.fail is not None and job.fail.code else None,
-            advice=None if job.fail is None else advice(job.fail.code),
+            advised=None if job.fail is None else advice(job.fail.code),
+            behind={channel.table: behind_facts(channel) for channel in behind},
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
         )

@@ -149,6 +149,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         job=True,
     ),
     Setting(
+        "max_channel_backlog_bytes",
+        1024 * MiB,
+        "bytes",
+        "A table that cannot be committed does not stop the others of its job: its rows wait in staging_dir up to this "
+        "size; beyond it the job is paused.",
+        _at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
         "source_queue_batches",
         64,
         "batches",

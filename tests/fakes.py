@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -271,10 +271,22 @@ class MemoryLedger:
         self.stored.append((epoch, False))
 
     def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None:
+        self._drop(epoch.number, committed)
+
+    def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None:
+        self._drop(number, (token,))
+
+    def _drop(self, number: int, tokens: Iterable[str]) -> None:
+        gone = set(tokens)
         self.stored = [
-            (replace(stored, files={}), True) if stored.number == epoch.number else (stored, done)
+            (replace(stored, files={t: f for t, f in stored.files.items() if t not in gone}), True)
+            if stored.number == number
+            else (stored, done)
             for stored, done in self.stored
         ]
+
+    def backlog(self) -> list[Epoch]:
+        return [epoch for epoch, done in self.stored if done and epoch.files]
 
     def progress(self) -> Mapping[str, Any]:
         return self._progress

@@ -54,6 +54,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_NOT_ROW: _O("Set binlog_format to ROW on the server. Rows written meanwhile are lost: " + _AGAIN),
     Code.SOURCE_ROW_IMAGE: _O("Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: " + _AGAIN),
     Code.SOURCE_POSITION_LOST: _O("Rows between the two places are gone from the binlog. " + _AGAIN),
+    Code.SOURCE_MOVED: _T("Nothing: the job goes on."),
     Code.SOURCE_SERVER_ID: _R("Find the replica with the same id, or give the job another 'mysql.server_id'."),
     Code.SOURCE_UNKNOWN_TABLE: _O("Create the table again under its name, or STOP the job."),
     Code.SOURCE_UNKNOWN_COLUMN: _O("STOP the job and create it with the columns that the table has."),
@@ -90,6 +91,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.COLUMN_NOT_COVERED: _O("Make the target's column nullable, or STOP the job and map the column."),
     Code.BAD_EXPRESSION: _O("STOP the job and create it with another expression or WHERE."),
     Code.TYPE_DOES_NOT_FIT: _O("Make the target column wider, or STOP the job and map another column."),
+    Code.CHANNEL_BEHIND: _T("Mend what the reason says; the table then catches up by itself."),
+    Code.BACKLOG_WAITS: _R("Mend what the reason says; the job resumes by itself and the table catches up."),
+    Code.BACKLOG_STUCK: _O("Mend what the reason says, then RESUME; or STOP the job and create it without the table."),
     # the disk of the frontend, and the frontend itself
     Code.DISK_FULL: _T("Make room in staging_dir; the job goes on by itself."),
     Code.NOT_WRITABLE: _T("Mend rights or disk of the folder; the job goes on by itself."),
@@ -104,6 +108,9 @@ UNKNOWN: Final = _R("Read the message and log/fe.log.")
 RETRIED_BY_WORKER: Final = frozenset(
     {Code.SOURCE_UNREACHABLE, Code.CANAL_UNREACHABLE, Code.CANAL_REFUSED, Code.CANAL_IN_USE}
 )
+
+# They concern every table of a job; anything else that a commit may meet concerns its table alone.
+JOB_WIDE: Final = frozenset({Code.LAKE_STARTING, Code.JAVA_MISSING, Code.LAKE_DAMAGED, Code.FENCED, Code.INTERNAL})
 
 RESUME_FIRST_SECOND: Final = 10.0
 RESUME_MAX_SECOND: Final = 300.0

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from syncmgr.job.failure import time_text
+from syncmgr.errors import SyncError
+from syncmgr.job.failure import advice, time_text
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import SyncJob
 
@@ -120,17 +121,47 @@ def index_facts(at: IndexStanding) -> dict[str, str | int | None]:
     }
 
 
+class Behind(Protocol):
+    """A channel that is behind the others of its job. `since`: unix seconds. `error` None: it is catching up."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def since(self) -> float: ...
+    @property
+    def error(self) -> SyncError | None: ...
+
+
+def behind_facts(channel: Behind) -> dict[str, str | int | None]:
+    """What the Status column says of a channel that is behind."""
+    error = channel.error
+    return {
+        "epochs": channel.epochs,
+        "bytes": channel.bytes,
+        "since": _time(channel.since),
+        "error": None if error is None else error.code.number,
+        "reason": None if error is None else str(error),
+        "advice": None if error is None else advice(error.code.number),
+    }
+
+
 def status_json(
     figures: Figures,
     *,
     lag: float | None,
     server: str | None,
     last_error: str | None,
-    advice: str | None,
+    advised: str | None,
+    behind: Mapping[str, Mapping[str, str | int | None]],
     upkeep: Mapping[str, Mapping[str, str | None]],
     index: Mapping[str, Mapping[str, str | int | None]],
 ) -> str:
-    """The Status column. `server`: who is read now. `advice`: what to do about the last error.
+    """The Status column. `server`: who is read now. `advised`: what to do about the last error.
+    `behind`: by target table, the channels that the others do not wait for.
     `upkeep`: by target table, when each kind ran last.
     `index`: by target table with a key, how its key index stands.
     """
@@ -145,7 +176,8 @@ def status_json(
         "prepared_xa": figures.prepared,
         "lag_second": None if lag is None else round(lag, 3),
         "last_error": last_error,
-        "advice": advice,
+        "advice": advised,
+        "behind": behind,
         "upkeep": upkeep,
         "index": index,
     }

@@ -34,6 +34,12 @@ class JobLedger:
     def intents(self) -> list[Epoch]:
         return self._store.intents(self._job_id)
 
+    def backlog(self) -> list[Epoch]:
+        return self._store.backlog(self._job_id)
+
+    def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None:
+        self._store.commit_channel(self._job_id, number, token, outcome)
+
     def learn(self, token: str, source: SourceTable) -> None:
         self._store.learn(token, source)
 

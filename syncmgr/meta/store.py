@@ -167,7 +167,11 @@ class Store:
         at: float,
         keep_since: float,
     ) -> None:
-        """The epoch is done in every table: store its consistent point, forget the points before `keep_since`."""
+        """The epoch is done in the tables of `committed`; what the others have of it goes on waiting.
+
+        Where none waits, its consistent point is stored. The points before `keep_since` are forgotten.
+        """
+        waiting = {token: files for token, files in epoch.files.items() if token not in committed}
         with self._engine.begin() as connection:
             for token, outcome in committed.items():
                 _advance(connection, token, epoch.number, outcome)
@@ -177,10 +181,14 @@ class Store:
                 ).all(),
             )
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
-            point = snapshots if epoch.end.whole else {}  # no consistent point inside a torn transaction
-            connection.execute(update(EPOCHS).where(this).values(committed_at=at, snapshots=point, files={}))
+            behind = waiting or _waits(connection, job_id)
+            point = snapshots if epoch.end.whole and not behind else {}  # a torn transaction has none either
+            files, count = codec.files_json(waiting), len(waiting) or None
+            connection.execute(
+                update(EPOCHS).where(this).values(committed_at=at, snapshots=point, files=files, waiting=count)
+            )
             old = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & (EPOCHS.c.committed_at < keep_since)
-            connection.execute(delete(EPOCHS).where(old))
+            connection.execute(delete(EPOCHS).where(old, EPOCHS.c.waiting.is_(None)))
             stale = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & EPOCHS.c.prepared.is_not(null())
             connection.execute(update(EPOCHS).where(stale).values(prepared=null()))
             connection.execute(
@@ -206,6 +214,21 @@ class Store:
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_(None))
         with self._engine.connect() as connection:
             return [_epoch(row) for row in connection.execute(query.order_by(EPOCHS.c.number)).all()]
+
+    def backlog(self, job_id: JobId) -> list[Epoch]:
+        """Epochs that count and that some channel has not committed, in order; `files`: what waits."""
+        query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.waiting.is_not(None))
+        with self._engine.connect() as connection:
+            return [_epoch(row) for row in connection.execute(query.order_by(EPOCHS.c.number)).all()]
+
+    def commit_channel(self, job_id: JobId, number: int, token: str, outcome: ChannelCommitted) -> None:
+        """A channel has committed an epoch that counted already."""
+        this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == number)
+        with self._engine.begin() as connection:
+            _advance(connection, token, number, outcome)
+            stored = connection.execute(select(EPOCHS.c.files).where(this)).scalar_one()
+            files = {of: segment for of, segment in stored.items() if of != token}
+            connection.execute(update(EPOCHS).where(this).values(files=files, waiting=len(files) or None))
 
     def last_epoch(self, job_id: JobId) -> Epoch | None:
         """The newest epoch, committed or intended: where reading goes on."""
@@ -339,6 +362,12 @@ def _advance(connection: Connection, token: str, number: int, outcome: ChannelCo
     if outcome.foreign:
         values["key_may_exist"] = True
     connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+
+
+def _waits(connection: Connection, job_id: JobId) -> bool:
+    """Whether a channel of the job is behind."""
+    query = select(func.count()).where(EPOCHS.c.job_id == job_id, EPOCHS.c.waiting.is_not(None))
+    return bool(connection.execute(query).scalar_one())
 
 
 def _epoch_values(epoch: Epoch) -> dict[str, Any]:

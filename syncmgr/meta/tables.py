@@ -69,6 +69,7 @@ EPOCHS = Table(
     Column("source_time", Double, nullable=False),
     Column("committed_at", Double),  # NULL: an intent
     Column("snapshots", JSON),  # by channel token: a consistent point
+    Column("waiting", Integer),  # so many channels have not committed it, though the epoch counts; NULL: none
     Column("prepared", JSON),  # by xid: XA transactions open at `end`; only the newest epoch's are kept
 )
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.schema import SourceTable
+from syncmgr.pipeline.laggards import Laggards, job_wide
 
 
 class Progressed(Protocol):
@@ -31,6 +33,8 @@ class Ledger(Protocol):
     def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None: ...
     def progress(self) -> Mapping[str, Progressed]: ...
     def intents(self) -> list[Epoch]: ...
+    def backlog(self) -> list[Epoch]: ...
+    def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None: ...
     def last_epoch(self) -> Epoch | None: ...
     def learn(self, token: str, source: SourceTable) -> None: ...
 
@@ -45,7 +49,7 @@ class Lake(Protocol):
 
 
 class Committer:
-    """Commits the epochs of one job, one after the other."""
+    """Commits the epochs of one job, one after the other; a channel that cannot commit does not hold up the others."""
 
     def __init__(
         self,
@@ -53,24 +57,43 @@ class Committer:
         ledger: Ledger,
         lake: Lake,
         pool: Executor,
+        *,
         ack: Callable[[Epoch], None],
+        max_backlog_bytes: Callable[[], int],
+        ending: Callable[[], bool],
     ) -> None:
+        """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody."""
         self._channels = {channel.token: channel for channel in channels}
-        self._unseen = channels
+        self._unseen = set(self._channels)
         self._ledger = ledger
         self._lake = lake
         self._pool = pool
         self._ack = ack
+        self._ending = ending
+        labels = {channel.token: f"{channel.target_db}.{channel.target}" for channel in channels}
+        self.laggards = Laggards(labels, self._submit, self._took, max_backlog_bytes)
+        self._recovered = False
+
+    def recover(self) -> None:
+        """What channels have left behind is tried once. Raises the mildest error where none can go on."""
+        if not self._recovered:
+            for epoch in self._ledger.backlog():
+                for token in epoch.files:
+                    self.laggards.add(token, epoch)
+            self._recovered = True
+        self.laggards.retry()
+        self.laggards.make_room(self._ending)
 
     def commit(self, epoch: Epoch) -> None:
         """Commit one epoch. A crash after any step resumes at that step.
 
         1. store the intent      without it a restart reads the source again from the last epoch; rows of XA
                                  transactions that have ended since that one are not needed any more
-        2. commit each channel   a table that already bears the epoch is passed over
-        3. store the epoch       from here on the position is safe: a consistent point over all tables
+        2. commit each channel   a table that already bears the epoch is passed over; one that cannot take it is left
+                                 behind, with its staged rows
+        3. store the epoch       from here on the position is safe; where no channel is behind, it is a consistent point
         4. ack the source        a lost ack is harmless: the position decides
-        5. drop staged files
+        5. drop staged files     of the channels that have committed
         """
         passing(CrashPoint.EPOCH_STAGED)
         before = self._ledger.last_epoch()
@@ -82,31 +105,63 @@ class Committer:
 
     def resume(self, epoch: Epoch) -> None:
         """The commit from step 2 on, for an intent that an earlier life stored."""
-        self._look()
-        committed = self._commit_channels(epoch)
+        committed, failed = self._commit_channels(epoch)
         passing(CrashPoint.CHANNELS_COMMITTED)
         self._ledger.commit_epoch(epoch, committed)
         passing(CrashPoint.EPOCH_STORED)
+        for token in epoch.files.keys() - committed.keys():
+            self.laggards.add(token, epoch, failed.get(token))
         self._ack(epoch)
         passing(CrashPoint.ACKED)
-        drop(file.path for segment in epoch.files.values() for file in segment)
+        drop(file.path for token in committed for file in epoch.files[token])
         passing(CrashPoint.STAGED_FILES_DROPPED)
+        self.laggards.make_room(self._ending)
 
-    def _look(self) -> None:
-        """Before the first commit: what an earlier life left of the tables."""
-        for channel in self._unseen:
-            self._lake.check_whole(channel.target_db, channel.target)
-        self._unseen = ()
+    def _commit_channels(self, epoch: Epoch) -> tuple[dict[str, ChannelCommitted], dict[str, SyncError]]:
+        """All channels that are not behind, side by side; every one has ended when this returns or raises.
 
-    def _commit_channels(self, epoch: Epoch) -> dict[str, ChannelCommitted]:
-        """All channels side by side; every one has ended when this returns or raises the first error."""
-        progress = self._ledger.progress()
-        futures: dict[str, Future[ChannelCommitted]] = {
-            token: self._pool.submit(self._lake.commit, self._channel_commit(token, epoch, files, progress[token]))
-            for token, files in epoch.files.items()
-        }
+        Raises where the job cannot go on: for what concerns every table, and where no channel is left.
+        """
+        futures = {token: self._submit(token, epoch) for token in epoch.files if token not in self.laggards}
         wait(futures.values())
-        return {token: future.result() for token, future in futures.items()}
+        committed: dict[str, ChannelCommitted] = {}
+        failed: dict[str, SyncError] = {}
+        for token, future in futures.items():
+            try:
+                committed[token] = future.result()
+            except SyncError as error:
+                failed[token] = error
+        wide = job_wide(failed.values())
+        if wide is not None:
+            raise wide
+        self.laggards.refuse_standstill(failed)
+        return committed, failed
+
+    def _submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
+        progress = self._ledger.progress()[token]
+        commit = self._channel_commit(token, epoch, epoch.files[token], progress)
+        return self._pool.submit(self._commit_channel, commit)
+
+    def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
+        """Looks first at what an earlier life left of the table. A failure may come from rows that are gone."""
+        if commit.token in self._unseen:
+            self._lake.check_whole(commit.db, commit.table)
+            self._unseen.discard(commit.token)
+        try:
+            return self._lake.commit(commit)
+        except SyncError as error:
+            gone = next((file.path for file in commit.files if not Path(file.path).exists()), None)
+            if error.code is not Code.LAKE_FAILED or gone is None:
+                raise
+            table = f"{commit.db}.{commit.table}"
+            raise SyncError(Code.STAGED_LOST, epoch=commit.epoch, table=table, path=gone) from error
+
+    def _took(self, token: str, epoch: Epoch, outcome: ChannelCommitted) -> None:
+        """A channel that was behind has committed an epoch."""
+        passing(CrashPoint.LAGGARD_COMMITTED)
+        self._ledger.commit_channel(epoch.number, token, outcome)
+        passing(CrashPoint.LAGGARD_STORED)
+        drop(file.path for file in epoch.files[token])
 
     def _channel_commit(
         self,

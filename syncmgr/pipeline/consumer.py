@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.appending import appendable
 from syncmgr.job.batch import SEQ, Batch, PreparedChanges, TableChanges
@@ -133,6 +134,7 @@ class Consumer:
             rows=sum(len(rows) for _, rows in changes) + rows_released,
             size=batch.bytes - sum(part.bytes for part in batch.prepared) + bytes_released,
         )
+        passing(CrashPoint.ROWS_STAGED)
 
     def _decoded(self, changes: tuple[TableChanges, ...]) -> list[tuple[WorkerChannel, pa.Table]]:
         decoded = []
@@ -220,8 +222,10 @@ class Consumer:
             return
         files: dict[str, tuple[StagedFile, ...]] = {token: segment.close() for token, segment in self._segments.items()}
         prepared = {xid: rows.close() for xid, rows in self._prepared.items()}
+        passing(CrashPoint.SEGMENTS_CLOSED)
         if files or prepared:
             sync_folder(self._folder)
+        passing(CrashPoint.EPOCH_CLOSED)
         epoch = Epoch(
             number=self._number,
             end=self._end,
@@ -237,6 +241,7 @@ class Consumer:
         self._segments, self._epoch, self._open_since = {}, OpenEpoch(), None
         self._cut_end, self._cut_at = self._end, time.monotonic()
         self._send(Staged(epoch=epoch))
+        passing(CrashPoint.EPOCH_TOLD)
 
     def _patience(self) -> float:
         """How long to wait for a batch: never past the moment at which an epoch is due."""

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import AppendOnChange, ChannelDescription
 from syncmgr.job.epoch import Epoch
@@ -27,6 +28,7 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
+from syncmgr.pipeline.laggards import Behind
 from syncmgr.pipeline.messages import (
     Committed,
     Failed,
@@ -67,6 +69,7 @@ class RunOptions:
     silence_second: float
     limits: Callable[[], Limits]
     retry: Callable[[], Retry]
+    max_backlog_bytes: Callable[[], int]
     finish_second: Callable[[], float]
 
 
@@ -175,12 +178,20 @@ class JobRun:
         self._ledger = ledger
         self._open_source = open_source
         self._listeners = listeners
-        self._committer = Committer(options.channels, ledger, lake, pool, self._ack)
-        self._life: Life | None = None
         self._ending = threading.Event()  # finish or abandon
+        self._committer = Committer(
+            options.channels,
+            ledger,
+            lake,
+            pool,
+            ack=self._ack,
+            max_backlog_bytes=options.max_backlog_bytes,
+            ending=self._ending.is_set,
+        )
+        self._life: Life | None = None
         self._abandoned = False
         self._series = Series()
-        self._healthy = False
+        self._healthy = self._standing = False
         self._progress: Progress | None = None
         self._committing: Epoch | None = None
         self._thread = threading.Thread(target=self._run, name=f"job-{options.name}", daemon=True)
@@ -220,6 +231,9 @@ class JobRun:
         if progress is None or last is None:
             return None
         waiting = progress.open_since if committing is None else committing.source_time
+        behind = [channel.since for channel in self.behind()]
+        if behind:
+            waiting = min([*behind, *([] if waiting is None else [waiting])])
         return Reading(
             heard_at=progress.heard_at,
             read_time=progress.read_time,
@@ -231,22 +245,32 @@ class JobRun:
             silence_second=self._options.silence_second,
         )
 
+    def behind(self) -> tuple[Behind, ...]:
+        """Channels that cannot commit, or are catching up, while the others go on."""
+        return self._committer.laggards.shown()
+
     # -- the thread
 
     def _run(self) -> None:
-        outcome: SyncError | None = None
-        kind = FailType.UNKNOWN
+        error, kind = self._outcome(self._work)
+        self._bury()
+        late, _ = self._outcome(self._committer.laggards.settle)
+        self._listeners.on_end(error or late, kind)
+
+    def _work(self) -> None:
+        self._retrying(self._finish_intents)
+        while not self._ending.is_set():
+            self._retrying(self._live)
+
+    def _outcome(self, step: Callable[[], None]) -> tuple[SyncError | None, FailType]:
         try:
-            self._retrying(self._finish_intents)
-            while not self._ending.is_set():
-                self._retrying(self._live)
+            step()
         except _GaveUp as gave_up:
-            outcome, kind = gave_up.error, gave_up.kind
+            return gave_up.error, gave_up.kind
         except Exception as error:
             log.exception("job failed", extra={"job": self._options.name})
-            outcome = SyncError(Code.INTERNAL, message=f"the job's thread failed: {error!r}")
-        self._bury()
-        self._listeners.on_end(outcome, kind)
+            return SyncError(Code.INTERNAL, message=f"the job's thread failed: {error!r}"), FailType.UNKNOWN
+        return None, FailType.UNKNOWN
 
     def _retrying(self, step: Callable[[], None]) -> None:
         """Run a step until it ends; passing troubles are told and waited out."""
@@ -266,11 +290,13 @@ class JobRun:
             if remedy(error.code) is not Remedy.RETRY or self._series.is_over(retry, now):
                 raise _GaveUp(error, kind)
             log.warning("retrying", extra={"job": self._options.name, "error": str(error)})
-            self._listeners.on_trouble(error)
+            self._tell(error)
             if self._ending.wait(self._series.wait(retry)):
                 return None
 
     def _finish_intents(self) -> None:
+        if not self._abandoned:
+            self._committer.recover()
         for epoch in self._ledger.intents():
             if self._abandoned:
                 return
@@ -280,6 +306,7 @@ class JobRun:
         """One worker's life, until it finished as asked. Raises what ended it otherwise."""
         self._finish_intents()
         self._sweep()
+        passing(CrashPoint.STAGING_SWEPT)
         life = self._life = Life(self._plan(), self._open_source, self._on_progress)
         if self._ending.is_set():
             life.send(Finish())
@@ -292,7 +319,20 @@ class JobRun:
                 break
             if message is not None and self._ends_with(message):
                 break
+            self._tend()
         self._bury()
+
+    def _tend(self) -> None:
+        """Channels that are behind; Msg says so as long as one of them stands still."""
+        self._committer.laggards.tend()
+        stands = self._committer.laggards.trouble() is not None
+        if stands != self._standing:
+            self._standing = stands
+            self._tell(None)
+
+    def _tell(self, error: SyncError | None) -> None:
+        """Msg: what is being retried, else the table that stands still, else nothing."""
+        self._listeners.on_trouble(error or self._committer.laggards.trouble())
 
     def _ends_with(self, message: FromWorker) -> bool:
         match message:
@@ -301,7 +341,7 @@ class JobRun:
             case Told(token=token, source=source):
                 self._learn(token, source)
             case Trouble(error=error):
-                self._listeners.on_trouble(error)
+                self._tell(error)
             case Failed(error=error):
                 if error.code in RETRIED_BY_WORKER:
                     raise _GaveUp(error, FailType.SUBMIT_FAIL)
@@ -325,7 +365,7 @@ class JobRun:
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
         if self._series.failures:
             self._series = Series()
-            self._listeners.on_trouble(None)
+            self._tell(None)
 
     def _ack(self, epoch: Epoch) -> None:
         if self._life is not None:
@@ -336,7 +376,7 @@ class JobRun:
         self._progress = progress
         if progress.heard_at and not self._healthy:
             self._healthy = True
-            self._listeners.on_trouble(None)
+            self._tell(None)
 
     def _bury(self) -> None:
         life, self._life = self._life, None
@@ -376,7 +416,8 @@ class JobRun:
 
     def _sweep(self) -> None:
         """Delete what earlier lives staged and neither an intent nor the last epoch's open XA transactions name."""
-        kept = {f.path for epoch in self._ledger.intents() for segment in epoch.files.values() for f in segment}
+        wanted = (*self._ledger.intents(), *self._ledger.backlog())
+        kept = {f.path for epoch in wanted for segment in epoch.files.values() for f in segment}
         kept |= self._last_epoch().prepared_files
         for folder in self._options.folder.glob("*"):
             files = list(folder.glob("*"))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyroaring import BitMap
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.compacting import Candidate, groups
 from syncmgr.job.key_index import NOWHERE, Words
 from syncmgr.spark.ancestry import UPKEEP_MARK
@@ -64,6 +65,7 @@ class Compaction:
         rewritten = 0
         for group in chosen:
             copied = self._copy(group, layout, table, first)
+            passing(CrashPoint.COMPACTION_WRITTEN)
             with self._indexing.lock:
                 rewritten += self._swap(copied)
         return rewritten
@@ -91,6 +93,7 @@ class Compaction:
             if java_class(error) in CERTAIN:
                 self._iceberg.delete_folder(_folder(copied.path))
             raise
+        passing(CrashPoint.COMPACTED)
         table.refresh()
         with self._indexing.moving(0):
             swap.took_effect(table)

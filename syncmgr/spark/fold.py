@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StructField, StructType
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.spark.ancestry import UPKEEP_MARK
 from syncmgr.spark.content import Content, Contents, contents_of, read_bytes
 from syncmgr.spark.iceberg import Iceberg
@@ -67,7 +68,9 @@ class Fold:
         delta = table.newRowDelta().validateFromSnapshot(index.snapshot)
         try:
             deletion.add_to(delta, f"{table.location()}/data/fold-{uuid.uuid4()}")
+            passing(CrashPoint.FOLD_WRITTEN)
             self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold"})
+            passing(CrashPoint.FOLDED)
         except FAILURES as error:
             self._indexing.lost()
             if java_class(error) in CERTAIN:  # nothing names its files

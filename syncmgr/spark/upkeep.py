@@ -17,6 +17,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.compacting import pressing
 from syncmgr.spark.compaction import Compaction, candidates
 from syncmgr.spark.fold import Fold
@@ -248,9 +249,11 @@ def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest:
         return 0
     older = iceberg.older_snapshots(loaded, oldest)
     stamp = f"{_stamp(kept // 1000)}.{kept % 1000:03d}"
+    passing(CrashPoint.EXPIRY_BEGUN)
     session.sql(
         f"CALL {CATALOG}.system.expire_snapshots(table => {_literal(db, table)}, older_than => TIMESTAMP '{stamp}')"
     ).collect()
+    passing(CrashPoint.EXPIRED)
     return older - iceberg.older_snapshots(iceberg.load(db, table), oldest)
 
 

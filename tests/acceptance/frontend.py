@@ -39,15 +39,30 @@ class FrontendProcess:
         lines = (f"{name} = {value}\n" for name, value in (values | dict(settings or {})).items())
         self.conf.write_text("".join(lines))
         self.process: subprocess.Popen[bytes] | None = None
+        self._armed = folder / "crash"
+        self._armed.mkdir(exist_ok=True)
 
     def start(self) -> "FrontendProcess":
-        self._launch(None)
+        self._launch()
         until(self._answers, deadline=60, why="the console's port")
         return self
 
+    def arm(self, point: CrashPoint) -> None:
+        """Whoever comes there next dies: a worker, or the frontend."""
+        (self._armed / point).touch()
+
+    def is_armed(self, point: CrashPoint) -> bool:
+        """Whether nobody has come there yet."""
+        return (self._armed / point).exists()
+
     def die_at(self, point: CrashPoint, *, deadline: float) -> None:
-        """Start it, and wait until it has died there, and its JVM and workers with it."""
-        self._launch(point)
+        """Start it, and wait until it has died there."""
+        self.arm(point)
+        self._launch()
+        self.await_death(point, deadline=deadline)
+
+    def await_death(self, point: CrashPoint, *, deadline: float) -> None:
+        """Until it has died there, and its JVM and workers with it."""
         children: dict[int, psutil.Process] = {}
 
         def dead() -> bool:
@@ -62,14 +77,14 @@ class FrontendProcess:
         assert self.process.returncode == -signal.SIGKILL, (self.folder / "fe.out").read_text()
         psutil.wait_procs(list(children.values()), timeout=20)
 
-    def _launch(self, crash_at: CrashPoint | None) -> None:
+    def _launch(self) -> None:
         with (self.folder / "fe.out").open("ab") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "syncmgr", "--conf", str(self.conf)],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
-                env={**os.environ, VARIABLE: crash_at or ""},
+                env={**os.environ, VARIABLE: str(self._armed)},
             )
 
     def _answers(self) -> bool:
@@ -114,6 +129,16 @@ class FrontendProcess:
         assert self.process is not None
         children = psutil.Process(self.process.pid).children()
         return [child for child in children if _is_worker(child)]
+
+    def java(self) -> list[int]:
+        """Process ids of Spark's JVM."""
+        assert self.process is not None
+        return [child.pid for child in psutil.Process(self.process.pid).children() if child.name() == "java"]
+
+    def set(self, name: str, value: object) -> None:
+        """From the next start on."""
+        with self.conf.open("a") as conf:
+            conf.write(f"{name} = {value}\n")
 
     def stop(self) -> int:
         assert self.process is not None

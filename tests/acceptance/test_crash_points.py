@@ -1,8 +1,12 @@
-"""Death between every two steps of the commit."""
+"""Death at every named place of staging, commit, start, pause, resume, stop and upkeep."""
 
+import contextlib
 import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import pymysql
 import pytest
 
 from syncmgr.crash import CrashPoint
@@ -13,65 +17,214 @@ from tests.until import until
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 DEATH_SECOND = 300.0
+CAUGHT_UP_SECOND = 120.0
+BURST = 100  # rounds of the writer
+REST_SECOND = 6.0
 BINLOG = (
     'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
     '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
+TABLES = ("one", "two")
+STAGING = (CrashPoint.ROWS_STAGED, CrashPoint.SEGMENTS_CLOSED, CrashPoint.EPOCH_CLOSED, CrashPoint.EPOCH_TOLD)
+COMMIT = (
+    CrashPoint.EPOCH_STAGED,
+    CrashPoint.INTENT_STORED,
+    CrashPoint.FILES_WRITTEN,
+    CrashPoint.VECTORS_WRITTEN,
+    CrashPoint.TABLE_COMMITTED,
+    CrashPoint.CHANNELS_COMMITTED,
+    CrashPoint.EPOCH_STORED,
+    CrashPoint.ACKED,
+    CrashPoint.STAGED_FILES_DROPPED,
+)
+START = (CrashPoint.START_STORED, CrashPoint.STAGING_SWEPT)
+UPKEEP = (
+    CrashPoint.COMPACTION_WRITTEN,
+    CrashPoint.COMPACTED,
+    CrashPoint.EXPIRY_BEGUN,
+    CrashPoint.EXPIRED,
+)
+FOLD = (CrashPoint.FOLD_WRITTEN, CrashPoint.FOLDED)
 
 
-def write(mysql: MysqlServer, ended: threading.Event) -> None:
-    """Keys come, change, move and go, in two tables at a time, for as long as it takes."""
-    number = 0
-    while not ended.wait(0.05):
-        number += 1
-        key = number % 50
-        for table in ("one", "two"):
-            mysql.run(
-                f"REPLACE INTO dying.{table} VALUES ({key}, {number}), ({key + 1000}, {number})",
-                f"UPDATE dying.{table} SET number = number + 1 WHERE id <= {key}",
-                f"UPDATE IGNORE dying.{table} SET id = id + 500 WHERE id = {key}",
-                f"DELETE FROM dying.{table} WHERE id % 50 = {(number + 25) % 50}",
+@dataclass
+class World:
+    """A source whose two tables change all the time, and a frontend that dies."""
+
+    mysql: MysqlServer
+    fe: FrontendProcess
+    ended: threading.Event = field(default_factory=threading.Event)
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    rests: bool = False  # upkeep wants some files and snapshots, and then a quiet moment
+
+    def create_tables(self) -> None:
+        self.fe.sql("CREATE DATABASE dying")
+        for table in TABLES:
+            self.fe.sql(f"CREATE TABLE dying.{table} (id BIGINT NOT NULL, number BIGINT) UNIQUE KEY(id)")
+
+    @property
+    def create_sync(self) -> str:
+        channels = ", ".join(f"FROM dying.{table} INTO {table}" for table in TABLES)
+        return f"CREATE SYNC dying.job1 ({channels}) {BINLOG.format(port=self.mysql.port)}"
+
+    def write(self) -> None:
+        """Keys come, change, move and go, in two tables at a time, for as long as it takes."""
+        number = 0
+        while not self.ended.wait(0.05):
+            number += 1
+            key = number % 50
+            if self.rests and number % BURST == 0:
+                self.ended.wait(REST_SECOND)
+            with self.turn:
+                for table in TABLES:
+                    self.mysql.run(
+                        f"REPLACE INTO dying.{table} VALUES ({key}, {number}), ({key + 1000}, {number})",
+                        f"UPDATE dying.{table} SET number = number + 1 WHERE id <= {key}",
+                        f"UPDATE IGNORE dying.{table} SET id = id + 500 WHERE id = {key}",
+                        f"DELETE FROM dying.{table} WHERE id % 50 = {(number + 25) % 50}",
+                    )
+
+    def state(self) -> str:
+        return str(self.fe.job("dying")["State"])
+
+    def commits(self, more: int) -> None:
+        """Waits for so many commits from now on."""
+        goal = self.fe.job("dying")["Status"]["commits"] + more
+        until(lambda: self.fe.job("dying")["Status"]["commits"] >= goal, deadline=120, why="commits")
+
+    def die_while(self, point: CrashPoint, statement: str) -> None:
+        """The frontend dies at the point that a statement leads to; the client loses its connection, or is answered."""
+        self.fe.arm(point)
+        with contextlib.suppress(pymysql.err.OperationalError):
+            self.fe.sql(statement)
+        self.fe.await_death(point, deadline=DEATH_SECOND)
+        self.fe.start()
+
+    def compare(self) -> None:
+        """The lake equals the source, no row was missed, and no staged file is left."""
+        with self.turn:
+            executed = self.mysql.run("SELECT @@gtid_executed")[0][0].replace("\n", "")
+            until(
+                lambda: self.fe.job("dying")["Status"]["position"]["gtid"] == executed,
+                deadline=CAUGHT_UP_SECOND,
+                why="the end",
             )
+            for table in TABLES:
+                sql = f"SELECT id, number FROM dying.{table} ORDER BY id"
+                assert [tuple(row.values()) for row in self.fe.sql(sql)] == self.mysql.run(sql)
+                assert self.fe.job("dying")["Status"]["index"][table]["missing"] == 0
+            staging = self.fe.folder / "var" / "staging"
+            until(lambda: not list(staging.rglob("*.parquet")), deadline=20, why="an empty staging")
 
 
-def test_death_between_every_two_steps_loses_and_doubles_nothing(mysql_server: MysqlServer, tmp_path: Path) -> None:
-    """The frontend dies at each point in turn, always while it recovers from the death before; the lake equals the
-    source, no row was missed, and no staged file is left.
+Dying = Callable[..., World]
+
+
+@pytest.fixture
+def dying(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[Dying]:
+    """Makes the world, with a job that has committed, or without one."""
+    worlds: list[World] = []
+
+    def make(*, job: bool = True, rests: bool = False, **settings: object) -> World:
+        mysql_server.run(
+            "DROP DATABASE IF EXISTS dying",
+            "CREATE DATABASE dying",
+            *(f"CREATE TABLE dying.{table} (id BIGINT PRIMARY KEY, number BIGINT)" for table in TABLES),
+        )
+        world = World(mysql_server, FrontendProcess(tmp_path, settings).start(), rests=rests)
+        worlds.append(world)
+        threading.Thread(target=world.write, daemon=True).start()
+        world.create_tables()
+        if job:
+            world.fe.sql(world.create_sync)
+            world.commits(2)
+        return world
+
+    yield make
+    for world in worlds:
+        world.ended.set()
+        assert world.fe.stop() == 0
+
+
+def test_death_of_worker_and_frontend_loses_and_doubles_nothing(dying: Dying) -> None:
+    """The worker dies at each of its points while the JVM stays; then the frontend at the three that matter most,
+    always while it recovers from the death before. The lake equals the source, no row was missed.
     """
-    mysql_server.run(
-        "CREATE DATABASE dying",
-        *(f"CREATE TABLE dying.{table} (id BIGINT PRIMARY KEY, number BIGINT)" for table in ("one", "two")),
-    )
-    fe = FrontendProcess(tmp_path).start()
-    fe.sql("CREATE DATABASE dying")
-    for table in ("one", "two"):
-        fe.sql(f"CREATE TABLE dying.{table} (id BIGINT NOT NULL, number BIGINT) UNIQUE KEY(id)")
-    channels = "FROM dying.one INTO one, FROM dying.two INTO two"
-    fe.sql(f"CREATE SYNC dying.job1 ({channels}) {BINLOG.format(port=mysql_server.port)}")
-    ended = threading.Event()
-    writer = threading.Thread(target=write, args=(mysql_server, ended))
-    writer.start()
-    try:
-        until(lambda: fe.job("dying")["Status"]["commits"] > 1, deadline=120, why="the first commits")
-        fe.kill()
-        for point in CrashPoint:
-            fe.die_at(point, deadline=DEATH_SECOND)
-        ended.set()
-        writer.join()
-        compare(mysql_server, fe.start())
-        assert fe.stop() == 0
-    finally:
-        ended.set()
-        writer.join()
-        fe.stop()
+    world = dying()
+    _kill_workers(world)
+    world.compare()
+    world.fe.kill()
+    for point in (CrashPoint.INTENT_STORED, CrashPoint.TABLE_COMMITTED, CrashPoint.EPOCH_STORED):
+        world.fe.die_at(point, deadline=DEATH_SECOND)
+    world.fe.start()
+    world.compare()
 
 
-def compare(mysql: MysqlServer, fe: FrontendProcess) -> None:
-    executed = mysql.run("SELECT @@gtid_executed")[0][0].replace("\n", "")
-    until(lambda: fe.job("dying")["Status"]["position"]["gtid"] == executed, deadline=120, why="the end")
-    for table in ("one", "two"):
-        sql = f"SELECT id, number FROM dying.{table} ORDER BY id"
-        assert [tuple(row.values()) for row in fe.sql(sql)] == mysql.run(sql)
-        assert fe.job("dying")["Status"]["index"][table]["missing"] == 0
-    staging = fe.folder / "var" / "staging"
-    until(lambda: not list(staging.rglob("*.parquet")), deadline=20, why="an empty staging")
+def _kill_workers(world: World) -> None:
+    java = world.fe.java()
+    for point in STAGING:
+        world.fe.arm(point)
+        until(lambda point=point: not world.fe.is_armed(point), deadline=60, why=f"death of the worker at '{point}'")
+        world.commits(2)
+    assert world.fe.java() == java
+
+
+@pytest.mark.long
+def test_death_between_every_two_steps_loses_and_doubles_nothing(dying: Dying) -> None:
+    """At each point of the start and of the commit in turn, always while it recovers from the death before."""
+    world = dying()
+    world.fe.kill()
+    for point in (*START, *COMMIT):
+        world.fe.die_at(point, deadline=DEATH_SECOND)
+    world.fe.start()
+    world.compare()
+
+
+@pytest.mark.long
+def test_death_in_the_life_of_a_job_leaves_it_where_it_was_told_to_be(dying: Dying) -> None:
+    """A statement whose answer was lost has been carried out, as far as it was stored; no row is lost by it."""
+    world = dying(job=False)
+    world.die_while(CrashPoint.JOB_ADDED, world.create_sync)
+    world.compare()
+    world.die_while(CrashPoint.PAUSE_STORED, "PAUSE SYNC JOB dying.job1")
+    assert world.state() == "PAUSED"
+    world.die_while(CrashPoint.RESUME_STORED, "RESUME SYNC JOB dying.job1")
+    world.compare()
+    world.die_while(CrashPoint.STOP_STORED, "STOP SYNC JOB dying.job1")
+    assert world.state() == "CANCELLED"
+    staging = world.fe.folder / "var" / "staging"
+    until(lambda: not list(staging.glob("job-*")), deadline=20, why="an empty staging")
+    for table in TABLES:
+        world.fe.sql(f"DROP TABLE dying.{table}")
+    with world.turn:
+        world.mysql.run(*(f"DELETE FROM dying.{table}" for table in TABLES))
+        world.fe.sql("DROP DATABASE dying")
+        world.create_tables()
+        world.fe.sql(world.create_sync)
+    world.commits(2)
+    world.compare()
+    world.die_while(CrashPoint.STAGING_REMOVED, "STOP SYNC JOB dying.job1")
+    assert world.state() == "CANCELLED"
+
+
+@pytest.mark.long
+def test_death_in_upkeep_changes_no_row(dying: Dying) -> None:
+    """Before and behind every commit of fold, compaction and expiry, beside commits that go on."""
+    world = dying(rests=True, consistent_point_keep_second=2, upkeep_interval_second=0.5)
+    world.fe.kill()
+    for point in UPKEEP:
+        _die_in_upkeep(world, point)
+    world.fe.start()
+    world.compare()
+    world.fe.kill()
+    world.fe.set("key_index_max_bytes", 0)
+    for point in FOLD:
+        _die_in_upkeep(world, point)
+    world.fe.start()
+    world.compare()
+
+
+def _die_in_upkeep(world: World, point: CrashPoint) -> None:
+    world.fe.arm(point)
+    world.fe.start()
+    world.fe.await_death(point, deadline=DEATH_SECOND)

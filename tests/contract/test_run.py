@@ -45,7 +45,7 @@ class Bench:
         self.troubles: list[SyncError | None] = []
         self.ends: list[tuple[SyncError | None, FailType]] = []
         self.thresholds = QUICK
-        self.max_staged_bytes = 10**9
+        self.max_staged_bytes = self.max_backlog_bytes = 10**9
         self.finish_second = 20.0
         self.channel = make_channel(reads=("id", "version"))
 
@@ -59,6 +59,7 @@ class Bench:
             silence_second=5.0,
             limits=self.limits,
             retry=lambda: Retry(times=3),
+            max_backlog_bytes=lambda: self.max_backlog_bytes,
             finish_second=lambda: self.finish_second,
         )
         listeners = Listeners(

@@ -103,7 +103,8 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     job = store.add(make_job(), START, 0.0, frozenset())
     store.close()
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
-        old.execute("ALTER TABLE epochs DROP COLUMN prepared")
+        for column in ("prepared", "waiting"):
+            old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
     store = Store(sqlite_url(tmp_path), vault)
@@ -156,6 +157,29 @@ def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
     figures = store.figures(job.id)
     assert (figures.position, figures.rows, figures.bytes, figures.commits) == (end, 3, 70, 1)
     assert ledger.progress()["token-1"].last_snapshot == 77
+
+
+def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store) -> None:
+    """An epoch counts without it; there is a consistent point again behind the last one that it has committed."""
+    channels = tuple(make_channel(token=token, target=token) for token in ("token-1", "token-2"))
+    job = store.add(make_job(channels=channels), START, 0.0, frozenset())
+    ledger = JobLedger(store, job.id, lambda: -10.0)
+    files = {token: (StagedFile(path=f"/staged/{token}", rows=3, bytes=70),) for token in ("token-1", "token-2")}
+    for number in (1, 2):
+        epoch = Epoch(number=number, end=START, last_seq=number, files=files)
+        ledger.add_intent(epoch)
+        ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=10 + number)})
+    assert ledger.intents() == []
+    assert [(e.number, set(e.files)) for e in ledger.backlog()] == [(1, {"token-2"}), (2, {"token-2"})]
+    assert store.oldest_snapshot("token-1", job.id) is None
+    assert ledger.progress()["token-2"].last_epoch == 0
+    for number in (1, 2):
+        ledger.commit_channel(number, "token-2", ChannelCommitted(snapshot=20 + number))
+    assert ledger.backlog() == []
+    assert ledger.progress()["token-2"].last_snapshot == 22
+    ledger.add_intent(Epoch(number=3, end=START, last_seq=3))
+    ledger.commit_epoch(Epoch(number=3, end=START, last_seq=3), {})
+    assert store.oldest_snapshot("token-2", job.id) == 22
 
 
 def test_a_foreign_commit_ends_plain_appends_for_good(store: Store) -> None:

@@ -69,7 +69,7 @@ def test_a_row_has_the_twelve_columns_of_doris() -> None:
 def test_a_position_inside_a_transaction_is_torn(ordinal: int, *, torn: bool) -> None:
     """From its first row on."""
     figures = Figures(position=Position(ordinal=ordinal), rows=0, bytes=0, commits=0)
-    shown = status_json(figures, lag=None, server=None, last_error=None, advice=None, upkeep={}, index={})
+    shown = status_json(figures, lag=None, server=None, last_error=None, advised=None, behind={}, upkeep={}, index={})
     assert json.loads(shown)["torn"] is torn
 
 
@@ -85,7 +85,16 @@ def test_status_is_json() -> None:
     index = {"orders": index_facts(standing)}
     upkeep = {"orders": last_upkeep([SimpleNamespace(kind="fold", at=0.0), folded])}
     assert json.loads(
-        status_json(figures, lag=1.23456, server="db1:3306", last_error=None, advice=None, upkeep=upkeep, index=index)
+        status_json(
+            figures,
+            lag=1.23456,
+            server="db1:3306",
+            last_error=None,
+            advised=None,
+            behind={},
+            upkeep=upkeep,
+            index=index,
+        )
     ) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
         "torn": False,
@@ -97,6 +106,7 @@ def test_status_is_json() -> None:
         "lag_second": 1.235,
         "last_error": None,
         "advice": None,
+        "behind": {},
         "upkeep": {"orders": {"fold": "2020-09-13 12:26:40"}},
         "index": {
             "orders": {

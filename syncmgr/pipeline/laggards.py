@@ -1,0 +1,164 @@
+"""Channels that cannot commit while the other channels of their job go on.
+
+Owns: what waits for each of them, when it is tried again, when it is too much.
+Must not know: how a channel commits, what makes an epoch count.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.failure import JOB_WIDE, Remedy, Retry, Series, mildest, remedy
+
+Submit = Callable[[str, Epoch], Future[ChannelCommitted]]
+Took = Callable[[str, Epoch, ChannelCommitted], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Behind:
+    """A channel that is behind. `since`: source time of its oldest row that waits, unix seconds."""
+
+    table: str
+    epochs: int
+    bytes: int
+    since: float
+    error: SyncError | None  # None: it is catching up
+
+
+@dataclass(slots=True)
+class Laggard:
+    """One channel and its epochs, oldest first."""
+
+    token: str
+    table: str
+    epochs: deque[Epoch] = field(default_factory=deque)
+    error: SyncError | None = None
+    series: Series = field(default_factory=Series)
+    retry_at: float = 0.0  # monotonic
+    future: Future[ChannelCommitted] | None = None
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for epoch in tuple(self.epochs) for file in epoch.files[self.token])
+
+    def shown(self) -> Behind | None:
+        epochs = tuple(self.epochs)
+        if not epochs:
+            return None
+        since = epochs[0].source_time
+        return Behind(table=self.table, epochs=len(epochs), bytes=self.bytes, since=since, error=self.error)
+
+
+class Laggards:
+    """Belongs to the thread of the job's run, but for `shown` and `trouble`."""
+
+    def __init__(self, tables: Mapping[str, str], submit: Submit, took: Took, limit: Callable[[], int]) -> None:
+        """`tables`: of every channel of the job, its label by token. `submit` begins the commit of one channel and one
+        epoch, `took` hears that it is in. `limit`: bytes that may wait for one channel.
+        """
+        self._tables = tables
+        self._submit = submit
+        self._took = took
+        self._limit = limit
+        self._by_token: dict[str, Laggard] = {}
+
+    def __contains__(self, token: object) -> bool:
+        return token in self._by_token
+
+    def shown(self) -> tuple[Behind, ...]:
+        """May be called from any thread."""
+        shown = (laggard.shown() for laggard in list(self._by_token.values()))
+        return tuple(behind for behind in shown if behind is not None)
+
+    def trouble(self) -> SyncError | None:
+        """What Msg says while the job goes on without some table; None: nothing stands still."""
+        stuck = next((behind for behind in self.shown() if behind.error is not None), None)
+        if stuck is None:
+            return None
+        facts = {"table": stuck.table, "epochs": stuck.epochs, "bytes": stuck.bytes, "reason": stuck.error}
+        return SyncError(Code.CHANNEL_BEHIND, **facts)
+
+    def add(self, token: str, epoch: Epoch, error: SyncError | None = None) -> None:
+        """An epoch that this channel has not committed; `error`: why, where that is news."""
+        laggard = self._by_token.setdefault(token, Laggard(token, self._tables[token]))
+        laggard.epochs.append(epoch)
+        if error is not None:
+            self._failed(laggard, error)
+
+    def refuse_standstill(self, failed: Mapping[str, SyncError]) -> None:
+        """Raises the mildest error where no channel of the job could go on if those of `failed` could not."""
+        errors = {token: laggard.error for token, laggard in self._by_token.items() if laggard.error is not None}
+        errors |= failed
+        if errors and len(errors) == len(self._tables):
+            raise mildest(errors.values())
+
+    def retry(self) -> None:
+        """Try each at once and wait for that. Raises what stops the whole job."""
+        for laggard in list(self._by_token.values()):
+            self._begin(laggard)
+        wait([laggard.future for laggard in self._by_token.values() if laggard.future is not None])
+        self.tend()
+        self.refuse_standstill({})
+
+    def tend(self) -> None:
+        """Take what has ended, begin what is due. Returns at once; raises what stops the whole job."""
+        for laggard in list(self._by_token.values()):
+            if laggard.future is not None and laggard.future.done():
+                self._take(laggard, laggard.future)
+            if laggard.future is None and laggard.epochs and time.monotonic() >= laggard.retry_at:
+                self._begin(laggard)
+
+    def make_room(self, ending: Callable[[], bool]) -> None:
+        """Waits while too much is behind and catches up. Raises BACKLOG_WAITS, BACKLOG_STUCK where it does not."""
+        while (full := self._full()) is not None and not ending():
+            if full.error is not None:
+                raise self._too_much(full, full.error)
+            self._begin(full)
+            wait([] if full.future is None else [full.future])
+            self.tend()
+
+    def settle(self) -> None:
+        """No commit is under way any more. What one of them has brought counts; what failed is tried again later."""
+        for laggard in list(self._by_token.values()):
+            if laggard.future is not None and laggard.future.exception() is None:
+                self._take(laggard, laggard.future)
+
+    def _full(self) -> Laggard | None:
+        return next((each for each in self._by_token.values() if each.bytes > self._limit()), None)
+
+    def _too_much(self, laggard: Laggard, error: SyncError) -> SyncError:
+        passing = remedy(error.code) in {Remedy.RETRY, Remedy.RESUME}
+        code = Code.BACKLOG_WAITS if passing else Code.BACKLOG_STUCK
+        return SyncError(code, table=laggard.table, bytes=laggard.bytes, limit=self._limit(), reason=error)
+
+    def _begin(self, laggard: Laggard) -> None:
+        if laggard.future is None:
+            laggard.future = self._submit(laggard.token, laggard.epochs[0])
+
+    def _take(self, laggard: Laggard, future: Future[ChannelCommitted]) -> None:
+        laggard.future = None
+        try:
+            outcome = future.result()
+        except SyncError as error:
+            if error.code in JOB_WIDE:
+                raise
+            self._failed(laggard, error)
+            return
+        self._took(laggard.token, laggard.epochs.popleft(), outcome)
+        laggard.error, laggard.series, laggard.retry_at = None, Series(), 0.0
+        if not laggard.epochs:
+            del self._by_token[laggard.token]
+
+    def _failed(self, laggard: Laggard, error: SyncError) -> None:
+        now = time.monotonic()
+        laggard.error, laggard.series = error, laggard.series.failed(now)
+        laggard.retry_at = now + laggard.series.wait(Retry())
+
+
+def job_wide(errors: Iterable[SyncError]) -> SyncError | None:
+    """The first that concerns every table of a job."""
+    return next((error for error in errors if error.code in JOB_WIDE), None)

@@ -1,0 +1,203 @@
+"""One table of a job that cannot be committed, and the others that go on."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import Batch, ChangeKind
+from syncmgr.job.description import AppendOnChange, ChannelDescription
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Thresholds
+from syncmgr.job.failure import FailType, Remedy, Retry, remedy
+from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
+from tests.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
+from tests.unit.job.factories import make_channel, make_source_table
+from tests.until import until
+
+TOKENS = ("good", "bad")
+FULL = SyncError(Code.LAKE_FULL, reason="No space left on device")
+WRONG = SyncError(Code.SOURCE_VALUE, column="v", table="shop.bad", value="a zero date", reason="no such day")
+REPLACED = SyncError(Code.TARGET_REPLACED, table="demo.bad", snapshot=1, epoch=2, remedy="stop the job")
+STARTING = SyncError(Code.LAKE_STARTING, reason="Spark's JVM is gone")
+GONE = SyncError(Code.NO_SUCH_TABLE, db="demo", table="bad")
+
+
+def channel(token: str) -> ChannelDescription:
+    source = make_source_table(name=token)
+    return make_channel(token=token, source=source, target=token, reads=("id", "version"))
+
+
+class Tables:
+    """A lake of two tables, each of which may be broken."""
+
+    def __init__(self) -> None:
+        self.tables = {token: MemoryLake() for token in TOKENS}
+        self.broken: dict[str, SyncError] = {}
+        self.held = threading.Event()
+        self.held.set()
+
+    def check_whole(self, db: str, table: str) -> None:
+        """They always are."""
+
+    def commit(self, commit: ChannelCommit) -> ChannelCommitted:
+        if commit.token in self.broken:
+            raise self.broken[commit.token]
+        return self.tables[commit.token].commit(commit)
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.lake, self.ledger = folder, Tables(), MemoryLedger(TOKENS)
+        self.pool = ThreadPoolExecutor(4)
+        self.troubles: list[SyncError | None] = []
+        self.ends: list[tuple[SyncError | None, FailType]] = []
+        self.backlog_bytes = 10**9
+
+    def start(self, transactions: int) -> JobRun:
+        options = RunOptions(
+            job_id=1,
+            name="demo.job1",
+            channels=tuple(map(channel, TOKENS)),
+            append_on_change=AppendOnChange.ERROR,
+            folder=self.folder,
+            silence_second=5.0,
+            limits=lambda: Limits(
+                thresholds=Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1),
+                position_interval_second=0.2,
+                max_staged_bytes=10**9,
+                queue_batches=64,
+                queue_bytes=10**9,
+            ),
+            retry=lambda: Retry(times=3),
+            max_backlog_bytes=lambda: self.backlog_bytes,
+            finish_second=lambda: 20.0,
+        )
+        listeners = Listeners(
+            on_trouble=self.troubles.append, on_end=lambda error, kind: self.ends.append((error, kind))
+        )
+        run = JobRun(options, self.ledger, self.lake, self.pool, BatchSource(batches(transactions)), listeners)
+        run.start()
+        return run
+
+    def rows(self, token: str) -> dict[int, int]:
+        return self.lake.tables[token].rows
+
+    def staged(self) -> list[Path]:
+        return list(self.folder.rglob("*.parquet"))
+
+    def finish(self, run: JobRun) -> None:
+        run.finish()
+        assert run.join(20)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.pool.shutdown(wait=True)
+
+
+def batches(transactions: int) -> tuple[Batch, ...]:
+    """Transaction n writes version n of row n % 7 into both tables."""
+    return tuple(
+        make_batch(*(GivenChanges(((ChangeKind.INSERT, n % 7, n),), table=("shop", token)) for token in TOKENS))
+        for n in range(1, transactions + 1)
+    )
+
+
+def expected(transactions: int) -> dict[int, int]:
+    return {n % 7: n for n in range(1, transactions + 1)}
+
+
+@pytest.mark.parametrize("error", [FULL, WRONG, REPLACED, GONE])
+def test_a_table_that_cannot_be_committed_does_not_stop_its_sibling(bench: Bench, error: SyncError) -> None:
+    """The others go on, Msg and Status name the table and the reason; mended, it applies what waited, in order."""
+    bench.lake.broken["bad"] = error
+    run = bench.start(40)
+    until(lambda: bench.rows("good") == expected(40) and not bench.ledger.intents(), deadline=30)
+    assert bench.rows("bad") == {}
+    (behind,) = run.behind()
+    assert (behind.table, behind.error) == ("demo.bad", error)
+    assert behind.epochs == len(bench.ledger.backlog())
+    until(lambda: bench.troubles and bench.troubles[-1] is not None, deadline=20)
+    trouble = bench.troubles[-1]
+    assert trouble is not None
+    assert trouble.code is Code.CHANNEL_BEHIND
+    assert str(error) in str(trouble)
+    assert bench.ends == []
+    bench.lake.broken.clear()
+    until(lambda: not run.behind(), deadline=40)
+    assert bench.rows("bad") == expected(40)
+    assert bench.lake.tables["bad"].sequence == sorted(set(bench.lake.tables["bad"].sequence))
+    until(lambda: bench.troubles[-1] is None, deadline=20)
+    bench.finish(run)
+    assert bench.staged() == []
+    assert bench.ends == [(None, FailType.UNKNOWN)]
+
+
+def test_what_is_behind_outlives_the_run(bench: Bench) -> None:
+    """Its rows stay staged through an end and a new start of the job, and are applied then."""
+    bench.lake.broken["bad"] = FULL
+    run = bench.start(20)
+    until(lambda: bench.rows("good") == expected(20) and not bench.ledger.intents(), deadline=30)
+    bench.finish(run)
+    kept = bench.staged()
+    assert len(kept) == len(bench.ledger.backlog()) > 0
+    bench.lake.broken.clear()
+    run = bench.start(30)
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(30), deadline=30)
+    bench.finish(run)
+    assert bench.staged() == []
+
+
+@pytest.mark.parametrize(("error", "mended_by"), [(FULL, Remedy.RESUME), (WRONG, Remedy.OPERATOR)])
+def test_too_much_behind_pauses_the_job(bench: Bench, error: SyncError, mended_by: Remedy) -> None:
+    """Past max_channel_backlog_bytes; it resumes by itself only where the reason may pass. Nothing is lost."""
+    bench.lake.broken["bad"] = error
+    bench.backlog_bytes = 100
+    run = bench.start(60)
+    assert run.join(30)
+    ((end, _),) = bench.ends
+    assert end is not None
+    assert remedy(end.code) is mended_by
+    assert "demo.bad" in str(end)
+    assert str(error) in str(end)
+    bench.lake.broken.clear()
+    run = bench.start(60)
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(60), deadline=30)
+    bench.finish(run)
+
+
+def test_a_job_whose_tables_are_all_behind_is_told_the_mildest_reason(bench: Bench) -> None:
+    """Nothing goes on: the job pauses, and is not cancelled for one table while the other may be mended."""
+    bench.lake.broken.update(good=GONE, bad=WRONG)
+    run = bench.start(5)
+    assert run.join(30)
+    assert [error for error, _ in bench.ends] == [WRONG]
+
+
+def test_what_concerns_every_table_leaves_none_behind(bench: Bench) -> None:
+    """While Spark is away the whole epoch waits, so that it is a consistent point when it comes."""
+    bench.lake.broken["bad"] = STARTING
+    run = bench.start(5)
+    until(lambda: bench.troubles and bench.troubles[-1] is STARTING, deadline=20)
+    assert run.behind() == ()
+    bench.lake.broken.clear()
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(5), deadline=20)
+    bench.finish(run)
+
+
+def test_staged_rows_that_are_gone_are_told(bench: Bench) -> None:
+    """A table whose waiting rows somebody deleted says so instead of trying for ever."""
+    bench.lake.broken["bad"] = SyncError(Code.LAKE_FAILED, reason="path does not exist")
+    run = bench.start(5)
+    until(lambda: bench.rows("good") == expected(5) and not bench.ledger.intents(), deadline=30)
+    for path in bench.staged():
+        path.unlink()
+    until(lambda: any(b.error and b.error.code is Code.STAGED_LOST for b in run.behind()), deadline=20)
+    run.abandon()
+    assert run.join(20)

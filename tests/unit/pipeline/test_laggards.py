@@ -1,0 +1,121 @@
+from concurrent.futures import Future
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.position import Position
+from syncmgr.pipeline.laggards import Laggards
+
+FULL = SyncError(Code.LAKE_FULL, reason="disk")
+FENCED = SyncError(Code.FENCED, table="b", found=2, epoch=1)
+DONE = ChannelCommitted(snapshot=1)
+
+
+class Bench:
+    """Two channels, a and b, whose commits end when and how the test says."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self.took: list[tuple[str, int]] = []
+        self.answers: list[ChannelCommitted | SyncError] = []
+        self.laggards = Laggards({"a": "demo.a", "b": "demo.b"}, self.submit, self.took_in, lambda: limit)
+
+    def submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
+        self.asked.append((token, epoch.number))
+        future: Future[ChannelCommitted] = Future()
+        answer = self.answers.pop(0) if self.answers else FULL
+        if isinstance(answer, SyncError):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
+        return future
+
+    def took_in(self, token: str, epoch: Epoch, _outcome: ChannelCommitted) -> None:
+        self.took.append((token, epoch.number))
+
+
+def epoch(number: int, size: int = 100) -> Epoch:
+    file = StagedFile(path=f"/staged/{number}", rows=1, bytes=size)
+    return Epoch(number=number, end=Position(), last_seq=number, files={"a": (file,), "b": (file,)}, source_time=number)
+
+
+def test_epochs_are_applied_in_order_and_one_at_a_time() -> None:
+    """Whatever came behind waits, and the channel is a laggard no more once all of it is in."""
+    bench = Bench()
+    for number in (1, 2, 3):
+        bench.laggards.add("b", epoch(number))
+    bench.answers = [DONE] * 3
+    for _ in range(4):
+        bench.laggards.tend()
+    assert bench.asked == bench.took == [("b", 1), ("b", 2), ("b", 3)]
+    assert "b" not in bench.laggards
+    assert bench.laggards.shown() == ()
+
+
+def test_one_that_fails_again_waits_longer_and_is_told() -> None:
+    """It is not tried at every look, and Msg has table, size and reason."""
+    bench = Bench()
+    bench.laggards.add("b", epoch(1), FULL)
+    bench.laggards.add("b", epoch(2))
+    for _ in range(5):
+        bench.laggards.tend()
+    assert bench.asked == []
+    trouble = bench.laggards.trouble()
+    assert trouble is not None
+    assert "Table 'demo.b' cannot be committed, and is 2 epochs (200 bytes) behind" in str(trouble)
+    (behind,) = bench.laggards.shown()
+    assert (behind.since, behind.error) == (1, FULL)
+
+
+def test_one_that_catches_up_is_no_trouble() -> None:
+    """What stands still is told, not what moves."""
+    bench = Bench()
+    bench.laggards.add("b", epoch(1))
+    assert bench.laggards.trouble() is None
+
+
+def test_a_standstill_of_all_is_the_job_s() -> None:
+    """With one channel left the job goes on; with none it has the error."""
+    bench = Bench()
+    bench.laggards.add("b", epoch(1), FULL)
+    bench.laggards.refuse_standstill({})
+    with pytest.raises(SyncError) as caught:
+        bench.laggards.refuse_standstill({"a": FENCED})
+    assert caught.value is FULL
+
+
+def test_what_concerns_the_whole_job_is_raised() -> None:
+    """A frontend that was replaced must not go on with the other tables."""
+    bench = Bench()
+    bench.laggards.add("b", epoch(1))
+    bench.answers = [FENCED]
+    with pytest.raises(SyncError) as caught:
+        bench.laggards.retry()
+    assert caught.value is FENCED
+
+
+def test_too_much_waits_for_what_moves_and_refuses_what_does_not() -> None:
+    """Past the limit reading stops until the channel has caught up; where it fails, the job pauses."""
+    bench = Bench(limit=150)
+    for number in (1, 2, 3):
+        bench.laggards.add("b", epoch(number))
+    bench.answers = [DONE, DONE, FULL]
+    bench.laggards.make_room(lambda: False)
+    assert bench.took == [("b", 1), ("b", 2)]
+    bench.laggards.add("b", epoch(4), FULL)
+    with pytest.raises(SyncError) as caught:
+        bench.laggards.make_room(lambda: False)
+    assert caught.value.code is Code.BACKLOG_WAITS
+    bench.laggards.make_room(lambda: True)
+
+
+def test_a_run_that_ends_keeps_what_a_commit_has_brought() -> None:
+    """A commit under way at the end counts; one that fails then is tried by the next run."""
+    bench = Bench()
+    for token in ("a", "b"):
+        bench.laggards.add(token, epoch(1))
+    bench.answers = [DONE, FULL]
+    bench.laggards.tend()
+    bench.laggards.settle()
+    assert bench.took == [("a", 1)]
