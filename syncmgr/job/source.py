@@ -4,6 +4,7 @@ Owns: the properties of each kind of source, their defaults and checks, JobConfi
 Must not know: servers, sockets, tables.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
@@ -25,8 +26,13 @@ class Property:
 
 MYSQL_PROPERTIES: Final = (
     Property("type", None, "`mysql`: the job reads MySQL's binlog itself."),
-    Property("mysql.host", None, "Host name or address of the MySQL or MariaDB server."),
-    Property("mysql.port", "3306", "Its port."),
+    Property(
+        "mysql.host",
+        None,
+        "Host name or address of the MySQL or MariaDB server. Several of one history, `db1,db2:3307`, need GTIDs: "
+        "the job reads one of them, and goes on at the next when that cannot be reached.",
+    ),
+    Property("mysql.port", "3306", "The port, where `mysql.host` says none."),
     Property("mysql.user", None, "A user with REPLICATION SLAVE, REPLICATION CLIENT and SELECT on the tables."),
     Property("mysql.password", None, "Its password; encrypted at rest, masked wherever it could show."),
     Property("mysql.server_id", "0", "Replica id of this job on the server; 0 derives one from the job."),
@@ -62,6 +68,11 @@ CANAL_PROPERTIES: Final = (
         "Needed where such a column is synced.",
     ),
 )
+_HOST: Final = re.compile(
+    r"(?P<plain>[^\[\]\s,]*:[^\[\]\s,]*:[^\[\]\s,]*)"  # a bare IPv6 address
+    r"|\[(?P<bracketed>[^\[\]\s,]+)\](?::(?P<port6>\d+))?"
+    r"|(?P<named>[^\[\]:\s,]+)(?::(?P<port>\d+))?"
+)
 SslMode = Literal["disabled", "preferred", "required"]
 SSL_MODES: Final[tuple[SslMode, ...]] = get_args(SslMode)
 
@@ -84,8 +95,13 @@ class MysqlDescription:
         return "MYSQL"
 
     @property
+    def hosts(self) -> tuple[tuple[str, int], ...]:
+        """Host and port of each server."""
+        return hosts_of(self.host, self.port)
+
+    @property
     def address(self) -> str:
-        return f"{self.host}:{self.port}"
+        return ",".join(f"{host}:{port}" for host, port in self.hosts)
 
     @property
     def config(self) -> str:
@@ -150,15 +166,31 @@ def _mysql(values: Mapping[str, str]) -> MysqlDescription:
     ssl = next((mode for mode in SSL_MODES if mode == values["mysql.ssl"]), None)
     if ssl is None:
         raise wrong_property("mysql.ssl", values["mysql.ssl"], f"it must be one of {', '.join(SSL_MODES)}")
+    host, port = _given("mysql.host", values), _whole("mysql.port", values["mysql.port"], 1, 65535)
+    hosts_of(host, port)
     return MysqlDescription(
-        host=_given("mysql.host", values),
-        port=_whole("mysql.port", values["mysql.port"], 1, 65535),
+        host=host,
+        port=port,
         user=values["mysql.user"],
         password=values["mysql.password"],
         server_id=_whole("mysql.server_id", values["mysql.server_id"], 0, 2**32 - 1),
         ssl=ssl,
         start=values["start"],
     )
+
+
+def hosts_of(text: str, port: int) -> tuple[tuple[str, int], ...]:
+    """Of a list `host[:port],...`; an IPv6 address with a port stands in brackets. Raises PROPERTY_WRONG."""
+    return tuple(_host_of(part.strip(), port) for part in text.split(","))
+
+
+def _host_of(text: str, port: int) -> tuple[str, int]:
+    found = _HOST.fullmatch(text)
+    if found is None:
+        raise wrong_property("mysql.host", text, "it must be a host, host:port, or several of them with commas between")
+    name = found["plain"] or found["bracketed"] or found["named"]
+    given = found["port"] or found["port6"]
+    return name, port if given is None else _whole("mysql.host", given, 1, 65535)
 
 
 def _canal(values: Mapping[str, str]) -> CanalDescription:

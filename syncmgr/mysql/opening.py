@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
-from syncmgr.job.source import MysqlDescription
+from syncmgr.job.source import MysqlDescription, wrong_property
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.source import MysqlSource, SourceOptions
@@ -53,8 +53,19 @@ class Plan(Protocol):
 
 def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
     """What CREATE SYNC must know of the server. Raises SyncError for whatever forbids the job."""
-    address = _address(source, connect_timeout)
-    return inspect_server(address, tables, source.start, source.server_id)
+    addresses = _addresses(source, connect_timeout)
+    for address in addresses:
+        try:
+            facts = inspect_server(address, tables, source.start, source.server_id)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
+                raise
+            continue
+        if len(addresses) > 1 and not facts.by_gtid:
+            reason = "a job goes from one server to another by GTID alone, and gtid_mode is not ON"
+            raise wrong_property("mysql.host", source.host, reason)
+        return facts
+    raise AssertionError("the last one returned or raised")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +84,6 @@ class OpenMysql:
             read_timeout=self.read_timeout,
             retry=self.retry,
         )
-        address = _address(self.description, self.connect_timeout)
         schema_holds = self.description.start.strip().lower() == "latest"
         tables = {
             (channel.source.db, channel.source.name): Subscription(
@@ -85,7 +95,7 @@ class OpenMysql:
             for channel in plan.channels
         }
         return MysqlSource(
-            address,
+            _addresses(self.description, self.connect_timeout),
             self.server_id,
             plan.start,
             tables,
@@ -95,12 +105,15 @@ class OpenMysql:
         )
 
 
-def _address(source: MysqlDescription, connect_timeout: float) -> MysqlAddress:
-    return MysqlAddress(
-        host=source.host,
-        port=source.port,
-        user=source.user,
-        password=source.password,
-        ssl=source.ssl,
-        connect_timeout=connect_timeout,
+def _addresses(source: MysqlDescription, connect_timeout: float) -> tuple[MysqlAddress, ...]:
+    return tuple(
+        MysqlAddress(
+            host=host,
+            port=port,
+            user=source.user,
+            password=source.password,
+            ssl=source.ssl,
+            connect_timeout=connect_timeout,
+        )
+        for host, port in source.hosts
     )

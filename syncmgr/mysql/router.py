@@ -12,6 +12,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
 from syncmgr.job.batch import Batch, Ddl, PreparedChanges
+from syncmgr.job.failure import time_text
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gtids
 from syncmgr.mysql import events, wire
 from syncmgr.mysql.changes import RowsOfTable
@@ -141,6 +142,11 @@ class Router:
             server=self.server,
             created=self._end_created,
         )
+
+    @property
+    def torn(self) -> bool:
+        """Whether a part of the open transaction was delivered."""
+        return self._delivered is not None
 
     # -- taking
 
@@ -445,7 +451,19 @@ class Router:
         self._created = int.from_bytes(data[start : start + 4], "little")
         self._routes.clear()
         if self._between_transactions and self._file == self._end_file:
+            self._refuse_other_file()
             self._end_created = self._created
+
+    def _refuse_other_file(self) -> None:
+        """A server that began anew, or a copy of it, has files of the same names."""
+        if self._gtids is not None or not self._end_created or self._created == self._end_created:
+            return
+        reason = (
+            f"the file of that name was made at {time_text(self._created)}, the one that the job has read at "
+            f"{time_text(self._end_created)}: the server has begun anew or was replaced"
+        )
+        position = f"{self._end_file}:{self._end_offset}"
+        raise SyncError(Code.SOURCE_POSITION_LOST, position=position, address=self._address, reason=reason)
 
     def _previous(self, data: memoryview, start: int, end: int) -> None:
         if self._gtids is None and self._offset <= FILE_HEAD:

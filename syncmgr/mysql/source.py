@@ -5,7 +5,7 @@ Must not know: where transactions end, how rows are decoded, who consumes batche
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,7 +46,7 @@ class MysqlSource:
 
     def __init__(
         self,
-        address: MysqlAddress,
+        addresses: Sequence[MysqlAddress],
         server_id: int,
         start: Position,
         tables: Mapping[Table, Subscription],
@@ -55,16 +55,20 @@ class MysqlSource:
         trouble: Callable[[SyncError | None], None] = lambda _: None,
         prepared: Mapping[str, bool] | None = None,
     ) -> None:
-        """`trouble` hears of each failure that is retried, and None once it has passed. Connects at the first get.
+        """`addresses`: servers of one history; one is read, the next when that fails. `trouble` hears of each failure
 
-        `prepared`: by xid, the XA transactions that are open at `start`, and whether they have rows.
+        that is retried, and None once it has passed. Connects at the first get. `prepared`: by xid, the XA transactions
+        that are open at `start`, and whether they have rows.
         """
-        self._address = address
+        self._addresses = addresses
+        self._turn = 0  # whose turn it is
+        self._refusals: set[MysqlAddress] = set()  # who cannot go on where we are
         self._server_id = server_id
         self._options = options or SourceOptions()
         self._line = Line(self._options.retry, trouble)
-        self._subscriptions = Subscriptions(tables, address.label)
-        self._router = Router(self._subscriptions, self._options.limits, start, address.label, prepared or {})
+        label = ",".join(address.label for address in addresses)
+        self._subscriptions = Subscriptions(tables, label)
+        self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
@@ -74,6 +78,10 @@ class MysqlSource:
         self._heard = time.monotonic()
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
+
+    @property
+    def _address(self) -> MysqlAddress:
+        return self._addresses[self._turn % len(self._addresses)]
 
     def get(self, timeout: float) -> Batch | None:
         """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
@@ -166,13 +174,33 @@ class MysqlSource:
             self._stream = BinlogStream(self._address, options, self._router.position(), self._line.opened)
         except StreamLostError as lost:
             self._lose(lost)
+            self._turn += 1
             return False
+        except SyncError as error:
+            self._refused(error)
+            return False
+        self._refusals.clear()
+        self._refuse_torn(self._stream.server)
         self._router.server = self._stream.server
         self._subscriptions.full_metadata = self._stream.full_metadata
         self._subscriptions.mariadb = self._stream.mariadb
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._line.connected()
         return True
+
+    def _refused(self, error: SyncError) -> None:
+        """By one of several servers: the next may do. Raises the error where none is left."""
+        self._refusals.add(self._address)
+        if len(self._refusals) == len(self._addresses):
+            raise error
+        self._router.restart()
+        self._line.lost(error)
+        self._turn += 1
+
+    def _refuse_torn(self, server: str) -> None:
+        """Another server may cut a transaction into other events than those of it that were handed on already."""
+        if self._router.torn and server != self._router.server:
+            raise SyncError(Code.SOURCE_MOVED, address=self._address.label)
 
     def _lose(self, lost: StreamLostError | DuplicateServerIdError) -> None:
         """Whole transactions stay, the open one is read again."""

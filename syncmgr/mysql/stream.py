@@ -17,6 +17,7 @@ from pymysql.constants import COMMAND
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import GRANT_MISSING, of_binlog
+from syncmgr.job.going_on import gap
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.mysql import wire
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
@@ -99,6 +100,8 @@ class BinlogStream:
         self.server = _server_of(self._connection, mariadb=self.mariadb)
         self._refuse_foreign_coordinate()
         gtids = parse_gtids(self._start.gtids)
+        if isinstance(gtids, GtidSet) and gtids:
+            self._refuse_gap(gtids)
         if self.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
@@ -112,6 +115,13 @@ class BinlogStream:
     def _refuse_foreign_coordinate(self) -> None:
         if not self._start.gtids and self._start.server and self._start.server != self.server:
             reason = f"it was read from server {self._start.server}, this is {self.server}, and it has no GTIDs"
+            raise self._position_lost(reason)
+
+    def _refuse_gap(self, read: GtidSet) -> None:
+        """The server itself compares only the GTIDs that bear its own uuid: of any others it would leave out rows."""
+        told = query(self._connection, "SELECT @@global.gtid_executed executed, @@global.gtid_purged purged")[0]
+        reason = gap(read, GtidSet.parse(told["executed"]), GtidSet.parse(told["purged"]))
+        if reason is not None:
             raise self._position_lost(reason)
 
     def _register(self, server_id: int) -> None:

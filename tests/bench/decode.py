@@ -73,7 +73,7 @@ def fill_small(server: MysqlServer, transactions: int) -> None:
 
 
 def ours(server: MysqlServer, start: Position, end: Position, *, decode: bool = True) -> int:
-    source = MysqlSource(address(server, ssl="disabled"), 4801, start, TABLES)
+    source = MysqlSource([address(server, ssl="disabled")], 4801, start, TABLES)
     rows, at = 0, start
     try:
         while not (at.gtids and reached(at, end)):

@@ -130,7 +130,7 @@ def reading(
     where = address(server, ssl=ssl)
     reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
     reader.source = MysqlSource(
-        where,
+        [where],
         server_id,
         start or latest(server),
         tables,

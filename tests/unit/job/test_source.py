@@ -1,7 +1,7 @@
 import pytest
 
-from syncmgr.errors import SyncError
-from syncmgr.job.source import CanalDescription, MysqlDescription, source_of
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.source import CanalDescription, MysqlDescription, hosts_of, source_of
 from tests.unit.job.factories import make_canal
 
 GIVEN = {"type": "mysql", "mysql.host": "db1", "mysql.user": "repl", "mysql.password": "s3cret"}
@@ -94,3 +94,26 @@ def test_one_destination_has_one_reader() -> None:
     assert make_canal().reads_as(make_canal(user="other", batch_size=1))
     assert not make_canal().reads_as(make_canal(destination="other"))
     assert not make_canal().reads_as(make_canal(port=11112))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("db1", [("db1", 3306)]),
+        ("db1:3307", [("db1", 3307)]),
+        ("db1, db2:3307 ,10.0.0.3", [("db1", 3306), ("db2", 3307), ("10.0.0.3", 3306)]),
+        ("::1", [("::1", 3306)]),
+        ("[::1],[fe80::1]:3308", [("::1", 3306), ("fe80::1", 3308)]),
+    ],
+)
+def test_several_servers_of_one_history(text: str, expected: list[tuple[str, int]]) -> None:
+    """Each with a port of its own where it says one; IPv6 addresses as everywhere."""
+    assert list(hosts_of(text, 3306)) == expected
+
+
+@pytest.mark.parametrize("text", ["", "db1,", "db1:", "db1:x", "db1:0", "a b", "[::1", "[::1]x"])
+def test_a_list_of_servers_that_is_none(text: str) -> None:
+    """It is refused by name, before anything is asked."""
+    with pytest.raises(SyncError) as caught:
+        hosts_of(text, 3306)
+    assert caught.value.code is Code.PROPERTY_WRONG

@@ -1,0 +1,187 @@
+"""Positions that a server does not have, and servers that take over from each other."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import Retry
+from syncmgr.job.position import Position
+from syncmgr.mysql.router import Limits
+from syncmgr.mysql.source import MysqlSource, SourceOptions
+from syncmgr.mysql.subscriptions import Subscription
+from tests.contract.mysql_reader import Reader, address, database, latest, reading
+from tests.servers import PASSWORD, Flavour, MysqlServer, binary
+from tests.until import until
+
+WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
+QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02, most=0.2), limits=Limits(events=10))
+TABLE: Final = ("moved", "t")
+Pair = tuple[MysqlServer, MysqlServer]
+
+
+def test_transactions_that_the_server_never_executed_are_told(mysql_server: MysqlServer) -> None:
+    """A restored or replaced server has none of what was read; MySQL itself would send what it has without a word."""
+    other = str(uuid4())
+    with database(mysql_server) as db:
+        mysql_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        at = latest(mysql_server)
+        with reading(mysql_server, {(db, "t"): WANTED}, replace(at, gtids=f"{at.gtids},{other}:1-5")) as reader:
+            error = reader.until_error()
+    assert error.code is Code.SOURCE_POSITION_LOST
+    assert f"the job has read {other}:1-5, which that server never executed" in str(error)
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MysqlServer]:
+    """One that may be reset."""
+    flavour: Flavour = request.param
+    need(flavour)
+    server = MysqlServer(
+        tmp_path / "own", flavour, {"gtid-mode": "OFF", "enforce-gtid-consistency": "OFF"} if flavour == "mysql" else {}
+    ).start()
+    yield server
+    server.stop()
+
+
+def need(flavour: Flavour) -> None:
+    if binary(flavour) is None:
+        pytest.skip(f"no {flavour} server is installed")
+
+
+def test_a_server_that_began_anew_is_told(own_server: MysqlServer) -> None:
+    """Its files have the same names and may be longer by now; without GTIDs their birth tells them apart."""
+    own_server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    own_server.run(own_server._reset())
+    begin = latest(own_server)
+    begin = Position(file=begin.file, offset=begin.offset, server=begin.server)
+    with reading(own_server, {TABLE: WANTED}, begin, options=QUICK) as reader:
+        own_server.run("INSERT INTO moved.t VALUES (1, 'x')")
+        until(lambda: reader.get() and reader.batches[-1].end, deadline=20)
+        reached = reader.batches[-1].end
+    assert reached is not None
+    assert reached.created > 0
+    reached = replace(reached, gtids="")
+    until(lambda: time.time() >= reached.created + 1.1, deadline=5)
+    own_server.run(own_server._reset(), *(f"INSERT INTO moved.t VALUES ({n}, 'new')" for n in range(2, 30)))
+    with reading(own_server, {TABLE: WANTED}, reached, options=QUICK) as reader:
+        error = reader.until_error()
+    assert error.code is Code.SOURCE_POSITION_LOST
+    assert "the server has begun anew or was replaced" in str(error)
+    assert reader.batches == []
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    """A server and its replica."""
+    flavour: Flavour = request.param
+    need(flavour)
+    servers = [
+        MysqlServer(tmp_path / f"s{n}", flavour, {"server-id": str(n), "log-slave-updates": "ON"}).start()
+        for n in (1, 2)
+    ]
+    first, second = servers
+    if flavour == "mysql":
+        second.run(
+            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {first.port}, SOURCE_USER = 'repl',"
+            f" SOURCE_PASSWORD = '{PASSWORD}', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1,"
+            " SOURCE_CONNECT_RETRY = 1",
+            "START REPLICA",
+        )
+    else:
+        second.run(
+            f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {first.port}, MASTER_USER = 'repl',"
+            f" MASTER_PASSWORD = '{PASSWORD}', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1",
+            "START SLAVE",
+        )
+    first.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    yield first, second
+    for server in servers:
+        server.stop()
+
+
+def reader_of(pair: Pair, start: Position) -> Reader:
+    reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
+    addresses = [address(server) for server in pair]
+    reader.source = MysqlSource(addresses, 4711, start, {TABLE: WANTED}, options=QUICK, trouble=reader.troubles.append)
+    return reader
+
+
+def rows(server: MysqlServer) -> dict[int, str]:
+    return dict(server.run("SELECT id, v FROM moved.t"))
+
+
+def ids(reader: Reader) -> list[int]:
+    return [row["id"] for row in reader.rows(TABLE)]
+
+
+def test_a_job_goes_on_at_the_next_server(pair: Pair) -> None:
+    """The one that is read dies, its replica takes over: every change comes once, and Status names who is read."""
+    first, second = pair
+    reader = reader_of(pair, latest(first))
+    first.run(*(f"INSERT INTO moved.t VALUES ({n}, 'first')" for n in range(20)))
+    until(lambda: reader.get() and len(ids(reader)) == 20, deadline=30)
+    assert reader.source.server() == f"127.0.0.1:{first.port}"
+    until(lambda: len(_rows_if_there(second)) == 20, deadline=30, why="the replica")
+    first.kill()
+    stop = "STOP REPLICA" if second.flavour == "mysql" else "STOP SLAVE"
+    second.run(stop, *(f"INSERT INTO moved.t VALUES ({n}, 'second')" for n in range(20, 40)))
+    until(lambda: (reader.get(), len(ids(reader)))[1] >= 40, deadline=60)
+    assert ids(reader) == list(range(40))
+    assert {key: row["v"] for key, row in reader.state(TABLE).items()} == rows(second)
+    assert reader.source.server() == f"127.0.0.1:{second.port}"
+    assert any(trouble is not None and trouble.code is Code.SOURCE_UNREACHABLE for trouble in reader.troubles)
+    assert reader.troubles[-1] is None
+    reader.source.close()
+
+
+def _rows_if_there(server: MysqlServer) -> list[tuple[object, ...]]:
+    if not server.run("SELECT 1 FROM information_schema.tables WHERE table_schema = 'moved' AND table_name = 't'"):
+        return []
+    return server.run("SELECT id FROM moved.t")
+
+
+def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair) -> None:
+    """A replica that had not caught up when its source died: the job says which transactions it does not have."""
+    first, second = pair
+    reader = reader_of(pair, latest(first))
+    first.run("INSERT INTO moved.t VALUES (1, 'both')")
+    until(lambda: len(_rows_if_there(second)) == 1, deadline=30, why="the replica")
+    second.run("STOP REPLICA" if second.flavour == "mysql" else "STOP SLAVE")
+    first.run("INSERT INTO moved.t VALUES (2, 'first alone')")
+    until(lambda: reader.get() and len(ids(reader)) == 2, deadline=30)
+    first.kill()
+    second.run("INSERT INTO moved.t VALUES (3, 'second alone')")
+    told: list[SyncError] = []
+
+    def lost() -> bool:
+        try:
+            reader.get()
+        except SyncError as error:
+            told.append(error)
+        told.extend(trouble for trouble in reader.troubles if trouble is not None)
+        return any(error.code is Code.SOURCE_POSITION_LOST for error in told)
+
+    until(lost, deadline=30)
+    assert ids(reader) == [1, 2]
+    reader.source.close()
+
+
+def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair) -> None:
+    """A part that was handed on may be cut otherwise by another server: it is not mixed with what that one sends."""
+    first, second = pair
+    reader = reader_of(pair, latest(first))
+    values = ", ".join(f"({n}, '{'x' * 90}')" for n in range(2000))
+    first.run(f"INSERT INTO moved.t VALUES {values}")
+    until(lambda: len(_rows_if_there(second)) == 2000, deadline=30, why="the replica")
+    until(lambda: (batch := reader.get()) and batch.open, deadline=20)
+    first.kill()
+    reader.source._disconnect()
+    reader.source._router.restart()
+    error = reader.until_error()
+    assert error.code is Code.SOURCE_MOVED
