@@ -1,6 +1,6 @@
 """Command line: python -m syncmgr --conf conf/fe.conf.
 
-Owns: arguments, signals and exit codes: 0 stopped as asked, 1 could not start, 2 fe.conf is wrong.
+Owns: arguments, signals and exit codes: 0 stopped as asked, 1 could not start, 2 fe.conf is wrong, 3 replaced.
 Must not know: anything else.
 """
 

@@ -235,6 +235,11 @@ class Code(Enum):
     PORT_IN_USE = 20305, "HY000", "Port {port} on {host} cannot be opened: {reason}"
     META_FAILED = 20307, "HY000", "The metadata in {where} cannot be opened: {reason}"
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
+    META_OWNED = (
+        20309,
+        "HY000",
+        "The metadata belongs to frontend {owner}, which is alive; stop that one first",
+    )
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"
 

@@ -6,7 +6,9 @@ Must not know: how any part works.
 
 import fcntl
 import logging
+import os
 import shutil
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, Final, assert_never
+from uuid import uuid4
 
 from alembic.util import CommandError
 from sqlalchemy.exc import SQLAlchemyError
@@ -32,6 +35,7 @@ from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescrip
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.jobs import Inspected, Jobs
 from syncmgr.meta.codec import Vault
+from syncmgr.meta.lease import Lease
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store, sqlite_url
 from syncmgr.mysql import opening as mysql_opening
@@ -45,6 +49,8 @@ from syncmgr.spark.lake import Lake
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
+NAME_LENGTH: Final = 255
+REPLACED: Final = 3  # exit status
 RECONNECT_FIRST_SECOND: Final = 0.2
 RECONNECT_MAX_SECOND: Final = 15.0
 
@@ -71,6 +77,7 @@ class Frontend:
             index_max_bytes=lambda: settings.number("key_index_max_bytes"),
         )
         self._store = open_store(settings)
+        self._lease = Lease(self._store, name_of(settings.folder("meta_dir")), _replaced)
         self.catalog = Catalog(self.lake, self._store.target_of)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
         self.jobs = Jobs(
@@ -97,7 +104,8 @@ class Frontend:
         )
 
     def start(self) -> None:
-        """Raises PORT_IN_USE; what Spark's start may fail on shows in the statements that need it."""
+        """Raises PORT_IN_USE, META_OWNED; what Spark's start may fail on shows in the statements that need it."""
+        self._lease.take()
         self._console.start()
         _say(f"The console is open on port {self._settings.number('query_port')}")
         self.lake.start()
@@ -111,6 +119,7 @@ class Frontend:
         self.jobs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=True, cancel_futures=True)
         self.lake.stop()
+        self._lease.give_back()
         self._store.close()
         self._lock.close()
         log.info("stopped")
@@ -280,6 +289,19 @@ def locked(folder: Path) -> IO[bytes]:
         file.close()
         raise SyncError(Code.META_IN_USE, folder=folder) from error
     return file
+
+
+def name_of(meta_dir: Path) -> str:
+    """Of this frontend, the same after every restart: whoever has the lock of this folder is it."""
+    file = meta_dir / "frontend"
+    if not file.exists():
+        file.write_text(uuid4().hex)
+    return f"{socket.gethostname()}:{meta_dir} ({file.read_text().strip()})"[:NAME_LENGTH]
+
+
+def _replaced() -> None:
+    """Another frontend commits by now; JVM and workers end by the loss of their pipes, and what they do is fenced."""
+    os._exit(REPLACED)
 
 
 def open_store(settings: Settings) -> Store:

@@ -4,7 +4,8 @@ Owns: reading and writing jobs, channels, intents and epochs, each change in one
 Must not know: when a job may change, what an epoch holds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta import codec
-from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, TOTALS
+from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, OWNER, TOTALS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,12 +50,21 @@ class ChannelProgress:
     last_epoch: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Owner:
+    """A frontend, and how often it has given a sign of life."""
+
+    frontend: str
+    beat: int
+
+
 class Store:
     """The metadata database. Safe to use from any thread; every call is one transaction."""
 
     def __init__(self, url: str, vault: codec.Vault) -> None:
         self._engine = _engine(url)
         self._vault = vault
+        self._frontend: str | None = None  # whose it is, once that matters
         self._migrate()
 
     def close(self) -> None:
@@ -67,13 +77,56 @@ class Store:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
+    # -- whose it is
+
+    def owner(self) -> Owner | None:
+        """Which frontend had it last, or has it."""
+        with self._engine.connect() as connection:
+            row = connection.execute(select(OWNER)).first()
+        return None if row is None else Owner(frontend=row.frontend, beat=row.beat)
+
+    def take_over(self, frontend: str, seen: Owner | None) -> bool:
+        """Whether it is ours now; False where the owner is not the one that was seen."""
+        with self._engine.begin() as connection:
+            if seen is None:
+                taken = connection.execute(select(OWNER)).first() is None
+                if taken:
+                    connection.execute(insert(OWNER).values(id=1, frontend=frontend, beat=0))
+            else:
+                this = (OWNER.c.frontend == seen.frontend) & (OWNER.c.beat == seen.beat)
+                changed = connection.execute(update(OWNER).where(this).values(frontend=frontend, beat=seen.beat + 1))
+                taken = changed.rowcount == 1
+        if taken:
+            self._frontend = frontend
+        return taken
+
+    def beat(self, frontend: str) -> bool:
+        """A sign of life; False where it belongs to another."""
+        with self._engine.begin() as connection:
+            return _beat(connection, frontend)
+
+    def disown(self, frontend: str) -> None:
+        """It is free at once."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(OWNER).where(OWNER.c.frontend == frontend))
+        self._frontend = None
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """One transaction, which a takeover waits for or refuses. Raises META_OWNED."""
+        with self._engine.begin() as connection:
+            if self._frontend is not None and not _beat(connection, self._frontend):
+                owner = connection.execute(select(OWNER.c.frontend)).scalar()
+                raise SyncError(Code.META_OWNED, owner=owner)
+            yield connection
+
     # -- jobs
 
     def add(self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str]) -> SyncJob:
         """Store a new job with its start as epoch 0; its id is given here. `fresh`: tokens of the channels whose
         inserts cannot meet their key. Raises JOB_EXISTS, TARGET_IN_USE.
         """
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             _refuse_taken(connection, job)
             result = connection.execute(insert(JOBS).values(**self._job_values(job)))
             assert result.inserted_primary_key is not None
@@ -89,7 +142,7 @@ class Store:
     def save(self, job: SyncJob) -> SyncJob:
         """Compare and set: the stored job must be the one before. Raises STALE_JOB."""
         values = self._job_values(job)
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             changed = connection.execute(
                 update(JOBS).where(JOBS.c.id == job.id, JOBS.c.version == job.version - 1).values(**values),
             )
@@ -118,7 +171,7 @@ class Store:
         return next((job for job in found if job.state is not JobState.CANCELLED), found[-1])
 
     def forget(self, job_id: JobId) -> None:
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             connection.execute(delete(JOBS).where(JOBS.c.id == job_id))
 
     def target_of(self, db: str, table: str) -> str | None:
@@ -155,7 +208,7 @@ class Store:
     # -- intents and epochs
 
     def add_intent(self, job_id: JobId, epoch: Epoch) -> None:
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             connection.execute(insert(EPOCHS).values(job_id=job_id, **_epoch_values(epoch)))
 
     def commit_epoch(
@@ -172,7 +225,7 @@ class Store:
         Where none waits, its consistent point is stored. The points before `keep_since` are forgotten.
         """
         waiting = {token: files for token, files in epoch.files.items() if token not in committed}
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             for token, outcome in committed.items():
                 _advance(connection, token, epoch.number, outcome)
             snapshots = dict(
@@ -204,7 +257,7 @@ class Store:
     def learn(self, token: str, source: SourceTable) -> None:
         """The columns of a channel's source, which its first rows have told."""
         this = CHANNELS.c.token == token
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             stored = connection.execute(select(CHANNELS.c.description).where(this)).scalar_one()
             channel = replace(codec.channel_of(stored), source=source)
             connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
@@ -224,7 +277,7 @@ class Store:
     def commit_channel(self, job_id: JobId, number: int, token: str, outcome: ChannelCommitted) -> None:
         """A channel has committed an epoch that counted already."""
         this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == number)
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             _advance(connection, token, number, outcome)
             stored = connection.execute(select(EPOCHS.c.files).where(this)).scalar_one()
             files = {of: segment for of, segment in stored.items() if of != token}
@@ -362,6 +415,11 @@ def _advance(connection: Connection, token: str, number: int, outcome: ChannelCo
     if outcome.foreign:
         values["key_may_exist"] = True
     connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+
+
+def _beat(connection: Connection, frontend: str) -> bool:
+    beaten = update(OWNER).where(OWNER.c.frontend == frontend).values(beat=OWNER.c.beat + 1)
+    return connection.execute(beaten).rowcount == 1
 
 
 def _waits(connection: Connection, job_id: JobId) -> bool:

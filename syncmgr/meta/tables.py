@@ -73,6 +73,14 @@ EPOCHS = Table(
     Column("prepared", JSON),  # by xid: XA transactions open at `end`; only the newest epoch's are kept
 )
 
+OWNER = Table(
+    "owner",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),  # always 1
+    Column("frontend", String(255), nullable=False),
+    Column("beat", BigInteger, nullable=False),  # grows as long as that frontend lives
+)
+
 TOTALS = Table(
     "totals",
     METADATA,

@@ -47,6 +47,22 @@ class FrontendProcess:
         until(self._answers, deadline=60, why="the console's port")
         return self
 
+    def try_to_start(self) -> "subprocess.CompletedProcess[str]":
+        """A start that is refused, and what it said."""
+        return subprocess.run(
+            [sys.executable, "-m", "syncmgr", "--conf", str(self.conf)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            timeout=60,
+            text=True,
+            check=False,
+        )
+
+    def kill_if_alive(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
     def arm(self, point: CrashPoint) -> None:
         """Whoever comes there next dies: a worker, or the frontend."""
         (self._armed / point).touch()

@@ -67,6 +67,11 @@ class World:
         channels = ", ".join(f"FROM dying.{table} INTO {table}" for table in TABLES)
         return f"CREATE SYNC dying.job1 ({channels}) {BINLOG.format(port=self.mysql.port)}"
 
+    def begin(self) -> None:
+        """From here on the source changes; the job has begun, so that every row that changes is in the lake."""
+        threading.Thread(target=self.write, daemon=True).start()
+        self.commits(2)
+
     def write(self) -> None:
         """Keys come, change, move and go, in two tables at a time, for as long as it takes."""
         number = 0
@@ -133,11 +138,10 @@ def dying(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[Dying]:
         )
         world = World(mysql_server, FrontendProcess(tmp_path, settings).start(), rests=rests)
         worlds.append(world)
-        threading.Thread(target=world.write, daemon=True).start()
         world.create_tables()
         if job:
             world.fe.sql(world.create_sync)
-            world.commits(2)
+            world.begin()
         return world
 
     yield make
@@ -185,6 +189,7 @@ def test_death_in_the_life_of_a_job_leaves_it_where_it_was_told_to_be(dying: Dyi
     """A statement whose answer was lost has been carried out, as far as it was stored; no row is lost by it."""
     world = dying(job=False)
     world.die_while(CrashPoint.JOB_ADDED, world.create_sync)
+    world.begin()
     world.compare()
     world.die_while(CrashPoint.PAUSE_STORED, "PAUSE SYNC JOB dying.job1")
     assert world.state() == "PAUSED"

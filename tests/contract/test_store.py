@@ -105,6 +105,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
+        old.execute("DROP TABLE owner")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
     store = Store(sqlite_url(tmp_path), vault)

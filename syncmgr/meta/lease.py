@@ -1,0 +1,85 @@
+"""One frontend at a time owns the metadata.
+
+Owns: the owner's signs of life, and when one that gives none may be replaced.
+Must not know: jobs, what an owner does.
+
+No clock is compared with another: whoever wants to take over watches for signs of life by its own.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.meta.store import Owner, Store
+
+BEAT_SECOND: Final = 3.0
+PATIENCE_SECOND: Final = 15.0
+LOOK_SECOND: Final = 0.5
+
+log = logging.getLogger(__name__)
+
+
+class Lease:
+    """Taken once, kept by a thread until it is given back or lost."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontend: str,
+        on_lost: Callable[[], None],
+        *,
+        beat_second: float = BEAT_SECOND,
+        patience_second: float = PATIENCE_SECOND,
+    ) -> None:
+        """`frontend`: this one's name, the same after every restart. `on_lost`: another has taken over meanwhile."""
+        self._store = store
+        self._frontend = frontend
+        self._on_lost = on_lost
+        self._beat_second = beat_second
+        self._patience_second = patience_second
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
+
+    def take(self) -> None:
+        """At once where nobody has it, or an earlier life of ours; else once its owner has given no sign of life for
+        long enough. Raises META_OWNED where it lives.
+        """
+        while not self._store.take_over(self._frontend, self._free()):
+            log.info("another frontend was faster")
+        self._thread.start()
+
+    def _free(self) -> Owner | None:
+        """The owner that may be replaced."""
+        seen = self._store.owner()
+        if seen is None or seen.frontend == self._frontend:
+            return seen
+        end = time.monotonic() + self._patience_second
+        while time.monotonic() < end:
+            self._ended.wait(min(LOOK_SECOND, self._patience_second / 4))
+            if self._store.owner() != seen:
+                raise SyncError(Code.META_OWNED, owner=seen.frontend)
+        return seen
+
+    def _keep(self) -> None:
+        while not self._ended.wait(self._beat_second):
+            try:
+                kept = self._store.beat(self._frontend)
+            except SQLAlchemyError as error:  # nobody else can take over through a database that does not answer
+                log.warning("no sign of life could be given: %s", error)
+                continue
+            if not kept:
+                log.error("another frontend has taken over")
+                self._on_lost()
+                return
+
+    def give_back(self) -> None:
+        """The next frontend need not wait."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+            self._store.disown(self._frontend)

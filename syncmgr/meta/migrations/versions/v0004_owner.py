@@ -1,0 +1,22 @@
+"""Which frontend owns the metadata"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0004'
+down_revision = '0003'
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_table('owner',
+    sa.Column('id', sa.Integer(), autoincrement=False, nullable=False),
+    sa.Column('frontend', sa.String(length=255), nullable=False),
+    sa.Column('beat', sa.BigInteger(), nullable=False),
+    sa.PrimaryKeyConstraint('id')
+    )
+
+
+def downgrade() -> None:
+    op.drop_table('owner')

@@ -1,0 +1,50 @@
+"""A second frontend's lake: a process with a JVM of its own on a lake that another process has open.
+
+Run: python -m tests.contract.rival_jvm LAKE_FOLDER INDEX_FOLDER. Reads pickled ChannelCommits from its standard input
+and answers each with a pickled ChannelCommitted or SyncError; ends with its input.
+"""
+
+import os
+import pickle
+import sys
+from pathlib import Path
+
+from syncmgr.errors import SyncError
+from syncmgr.spark.lake import Lake
+from tests.spark_session import JARS, START_SECOND
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "wb")  # what Spark prints must not come between
+    os.dup2(2, 1)
+    lake = Lake(
+        lake_dir=Path(sys.argv[1]),
+        jars_dir=JARS,
+        options={},
+        progress=lambda _: None,
+        wait_second=START_SECOND,
+        index_dir=Path(sys.argv[2]),
+        index_max_bytes=lambda: 2**30,
+    )
+    lake.start()
+    lake.ready()
+    answer(answers, "ready")
+    while True:
+        try:
+            commit = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            break
+        try:
+            answer(answers, lake.commit(commit))
+        except SyncError as error:
+            answer(answers, error)
+    lake.stop()
+
+
+def answer(answers, value: object) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - a binary file
+    pickle.dump(value, answers)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

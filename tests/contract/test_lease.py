@@ -1,0 +1,88 @@
+"""Two frontends on one metadata database."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import Position
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.lease import Lease
+from syncmgr.meta.store import Store, sqlite_url
+from tests.unit.job.factories import make_job
+
+Make = Callable[..., Lease]
+
+
+@pytest.fixture
+def lease(tmp_path: Path) -> Iterator[Make]:
+    """Makes leases on one database, each as a process of its own would."""
+    made: list[tuple[Lease, Store]] = []
+
+    def make(name: str, on_lost: Callable[[], None] = lambda: None, beat: float = 0.05) -> Lease:
+        store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+        made.append((Lease(store, name, on_lost, beat_second=beat, patience_second=1.0), store))
+        return made[-1][0]
+
+    yield make
+    for each, store in made:
+        each.give_back()
+        store.close()
+
+
+def test_an_owner_that_lives_is_not_replaced(lease: Make) -> None:
+    """The second frontend is refused by name, and the first keeps the metadata."""
+    lost = threading.Event()
+    lease("one", lost.set).take()
+    with pytest.raises(SyncError) as caught:
+        lease("two").take()
+    assert caught.value.code is Code.META_OWNED
+    assert "belongs to frontend one" in str(caught.value)
+    assert not lost.is_set()
+
+
+def test_an_owner_that_is_silent_is_replaced_and_told(lease: Make) -> None:
+    """One whose process stood still, whatever its clock says, finds out at its first sign of life;
+
+    until then it cannot write.
+    """
+    lost = threading.Event()
+    replaced = lease("one", lost.set, beat=2.5)
+    replaced.take()
+    lease("two").take()
+    assert not lost.is_set()
+    with pytest.raises(SyncError) as caught:
+        replaced._store.add(make_job(), Position(), 0.0, frozenset())
+    assert caught.value.code is Code.META_OWNED
+    assert replaced._store.jobs() == []
+    assert lost.wait(10)
+
+
+def test_a_restart_and_an_orderly_end_wait_for_nobody(lease: Make) -> None:
+    """The same frontend takes its own metadata at once, and so does any behind one that was stopped."""
+    lease("one", beat=60).take()
+    again = lease("one", beat=60)
+    again.take()
+    again.give_back()
+    lease("two", beat=60).take()
+
+
+def test_of_two_that_wait_one_comes_in(lease: Make) -> None:
+    """Both see the same silent owner, and the second one sees the first."""
+    lease("dead", beat=60).take()
+    refused: list[SyncError] = []
+
+    def take(name: str) -> None:
+        try:
+            lease(name).take()
+        except SyncError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=take, args=(name,)) for name in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [error.code for error in refused] == [Code.META_OWNED]
