@@ -7,7 +7,7 @@ Run `python docs/generate.py` after changing a table; the tests fail where a blo
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from syncmgr import settings
 from syncmgr.errors import Code
@@ -15,6 +15,7 @@ from syncmgr.job.description import JOB_PROPERTIES
 from syncmgr.job.failure import TREATMENTS
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
 from syncmgr.job.state import TRANSITIONS
+from syncsql import MetaKind, Statement
 
 ROOT: Final = Path(__file__).parent.parent
 BLOCK: Final = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -66,6 +67,13 @@ def _states() -> str:
     return _table(["State", "Event", "Next state"], rows)
 
 
+def _statements() -> str:
+    """The first line of every node's docstring, up to what it says besides."""
+    lines = [str(node.__doc__).splitlines()[0].partition(";")[0].rstrip(".") for node in get_args(Statement)]
+    kinds = ", ".join(f"`{kind}`" for kind in MetaKind)
+    return "```\n" + "".join(f"{line}\n" for line in lines) + f"```\n\nThe kinds of the last `SHOW`: {kinds}.\n"
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": _settings,
     "errors": _errors,
@@ -74,6 +82,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "canal-properties": lambda: _properties(CANAL_PROPERTIES),
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "states": _states,
+    "statements": _statements,
     "grammar": lambda: "```lark\n" + (ROOT / "grammar" / "sync_job.lark").read_text() + "```\n",
 }
 

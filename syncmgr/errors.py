@@ -17,6 +17,7 @@ class Code(Enum):
     # the numbers of MySQL itself
     TOO_MANY_CONNECTIONS = 1040, "08004", "Too many connections"
     HANDSHAKE = 1043, "08S01", "Bad handshake"
+    DATABASE_DENIED = 1044, "42000", "Access denied for user '{user}'@'{host}' to database '{db}'"
     ACCESS_DENIED = 1045, "28000", "Access denied for user '{user}'@'{host}' (using password: {using})"
     NO_DATABASE = 1046, "3D000", "No database selected"
     UNKNOWN_COMMAND = 1047, "08S01", "Unknown command"
@@ -35,10 +36,17 @@ class Code(Enum):
     INTERNAL = 1105, "HY000", "{message}"
     UNKNOWN_SCHEMA_TABLE = 1109, "42S02", "Unknown table '{table}' in information_schema"
     UNKNOWN_CHARSET = 1115, "42000", "Unknown character set: '{charset}'"
+    NO_SUCH_GRANT = 1141, "42000", "There is no such grant defined for user '{user}' on host '{host}'"
+    TABLE_DENIED = 1142, "42000", "{privilege} command denied to user '{user}'@'{host}' for table '{table}'"
     NO_SUCH_TABLE = 1146, "42S02", "Table '{db}.{table}' doesn't exist"
     PACKET_TOO_LARGE = 1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes"
     UNKNOWN_VARIABLE = 1193, "HY000", "Unknown system variable '{name}'"
     WRONG_ARGUMENTS = 1210, "HY000", "Incorrect arguments to {what}"
+    PRIVILEGE_NEEDED = (
+        1227,
+        "42000",
+        "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation",
+    )
     WRONG_VALUE = 1231, "42000", "Variable '{name}' can't be set to the value of '{value}'"
     WRONG_TYPE = 1232, "42000", "Incorrect argument type to variable '{name}'"
     NOT_SUPPORTED = 1235, "42000", "This version of syncmgr doesn't yet support '{what}'"
@@ -48,6 +56,7 @@ class Code(Enum):
     INTERRUPTED = 1317, "70100", "Query execution was interrupted"
     DATABASE_EXISTS = 1007, "HY000", "Can't create database '{db}'; database exists"
     DROP_NO_DATABASE = 1008, "HY000", "Can't drop database '{db}'; database doesn't exist"
+    USER_FAILED = 1396, "HY000", "Operation {what} failed for {user}"
     NO_CURSOR = 1421, "HY000", "The statement ({id}) has no open cursor."
     NESTED_TOO_DEEPLY = 1436, "HY000", "The statement is nested too deeply"
     TOO_MANY_PREPARED = (
@@ -55,6 +64,7 @@ class Code(Enum):
         "42000",
         "Can't create more than max_prepared_stmt_count statements (current value: {limit})",
     )
+    NO_SUCH_PLUGIN = 1524, "HY000", "Plugin '{plugin}' is not loaded"
     TIMED_OUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded"
     SECURE_TRANSPORT = 3159, "HY000", "Connections using insecure transport are prohibited"
 
@@ -85,6 +95,16 @@ class Code(Enum):
         20015,
         "HY000",
         "Target column '{column}' of table '{table}' is NOT NULL and is not filled by the channel",
+    )
+    NO_SUCH_POINT = (
+        20016,
+        "HY000",
+        "Sync job '{job}' has no consistent point at epoch {epoch}; information_schema.sync_points lists those that are kept",
+    )
+    NOT_AT_POINT = (
+        20017,
+        "HY000",
+        "Table '{table}' has no snapshot at the consistent point '{point}': it is no target of that job, or had no rows",
     )
 
     # ours: the source
@@ -222,6 +242,10 @@ class Code(Enum):
         "HY000",
         'The target of \'{table}\' has no key, and its source had {change}; create it with UNIQUE KEY, or set "append_on_change" = "append" or "ignore"',
     )
+
+    # ours: the users of the console
+    PASSWORD_NEEDED = 20401, "HY000", "User '{user}' needs a password; write IDENTIFIED BY 'a password'"
+    BAD_GRANT = 20402, "HY000", "This cannot be granted: {reason}"
 
     # ours: the frontend
     BAD_CONFIG = 20301, "HY000", "{message}"

@@ -28,6 +28,7 @@ from syncmgr.catalog import Catalog
 from syncmgr.console import limits as console
 from syncmgr.console.server import Console
 from syncmgr.errors import Code, SyncError
+from syncmgr.history import History
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
@@ -46,6 +47,7 @@ from syncmgr.pipeline.worker import OpenSource
 from syncmgr.scheduler import Scheduler
 from syncmgr.settings import Settings, Value, find, parse
 from syncmgr.spark.lake import Lake
+from syncmgr.users import Users
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
@@ -54,6 +56,7 @@ REPLACED: Final = 3  # exit status
 RECONNECT_FIRST_SECOND: Final = 0.2
 RECONNECT_MAX_SECOND: Final = 15.0
 
+AUDIT: Final = logging.getLogger("syncmgr.audit")
 log = logging.getLogger(__name__)
 
 
@@ -65,7 +68,8 @@ class Frontend:
         for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir"):
             make_writable(settings.folder(name))
         self._lock = locked(settings.folder("meta_dir"))
-        _log_to(settings.folder("log_dir") / "fe.log", settings.text("log_level"))
+        _log_to(settings.folder("log_dir"), settings.text("log_level"))
+        _audit(settings.text("audit_log"))
         self.config = Config(settings, self._on_config)
         self.lake = Lake(
             lake_dir=settings.folder("lake_dir"),
@@ -79,6 +83,7 @@ class Frontend:
         self._store = open_store(settings)
         self._lease = Lease(self._store, name_of(settings.folder("meta_dir")), _replaced)
         self.catalog = Catalog(self.lake, self._store.target_of)
+        self.users = Users(self._store.accounts)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
         self.jobs = Jobs(
             store=self._store,
@@ -89,6 +94,7 @@ class Frontend:
             drop_staged=lambda job_id: remove(self._staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
         )
+        self.history = History(self._store, self.jobs)
         self._scheduler = Scheduler(
             self.jobs.tick,
             settings.seconds("sync_checker_interval_second"),
@@ -106,6 +112,7 @@ class Frontend:
     def start(self) -> None:
         """Raises PORT_IN_USE, META_OWNED; what Spark's start may fail on shows in the statements that need it."""
         self._lease.take()
+        self.users.load()
         self._console.start()
         _say(f"The console is open on port {self._settings.number('query_port')}")
         self.lake.start()
@@ -127,9 +134,14 @@ class Frontend:
     def root_password(self) -> str:
         return self._settings.text("root_password")
 
+    def requires_tls(self) -> bool:
+        return self._settings.text("require_secure_transport") == "ON"
+
     def _on_config(self, name: str) -> None:
         if name == "log_level":
             logging.getLogger("syncmgr").setLevel(self._settings.text(name))
+        if name == "audit_log":
+            _audit(self._settings.text(name))
         self.jobs.retune()
 
     def _new_run(
@@ -326,12 +338,24 @@ class Facts(logging.Formatter):
 _RECORD_NAMES: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
 
 
-def _log_to(file: Path, level: str) -> None:
-    """Our own words at `level`; of the libraries only what is wrong."""
-    handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+def _log_to(folder: Path, level: str) -> None:
+    """Our own words at `level`, of the libraries only what is wrong; what was done by whom in a file of its own."""
+    handler = _rotating(folder / "fe.log")
     handler.setFormatter(Facts("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("syncmgr").setLevel(level)
+    audit = _rotating(folder / "audit.log")
+    audit.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    AUDIT.handlers[:] = [audit]
+    AUDIT.propagate = False
+
+
+def _rotating(file: Path) -> RotatingFileHandler:
+    return RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+
+
+def _audit(switch: str) -> None:
+    AUDIT.setLevel(logging.INFO if switch == "ON" else logging.CRITICAL)
 
 
 def _say(line: str) -> None:

@@ -215,6 +215,10 @@ class Jobs:
             raise SyncError(Code.UNKNOWN_DATABASE, db=db)
         return [self._row(job) for job in self._store.jobs(db)]
 
+    def names(self, db: str | None) -> dict[str, tuple[str, str]]:
+        """Database and name of the jobs of a database, or of all, by JobId."""
+        return {str(job.id): (job.db, job.name) for job in self._store.jobs(db)}
+
     def create_text(self, name: Name, db: str | None) -> str:
         """SHOW CREATE SYNC JOB; passwords are masked."""
         return self._store.by_name(self._database(name, db), name.name).statement

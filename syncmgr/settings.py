@@ -29,6 +29,10 @@ def _any(value: Value) -> str | None:  # noqa: ARG001 - the check of a value tha
     return None
 
 
+def _switch(value: Value) -> str | None:
+    return None if value in {"ON", "OFF"} else "it must be ON or OFF"
+
+
 def _log_level(value: Value) -> str | None:
     return None if value in {"DEBUG", "INFO", "WARNING", "ERROR"} else "it must be DEBUG, INFO, WARNING or ERROR"
 
@@ -63,6 +67,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "address",
         "Address the console listens on. Empty: loopback only while root has no password, else every address.",
     ),
+    Setting(
+        "require_secure_transport",
+        "OFF",
+        "ON or OFF",
+        "ON: clients of the console that do not use TLS are refused.",
+        _switch,
+        mutable=True,
+    ),
+    Setting(
+        "audit_log",
+        "ON",
+        "ON or OFF",
+        "ON: every statement and login of the console is written to audit.log in log_dir.",
+        _switch,
+        mutable=True,
+    ),
     Setting("root_password", "", "text", "Password of the user root. Empty: no password, loopback only.", secret=True),
     Setting(
         "meta_dir", "var/meta", "folder", "Where the frontend keeps jobs, intents and epochs (SQLite).", _not_empty
@@ -76,7 +96,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", _not_empty),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", _not_empty),
-    Setting("log_dir", "log", "folder", "Where fe.log is written.", _not_empty),
+    Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", _not_empty),
     Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", _log_level, mutable=True),
     Setting(
         "sync_commit_interval_second",

@@ -172,7 +172,7 @@ class Cursor:
         """Whether a string may be the password of a property, even where its = or its comma is missing."""
         at = self._tokens.index(token)
         before = self._tokens[max(0, at - 3) : at]
-        return token.kind is Kind.STRING and any(each.text.lower().endswith("password") for each in before)
+        return token.kind is Kind.STRING and any(_announces_secret(each) for each in before)
 
     def end(self, statement: T) -> T:
         """The statement, if nothing follows it."""
@@ -324,3 +324,8 @@ class Cursor:
     def text(self, tokens: list[Token]) -> str:
         """The source from the first of these tokens to the last; "" without tokens."""
         return self._statement.source[tokens[0].start : tokens[-1].end] if tokens else ""
+
+
+def _announces_secret(token: Token) -> bool:
+    text = token.text.lower()
+    return text.endswith("password") or text == "identified"

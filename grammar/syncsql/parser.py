@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from syncsql import read_session, read_show, read_sync, read_table
+from syncsql import read_session, read_show, read_sync, read_table, read_user
 from syncsql.cursor import Cursor
 from syncsql.session import (
     AdminSetFrontendConfig,
@@ -37,6 +37,7 @@ from syncsql.table import (
     Use,
 )
 from syncsql.tokens import TokenisedStatement, statements
+from syncsql.user import AlterUser, CreateUser, DropUser, Grant, Revoke, SetPassword, ShowGrants
 
 Statement: TypeAlias = (
     CreateSync
@@ -66,6 +67,13 @@ Statement: TypeAlias = (
     | Transaction
     | Set
     | ShowMeta
+    | CreateUser
+    | AlterUser
+    | DropUser
+    | SetPassword
+    | Grant
+    | Revoke
+    | ShowGrants
 )
 
 
@@ -80,7 +88,7 @@ class Parsed:
 _ROWS: Final = "rows come from sync jobs alone; change them at the source, or use CREATE SYNC"
 _NO_ALTER_SYNC: Final = "there is no ALTER SYNC JOB; use STOP SYNC JOB and CREATE SYNC"
 _NO_ALTER: Final = "there is no ALTER; drop and create it again"
-_NO_USERS: Final = "there is one user, root, in conf/fe.conf"
+_NO_ROLES: Final = "there are no roles; GRANT to the user"
 _NO_VIEWS: Final = "there are no views; use a query with WITH"
 _NO_PREPARE: Final = "there is no PREPARE in SQL; use the driver's prepared statements"
 _NO_LOCKS: Final = "there are no table locks; every query reads one snapshot"
@@ -101,10 +109,8 @@ _NOT_OFFERED: Final[Mapping[tuple[str, ...], str]] = {
     ("RESUME", "JOB"): "there is no RESUME JOB; use RESUME SYNC JOB",
     ("STOP", "JOB"): "there is no STOP JOB; use STOP SYNC JOB",
     ("DROP", "JOB"): "there is no DROP JOB; use STOP SYNC JOB",
-    ("CREATE", "USER"): _NO_USERS,
-    ("DROP", "USER"): _NO_USERS,
-    ("GRANT",): _NO_USERS,
-    ("REVOKE",): _NO_USERS,
+    ("CREATE", "ROLE"): _NO_ROLES,
+    ("DROP", "ROLE"): _NO_ROLES,
     ("CREATE", "VIEW"): _NO_VIEWS,
     ("CREATE", "OR"): _NO_VIEWS,
     ("DROP", "VIEW"): _NO_VIEWS,
@@ -137,10 +143,13 @@ _BY_FIRST_WORD: Final[Mapping[str, Callable[[Cursor], Statement]]] = {
     "COMMIT": read_session.commit,
     "ROLLBACK": read_session.rollback,
     "SET": read_session.set_,
+    "GRANT": read_user.grant,
+    "REVOKE": read_user.revoke,
 }
 _BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]] = {
-    "CREATE": {**read_table.CREATE, "SYNC": read_sync.create_sync},
-    "DROP": read_table.DROP,
+    "CREATE": {**read_table.CREATE, **read_user.CREATE, "SYNC": read_sync.create_sync},
+    "ALTER": read_user.ALTER,
+    "DROP": {**read_table.DROP, **read_user.DROP},
 }
 
 
@@ -153,12 +162,12 @@ def _statement(tokens: TokenisedStatement) -> Statement:
     at = Cursor(tokens)
     if read_session.sees_question(at):
         return read_session.select(at)
-    _refuse_not_offered(at)
-    first = at.word() or ""
+    first, second = at.word() or "", at.word(1) or ""
+    if second not in _BY_SECOND_WORD.get(first, {}):
+        _refuse_not_offered(at)
     if first in _BY_FIRST_WORD:
         at.take(first)
         return _BY_FIRST_WORD[first](at)
-    second = at.word(1) or ""
     if second in _BY_SECOND_WORD.get(first, {}):
         at.take(first, second)
         return _BY_SECOND_WORD[first][second](at)

@@ -9,6 +9,7 @@ from typing import Final
 
 from syncsql.cursor import Cursor
 from syncsql.read_show import frontend_config
+from syncsql.read_user import set_password
 from syncsql.session import (
     AdminSetFrontendConfig,
     ExplainSelect,
@@ -31,6 +32,7 @@ from syncsql.session import (
 )
 from syncsql.table import DescribeTable, Use
 from syncsql.tokens import Kind, Token
+from syncsql.user import SetPassword
 
 _BRACKETS: Final[Mapping[str, str]] = {")": "(", "]": "[", "}": "{"}
 _QUESTIONS: Final = frozenset({"SELECT", "WITH", "VALUES"})
@@ -130,10 +132,10 @@ def rollback(at: Cursor) -> Transaction:
     return at.end(Transaction(verb=TransactionVerb.ROLLBACK))
 
 
-def set_(at: Cursor) -> Set:
+def set_(at: Cursor) -> Set | SetPassword:
     """Behind SET: items between commas."""
-    if at.sees("PASSWORD"):
-        raise at.error("the password of root stands in conf/fe.conf")
+    if at.take("PASSWORD"):
+        return set_password(at)
     items = [_set_item(at)]
     while at.take_sign(","):
         items.append(_set_item(at))

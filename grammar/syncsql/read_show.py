@@ -12,9 +12,11 @@ from syncsql.cursor import Cursor
 from syncsql.filter import EVERY_ROW, Filter, Limit, OrderItem
 from syncsql.names import Name
 from syncsql.read_sync import job_name
+from syncsql.read_user import show_grants
 from syncsql.session import MetaKind, Scope, ShowFrontendConfig, ShowMeta, ShowProcesslist
 from syncsql.sync import ShowCreateSync, ShowSync
 from syncsql.table import ShowColumns, ShowCreateDatabase, ShowCreateTable, ShowDatabases, ShowTables
+from syncsql.user import ShowGrants
 
 Shown: TypeAlias = (
     ShowSync
@@ -27,6 +29,7 @@ Shown: TypeAlias = (
     | ShowProcesslist
     | ShowFrontendConfig
     | ShowMeta
+    | ShowGrants
 )
 
 _AFTER_WHERE: Final = frozenset({"ORDER", "LIMIT"})
@@ -185,13 +188,9 @@ def _index(at: Cursor) -> ShowMeta:
     return ShowMeta(kind=MetaKind.INDEX, table=table.name, db=table.db, filter=where)
 
 
-def _grants(at: Cursor) -> ShowMeta:
-    if not at.take("FOR"):
-        return ShowMeta(kind=MetaKind.GRANTS)
-    user = at.text(at.balanced(comma_ends=False))
-    if not user:
-        raise at.error("expected a user")
-    return ShowMeta(kind=MetaKind.GRANTS, for_user=user)
+def _all(at: Cursor) -> ShowGrants:
+    at.expect("GRANTS")
+    return show_grants(at, everybody=True)
 
 
 def _count(at: Cursor) -> ShowMeta:
@@ -230,6 +229,7 @@ _READERS: Final[Mapping[str, Callable[[Cursor], Shown]]] = {
     "INDEX": _index,
     "INDEXES": _index,
     "KEYS": _index,
-    "GRANTS": _grants,
+    "GRANTS": show_grants,
+    "ALL": _all,
     "COUNT": _count,
 }

@@ -14,7 +14,7 @@ from syncsql.names import Property, clause, print_properties, quote_name, quote_
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Select:
-    """A question for Spark, as typed."""
+    """SELECT|WITH|VALUES ...; goes to Spark as typed."""
 
     text: str
 
@@ -24,7 +24,7 @@ class Select:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExplainSelect:
-    """mode is one of Spark's: EXTENDED, FORMATTED, COST, CODEGEN, or None."""
+    """EXPLAIN [EXTENDED|FORMATTED|COST|CODEGEN] SELECT ...; mode is None where none is named."""
 
     select: Select
     mode: str | None = None
@@ -45,7 +45,7 @@ class ShowProcesslist:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kill:
-    """query: end the statement that runs there; else the connection."""
+    """KILL [CONNECTION|QUERY] id; query: end the statement that runs there, else the connection."""
 
     id: int
     query: bool = False
@@ -76,7 +76,7 @@ class AdminSetFrontendConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Help:
-    """topic is None where all topics are asked for; its blanks are single."""
+    """HELP [topic]; topic is None where all topics are asked for, its blanks are single."""
 
     topic: str | None = None
 
@@ -94,7 +94,7 @@ class TransactionVerb(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transaction:
-    """What drivers send around statements; it changes nothing here."""
+    """BEGIN|START TRANSACTION|COMMIT|ROLLBACK; what drivers send around statements: it changes nothing here."""
 
     verb: TransactionVerb
 
@@ -214,7 +214,6 @@ class MetaKind(StrEnum):
     PRIVILEGES = "PRIVILEGES"
     COLLATION = "COLLATION"
     CHARACTER_SET = "CHARACTER SET"
-    GRANTS = "GRANTS"
     INDEX = "INDEX"
     TABLE_STATUS = "TABLE STATUS"
     OPEN_TABLES = "OPEN TABLES"
@@ -226,22 +225,20 @@ class MetaKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShowMeta:
-    """A question of a driver.
+    """SHOW [GLOBAL|SESSION] kind [FROM db] [LIKE 'pattern' | WHERE condition] [LIMIT n]; a question of a driver.
 
-    scope is GLOBAL or SESSION (of VARIABLES and STATUS), table is set for INDEX alone, db where one was named,
-    for_user where GRANTS has a FOR, as typed.
+    scope is GLOBAL or SESSION (of VARIABLES and STATUS), table is set for INDEX alone, db where one was named.
     """
 
     kind: MetaKind
     scope: Scope | None = None
     table: str | None = None
     db: str | None = None
-    for_user: str | None = None
     filter: Filter = EVERY_ROW
     limit: Limit | None = None
 
     def sql(self) -> str:
         text = f"SHOW{'' if self.scope is None else f' {self.scope}'} {self.kind}"
         text += clause("FROM", self.table and quote_name(self.table)) + clause("FROM", self.db and quote_name(self.db))
-        text += clause("FOR", self.for_user) + self.filter.sql()
+        text += self.filter.sql()
         return text + ("" if self.limit is None else self.limit.sql())

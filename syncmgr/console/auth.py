@@ -9,8 +9,6 @@ import secrets
 from collections import OrderedDict
 from typing import Final
 
-from syncmgr.console.protocol import NATIVE, SHA2
-
 NONCE_SIZE: Final = 20
 _NONCE_ALPHABET: Final = bytes(range(0x21, 0x7F))  # clients copy the nonce as a C string
 
@@ -24,23 +22,16 @@ def xor(left: bytes, right: bytes) -> bytes:
     return bytes(byte ^ right[i % len(right)] for i, byte in enumerate(left))
 
 
-def sha2_matches(response: bytes, nonce: bytes, password: str) -> bool:
-    """The fast path: the response is SHA256(pw) ^ SHA256(SHA256(SHA256(pw)) + nonce)."""
-    once = hashlib.sha256(password.encode()).digest()
-    twice = hashlib.sha256(once).digest()
-    expected = xor(once, hashlib.sha256(twice + nonce).digest())
-    return secrets.compare_digest(response, expected)
+def sha2_matches(response: bytes, nonce: bytes, digest: bytes) -> bool:
+    """The fast path: the response is SHA256(pw) ^ SHA256(digest + nonce), where digest is SHA256(SHA256(pw))."""
+    once = xor(response, hashlib.sha256(digest + nonce).digest())
+    return secrets.compare_digest(hashlib.sha256(once).digest(), digest)
 
 
-def native_matches(response: bytes, nonce: bytes, password: str) -> bool:
-    """The response is SHA1(pw) ^ SHA1(nonce + SHA1(SHA1(pw))): the protocol's hash, not our choice."""
-    once = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
-    twice = hashlib.sha1(once, usedforsecurity=False).digest()
-    expected = xor(once, hashlib.sha1(nonce + twice, usedforsecurity=False).digest())
-    return secrets.compare_digest(response, expected)
-
-
-MATCHES: Final = {SHA2: sha2_matches, NATIVE: native_matches}
+def native_matches(response: bytes, nonce: bytes, digest: bytes) -> bool:
+    """The response is SHA1(pw) ^ SHA1(nonce + digest), where digest is SHA1(SHA1(pw)): the protocol's hash."""
+    once = xor(response, hashlib.sha1(nonce + digest, usedforsecurity=False).digest())
+    return secrets.compare_digest(hashlib.sha1(once, usedforsecurity=False).digest(), digest)
 
 
 def is_empty(response: bytes) -> bool:

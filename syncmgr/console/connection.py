@@ -13,6 +13,7 @@ from enum import Enum
 from functools import partial
 from typing import Final, Protocol
 
+from syncmgr.console import audit
 from syncmgr.console.charset import UTF8MB4, Charset, by_collation
 from syncmgr.console.compression import agreed
 from syncmgr.console.cursor import Cursor
@@ -26,6 +27,7 @@ from syncmgr.console.results import Column, Done, Result, Rows, column_definitio
 from syncmgr.console.stream import ConnectionLost, PacketStream
 from syncmgr.console.tracking import Tracker
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.user import Account
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ INFO_SIZE: Final = 4096  # characters of a statement that PROCESSLIST shows
 LAST_WORDS: Final = 1.0  # seconds to tell a killed client why
 READ_ONLY_CURSOR: Final = 1  # of the flags of EXECUTE
 OK: Final = Done()
+NOBODY: Final = Account(name="")  # before the login
 
 Send = Callable[[Result, bool], Awaitable[None]]
 
@@ -91,6 +94,7 @@ class Connection:
         self.id = connection_id
         self.host, self.port = peer
         self.user: str | None = None
+        self.account = NOBODY
         self.db: str | None = None
         self.command = "Connect"
         self.info: str | None = None
@@ -99,6 +103,8 @@ class Connection:
         self.result_charset: Charset = UTF8MB4
         self.autocommit = True
         self.commands = 0
+        self._rows = 0
+        self._error: int | None = None
         self.changes = Tracker()
         self.stream = stream
         self._gate = gate
@@ -135,7 +141,7 @@ class Connection:
         """Log in, then answer commands until either side ends. Raises ConnectionLost, ProtocolError, TimeoutError."""
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
-                hello = await self._login.run(self.id)
+                hello, self.account = await self._login.run(self.id)
             session = session_for(self)
             await self._enter(hello, session)
         except ProtocolError:
@@ -161,7 +167,7 @@ class Connection:
         self.speak(by_collation(hello.collation))
         if hello.db:
             await session.use(hello.db)
-        log.info("connection %d: %s logged in from %s", self.id, self.user, self.host)
+        audit.login(user=str(self.account), host=self.host, error=None)
         self._ok()
         await self.stream.flush()
         if algorithm := agreed(self._capabilities):
@@ -184,7 +190,8 @@ class Connection:
 
     async def _answer(self, packet: bytes, session: Session) -> None:
         """Run a command in a task of its own, so that an interrupt cancels it and nothing else."""
-        self._interrupt = None
+        self._interrupt = self._error = None
+        self._rows = 0
         self._task = asyncio.create_task(self._run_command(packet, session))
         try:
             await self._watch(self._task)
@@ -197,13 +204,31 @@ class Connection:
         except RecursionError:
             self._err(SyncError(Code.NESTED_TOO_DEEPLY))
         except (ConnectionLost, ProtocolError):
+            self._error = Code.INTERRUPTED.number
             raise
         except Exception as error:
             log.exception("connection %d: a statement failed unexpectedly: %s", self.id, self.info)
             self._err(SyncError(Code.INTERNAL, message=f"Internal error: {type(error).__name__}: {error}"))
         finally:
             self._task = None
+            self._audit()
         await self._finish()
+
+    def _audit(self) -> None:
+        if self.info is None:
+            return
+        ended = audit.Audited(
+            connection=self.id,
+            user=str(self.account),
+            host=self.host,
+            db=self.db,
+            command=self.command,
+            statement=self.info,
+            second=time.monotonic() - self.since,
+            rows=self._rows,
+            error=self._error,
+        )
+        audit.statement(ended)
 
     async def _finish(self) -> None:
         if self._interrupt is None or not self._interrupt.ends_connection:
@@ -288,6 +313,7 @@ class Connection:
         async with aclosing(result.batches) as batches:
             async for batch in batches:
                 for row in batch:
+                    self._rows += 1
                     stream.put(encode(row))
                     if stream.pending > self._limits.high_water:
                         await stream.flush()
@@ -309,6 +335,7 @@ class Connection:
         self.stream.put(ok(status, affected=done.affected, warnings=done.warnings, info=info))
 
     def _err(self, error: SyncError) -> None:
+        self._error = error.code.number
         self.stream.put(err(error, self.result_charset))
 
     async def _init_db(self, body: bytes, session: Session) -> None:
@@ -355,7 +382,7 @@ class Connection:
         hello = parse_change_user(body, self._capabilities)
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
-                await self._login.authenticate(hello, again=True)
+                self.account = await self._login.authenticate(hello, again=True)
         except SyncError as error:
             await self.refuse(error)
             raise ConnectionLost("change of user denied") from error
@@ -421,6 +448,7 @@ class Connection:
             row = await cursor.next()
             if row is None:
                 return True
+            self._rows += 1
             self.stream.put(row)
             if self.stream.pending > self._limits.high_water:
                 await self.stream.flush()

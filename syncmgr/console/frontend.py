@@ -4,12 +4,15 @@ Owns: the ports, as the console sees them. All of them block; the console calls 
 Must not know: who implements them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from syncmgr.errors import Remark
 from syncmgr.job.schema import TargetTable
+from syncmgr.job.user import Account, Privilege, Rights, Scope
 from syncsql import CreateSync, CreateTable, DropTable, Name
+
+Refuse = Callable[[tuple[str, str] | None], None]
 
 
 class Jobs(Protocol):
@@ -27,6 +30,10 @@ class Jobs(Protocol):
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None."""
+        ...
+
+    def names(self, db: str | None) -> dict[str, tuple[str, str]]:
+        """Database and name of each of these jobs, by its JobId."""
         ...
 
     def create_text(self, name: Name, db: str | None) -> str:
@@ -54,6 +61,60 @@ class Catalog(Protocol):
     def create_table_text(self, db: str, name: str) -> str: ...
 
 
+class History(Protocol):
+    """What jobs have done."""
+
+    def rows(self, table: str) -> Sequence[tuple[object, ...]]:
+        """Of sync_jobs, sync_channels, sync_epochs or sync_points: id, database and name of the job, then the rest."""
+        ...
+
+    def snapshots(self, db: str, name: str, epoch: int | None) -> Mapping[tuple[str, str], int]:
+        """The snapshot of each of a job's tables at a consistent point, at the newest one if `epoch` is None.
+
+        Raises UNKNOWN_JOB, NO_SUCH_POINT.
+        """
+        ...
+
+
+class User(Protocol):
+    """An account as it is kept; `secret` has the form of job/secret.py."""
+
+    @property
+    def account(self) -> Account: ...
+
+    @property
+    def plugin(self) -> str: ...
+
+    @property
+    def secret(self) -> str: ...
+
+
+class Users(Protocol):
+    """Accounts and what they may do. `find`, `rights` and `accounts` do not block."""
+
+    def find(self, name: str, address: str) -> User | None:
+        """The account that a client of that name and address is; root is none of them."""
+        ...
+
+    def rights(self, account: Account) -> Rights: ...
+
+    def accounts(self) -> Sequence[Account]: ...
+
+    def create(
+        self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool
+    ) -> tuple[Remark, ...]: ...
+
+    def alter(
+        self, account: Account, *, password: str | None, plugin: str | None, if_exists: bool
+    ) -> tuple[Remark, ...]: ...
+
+    def drop(self, account: Account, *, if_exists: bool) -> tuple[Remark, ...]: ...
+
+    def grant(self, account: Account, privileges: Sequence[Privilege], scope: Scope) -> None: ...
+
+    def revoke(self, account: Account, privileges: Sequence[Privilege], scope: Scope) -> None: ...
+
+
 class Query(Protocol):
     """A SELECT that runs in the lake."""
 
@@ -71,10 +132,20 @@ class Query(Protocol):
         ...
 
 
-class Lake(Protocol):
-    """The engine behind SELECT."""
+class Queries(Protocol):
+    """Whoever answers a SELECT; `tag` is its own among all queries."""
 
     def query(self, sql: str, db: str | None, tag: str) -> Query: ...
+
+
+class Lake(Protocol):
+    """The engine behind SELECT.
+
+    `refuse` is asked about every table that the query reads before anything of it is told or computed, and raises for
+    one that the asker may not read; None: about what is no table of the lake. Without it everything may be read.
+    """
+
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None) -> Query: ...
 
 
 class Config(Protocol):
@@ -97,11 +168,21 @@ class Frontend(Protocol):
     def catalog(self) -> Catalog: ...
 
     @property
+    def history(self) -> History: ...
+
+    @property
     def lake(self) -> Lake: ...
 
     @property
     def config(self) -> Config: ...
 
+    @property
+    def users(self) -> Users: ...
+
     def root_password(self) -> str:
         """In clear; empty: none."""
+        ...
+
+    def requires_tls(self) -> bool:
+        """Whether clients without TLS are refused."""
         ...

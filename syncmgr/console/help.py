@@ -137,6 +137,27 @@ SET max_execution_time bounds it (milliseconds).""",
         example="KILL QUERY 7",
     ),
     Topic(
+        name="CREATE USER",
+        syntax="""CREATE USER [IF NOT EXISTS] user[@host] IDENTIFIED [WITH plugin] BY 'password'
+ALTER USER [IF EXISTS] user[@host] IDENTIFIED [WITH plugin] BY 'password'
+SET PASSWORD [FOR user[@host]] = 'password'
+DROP USER [IF EXISTS] user[@host]""",
+        says="""Users of this console. The host is a pattern of addresses with % and _, or localhost.
+A new user may do nothing before GRANT.""",
+        example="CREATE USER 'alice'@'10.0.%' IDENTIFIED BY 'a password'",
+        keywords=("USER", "PASSWORD"),
+    ),
+    Topic(
+        name="GRANT",
+        syntax="""GRANT privilege, ... ON *.* | db.* | db.table | JOB db.job TO user[@host]
+REVOKE privilege, ... ON *.* | db.* | db.table | JOB db.job FROM user[@host]
+SHOW [ALL] GRANTS [FOR user[@host]]""",
+        says="""Privileges: ADMIN_PRIV and NODE_PRIV (ON *.* alone), SELECT_PRIV, LOAD_PRIV (sync jobs), CREATE_PRIV,
+ALTER_PRIV, DROP_PRIV, or ALL. Both hold at once, in open connections too.""",
+        example="GRANT SELECT_PRIV, LOAD_PRIV ON demo.* TO alice",
+        keywords=("REVOKE", "GRANTS", "PRIVILEGES"),
+    ),
+    Topic(
         name="SHOW FRONTEND CONFIG",
         syntax="SHOW FRONTEND CONFIG [LIKE 'pattern']",
         says="The settings in force, and which of them can be changed while the frontend runs.",

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.console.charset import CHARSETS
-from syncmgr.console.frontend import Catalog
+from syncmgr.console.frontend import Catalog, History
 from syncmgr.console.lite import Lite, quoted
 from syncmgr.console.question import INFORMATION_SCHEMA, Question
 from syncmgr.console.results import Row
 from syncmgr.console.show import COLLATION, ENGINE, type_of
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.job.user import Account, Level, Privilege, Rights, Scope
 
 _COLUMNS: Final[Mapping[str, str]] = {
     "schemata": """CATALOG_NAME SCHEMA_NAME DEFAULT_CHARACTER_SET_NAME DEFAULT_COLLATION_NAME SQL_PATH
@@ -40,17 +41,30 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "check_constraints": "CONSTRAINT_CATALOG CONSTRAINT_SCHEMA CONSTRAINT_NAME CHECK_CLAUSE",
     "views": """TABLE_CATALOG TABLE_SCHEMA TABLE_NAME VIEW_DEFINITION CHECK_OPTION IS_UPDATABLE DEFINER SECURITY_TYPE
         CHARACTER_SET_CLIENT COLLATION_CONNECTION""",
-    "routines": """SPECIFIC_NAME ROUTINE_CATALOG ROUTINE_SCHEMA ROUTINE_NAME ROUTINE_TYPE DATA_TYPE ROUTINE_DEFINITION
-        ROUTINE_COMMENT CREATED LAST_ALTERED DEFINER SQL_MODE""",
+    "routines": """SPECIFIC_NAME ROUTINE_CATALOG ROUTINE_SCHEMA ROUTINE_NAME ROUTINE_TYPE DATA_TYPE
+        CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_SCALE DATETIME_PRECISION
+        CHARACTER_SET_NAME COLLATION_NAME DTD_IDENTIFIER ROUTINE_BODY ROUTINE_DEFINITION EXTERNAL_NAME
+        EXTERNAL_LANGUAGE PARAMETER_STYLE IS_DETERMINISTIC SQL_DATA_ACCESS SQL_PATH SECURITY_TYPE CREATED LAST_ALTERED
+        SQL_MODE ROUTINE_COMMENT DEFINER CHARACTER_SET_CLIENT COLLATION_CONNECTION DATABASE_COLLATION""",
     "parameters": """SPECIFIC_CATALOG SPECIFIC_SCHEMA SPECIFIC_NAME ORDINAL_POSITION PARAMETER_MODE PARAMETER_NAME
-        DATA_TYPE DTD_IDENTIFIER ROUTINE_TYPE""",
-    "triggers": """TRIGGER_SCHEMA TRIGGER_NAME EVENT_MANIPULATION EVENT_OBJECT_SCHEMA EVENT_OBJECT_TABLE
-        ACTION_STATEMENT ACTION_TIMING CREATED""",
-    "events": "EVENT_CATALOG EVENT_SCHEMA EVENT_NAME DEFINER STATUS",
-    "partitions": """TABLE_SCHEMA TABLE_NAME PARTITION_NAME SUBPARTITION_NAME PARTITION_ORDINAL_POSITION
-        PARTITION_METHOD PARTITION_EXPRESSION PARTITION_DESCRIPTION TABLE_ROWS DATA_LENGTH CREATE_TIME""",
+        DATA_TYPE CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_SCALE DATETIME_PRECISION
+        CHARACTER_SET_NAME COLLATION_NAME DTD_IDENTIFIER ROUTINE_TYPE""",
+    "triggers": """TRIGGER_CATALOG TRIGGER_SCHEMA TRIGGER_NAME EVENT_MANIPULATION EVENT_OBJECT_CATALOG
+        EVENT_OBJECT_SCHEMA EVENT_OBJECT_TABLE ACTION_ORDER ACTION_CONDITION ACTION_STATEMENT
+        ACTION_ORIENTATION ACTION_TIMING ACTION_REFERENCE_OLD_TABLE ACTION_REFERENCE_NEW_TABLE
+        ACTION_REFERENCE_OLD_ROW ACTION_REFERENCE_NEW_ROW CREATED SQL_MODE DEFINER CHARACTER_SET_CLIENT
+        COLLATION_CONNECTION DATABASE_COLLATION""",
+    "events": """EVENT_CATALOG EVENT_SCHEMA EVENT_NAME DEFINER TIME_ZONE EVENT_BODY EVENT_DEFINITION EVENT_TYPE
+        EXECUTE_AT INTERVAL_VALUE INTERVAL_FIELD SQL_MODE STARTS ENDS STATUS ON_COMPLETION CREATED LAST_ALTERED
+        LAST_EXECUTED EVENT_COMMENT ORIGINATOR CHARACTER_SET_CLIENT COLLATION_CONNECTION DATABASE_COLLATION""",
+    "partitions": """TABLE_CATALOG TABLE_SCHEMA TABLE_NAME PARTITION_NAME SUBPARTITION_NAME PARTITION_ORDINAL_POSITION
+        SUBPARTITION_ORDINAL_POSITION PARTITION_METHOD SUBPARTITION_METHOD PARTITION_EXPRESSION
+        SUBPARTITION_EXPRESSION PARTITION_DESCRIPTION TABLE_ROWS AVG_ROW_LENGTH DATA_LENGTH MAX_DATA_LENGTH
+        INDEX_LENGTH DATA_FREE CREATE_TIME UPDATE_TIME CHECK_TIME CHECKSUM PARTITION_COMMENT NODEGROUP
+        TABLESPACE_NAME""",
     "engines": "ENGINE SUPPORT COMMENT TRANSACTIONS XA SAVEPOINTS",
-    "plugins": "PLUGIN_NAME PLUGIN_VERSION PLUGIN_STATUS PLUGIN_TYPE PLUGIN_LIBRARY PLUGIN_LICENSE",
+    "plugins": """PLUGIN_NAME PLUGIN_VERSION PLUGIN_STATUS PLUGIN_TYPE PLUGIN_TYPE_VERSION PLUGIN_LIBRARY
+        PLUGIN_LIBRARY_VERSION PLUGIN_AUTHOR PLUGIN_DESCRIPTION PLUGIN_LICENSE LOAD_OPTION""",
     "character_sets": "CHARACTER_SET_NAME DEFAULT_COLLATE_NAME DESCRIPTION MAXLEN",
     "collations": "COLLATION_NAME CHARACTER_SET_NAME ID IS_DEFAULT IS_COMPILED SORTLEN PAD_ATTRIBUTE",
     "processlist": "ID USER HOST DB COMMAND TIME STATE INFO",
@@ -59,6 +73,13 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "table_privileges": "GRANTEE TABLE_CATALOG TABLE_SCHEMA TABLE_NAME PRIVILEGE_TYPE IS_GRANTABLE",
     "column_privileges": "GRANTEE TABLE_CATALOG TABLE_SCHEMA TABLE_NAME COLUMN_NAME PRIVILEGE_TYPE IS_GRANTABLE",
     "keywords": "WORD RESERVED",
+    "sync_jobs": """JOB_ID JOB_SCHEMA JOB_NAME JOB_TYPE STATE CHANNEL STATUS JOB_CONFIG CREATE_TIME LAST_START_TIME
+        LAST_STOP_TIME FINISH_TIME MSG""",
+    "sync_channels": """JOB_ID JOB_SCHEMA JOB_NAME SOURCE_SCHEMA SOURCE_TABLE TARGET_SCHEMA TARGET_TABLE COLUMN_LIST
+        WHERE_CONDITION LAST_EPOCH LAST_SNAPSHOT_ID""",
+    "sync_epochs": """JOB_ID JOB_SCHEMA JOB_NAME EPOCH STATE CHANGE_ROWS STAGED_BYTES SOURCE_TIME COMMIT_TIME
+        GTIDS BINLOG_FILE BINLOG_POSITION""",
+    "sync_points": "JOB_ID JOB_SCHEMA JOB_NAME EPOCH COMMIT_TIME TARGET_SCHEMA TARGET_TABLE SNAPSHOT_ID",
     "session_variables": "VARIABLE_NAME VARIABLE_VALUE",
     "global_variables": "VARIABLE_NAME VARIABLE_VALUE",
 }
@@ -84,6 +105,14 @@ _NUMBERS: Final = frozenset(
         "VERSION",
         "POSITION_IN_UNIQUE_CONSTRAINT",
         "DATETIME_PRECISION",
+        "JOB_ID",
+        "EPOCH",
+        "CHANGE_ROWS",
+        "STAGED_BYTES",
+        "BINLOG_POSITION",
+        "LAST_EPOCH",
+        "LAST_SNAPSHOT_ID",
+        "SNAPSHOT_ID",
     }
 )
 TABLES: Final[Mapping[str, tuple[str, ...]]] = {name: tuple(text.split()) for name, text in _COLUMNS.items()}
@@ -105,7 +134,8 @@ class Present:
 
     processlist: Sequence[Row]
     variables: Sequence[Row]
-    user: str
+    account: Account
+    rights: Rights
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,8 +161,8 @@ _NUMBER: Final = TargetType(name="BIGINT")
 _WORD: Final = TargetType(name="VARCHAR", args=(512,))
 
 
-def answer(question: Question, catalog: Catalog, present: Present) -> tuple[list[str], list[Row]]:
-    """Names and rows. Blocks: it asks the catalog.
+def answer(question: Question, catalog: Catalog, history: History, present: Present) -> tuple[list[str], list[Row]]:
+    """Names and rows. Blocks: it asks the catalog and the history of the jobs.
 
     Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
     """
@@ -148,7 +178,7 @@ def answer(question: Question, catalog: Catalog, present: Present) -> tuple[list
         lite.attach(INFORMATION_SCHEMA)
         for name in question.tables:
             kinds = [(column, "INTEGER" if column in _NUMBERS else "TEXT COLLATE NOCASE") for column in TABLES[name]]
-            made = _ROWS[name](schema) if name in _ROWS else ()
+            made = _ROWS[name](schema) if name in _ROWS else history.rows(name) if name in OF_HISTORY else ()
             lite.add(f"{INFORMATION_SCHEMA}.{quoted(name)}", kinds, made)
         names, rows = lite.ask(question.sql)
     return list(question.names) if len(question.names) == len(names) else names, rows
@@ -247,8 +277,26 @@ def _collations(_schema: Schema) -> Iterator[Row]:
             yield row.collation_name, row.name, row.collation, is_default, "Yes", 1, "PAD SPACE"
 
 
+def _privileges(schema: Schema, level: Level) -> Iterator[tuple[str, Scope, Privilege]]:
+    present = schema.present
+    for scope, privileges in sorted(present.rights.grants.items()):
+        if scope.level is level:
+            yield from ((str(present.account), scope, each) for each in sorted(privileges))
+
+
 def _user_privileges(schema: Schema) -> Iterator[Row]:
-    yield f"'{schema.present.user}'@'%'", "def", "SUPER", "NO"
+    for grantee, _, privilege in _privileges(schema, Level.GLOBAL):
+        yield grantee, "def", privilege.value, "NO"
+
+
+def _schema_privileges(schema: Schema) -> Iterator[Row]:
+    for grantee, scope, privilege in _privileges(schema, Level.DATABASE):
+        yield grantee, "def", scope.db, privilege.value, "NO"
+
+
+def _table_privileges(schema: Schema) -> Iterator[Row]:
+    for grantee, scope, privilege in _privileges(schema, Level.TABLE):
+        yield grantee, "def", scope.db, scope.name, privilege.value, "NO"
 
 
 _ROWS: Final[Mapping[str, Callable[[Schema], Iterator[Row]]]] = {
@@ -262,9 +310,12 @@ _ROWS: Final[Mapping[str, Callable[[Schema], Iterator[Row]]]] = {
     "character_sets": _character_sets,
     "collations": _collations,
     "user_privileges": _user_privileges,
+    "schema_privileges": _schema_privileges,
+    "table_privileges": _table_privileges,
     "processlist": lambda schema: iter(schema.present.processlist),
     "session_variables": lambda schema: iter(schema.present.variables),
     "global_variables": lambda schema: iter(schema.present.variables),
 }
+OF_HISTORY: Final = frozenset(name for name in TABLES if name.startswith("sync_"))
 _OF_TABLES: Final = frozenset({"tables", "columns", "statistics", "key_column_usage", "table_constraints"})
 _OF_CATALOG: Final = _OF_TABLES | {"schemata"}

@@ -15,6 +15,8 @@ from typing import Final
 
 from syncmgr.console.auth import Throttle
 from syncmgr.console.connection import Connection, Interrupt, Session
+from syncmgr.console.frontend import Users
+from syncmgr.console.keys import Keys
 from syncmgr.console.limits import Limits
 from syncmgr.console.login import Gate
 from syncmgr.console.packet import ProtocolError
@@ -38,6 +40,8 @@ class Listener:
         session_for: Callable[[Connection, Registry], Session],
         *,
         password: Callable[[], str],
+        users: Users,
+        requires_tls: Callable[[], bool],
         limits: Limits,
         host: str,
         port: int,
@@ -52,7 +56,13 @@ class Listener:
         self._hosts = listening_hosts(host, has_password=bool(password()))
         self.port = port
         identity = load_identity(tls_folder)
-        self._gate = Gate(password=password, identity=identity, limits=limits, throttle=Throttle())
+        self._gate = Gate(
+            keys=Keys(password, users),
+            requires_tls=requires_tls,
+            identity=identity,
+            limits=limits,
+            throttle=Throttle(),
+        )
         self._registry = Registry(port=port)
         self._sockets: list[socket.socket] = []
         self._clients: set[asyncio.Task[None]] = set()

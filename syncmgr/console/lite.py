@@ -4,6 +4,7 @@ Owns: the guard (only SELECT, few functions, bounded time, memory and rows) and 
 Must not know: which tables there are.
 """
 
+import datetime as dt
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -11,13 +12,14 @@ from typing import Final, Self
 
 from syncmgr.console.limits import MiB
 from syncmgr.console.protocol import FieldType
-from syncmgr.console.results import Column, Row, Rows, at_once
+from syncmgr.console.results import Column, Row, Rows, at_once, text_of
 from syncmgr.errors import Code, SyncError
 
 SECONDS: Final = 3.0
 MAX_ROWS: Final = 100_000
 MAX_VALUE: Final = 4 * MiB
 MAX_ANSWER: Final = 64 * MiB
+UTC: Final = {"UTC", "SYSTEM", "+00:00"}
 STEPS: Final = 10_000  # of SQLite's machine between two looks at the clock
 
 _ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -123,11 +125,37 @@ def _left(text: object, count: int) -> str | None:
     return None if text is None else str(text)[: max(count, 0)]
 
 
+def _convert_tz(moment: object, source: object, target: object) -> str | None:
+    """Everything here is in UTC; a zone that is another is not known, which MySQL answers with NULL."""
+    return str(moment) if {str(source).upper(), str(target).upper()} <= UTC else None
+
+
+def _timediff(left: object, right: object) -> str | None:
+    try:
+        apart = dt.datetime.fromisoformat(str(left)) - dt.datetime.fromisoformat(str(right))
+    except ValueError:
+        return None
+    return text_of(apart)
+
+
+def _time_format(time_of_day: object, pattern: object) -> str | None:
+    parts = str(time_of_day).split(":")
+    if time_of_day is None or len(parts) != 3:
+        return None
+    text = str(pattern)
+    for word, part in zip(("%H", "%i", "%s"), parts, strict=True):
+        text = text.replace(word, part)
+    return text
+
+
 # no REGEXP: Python's re cannot be interrupted
 _FUNCTIONS: Final = (
     ("CONCAT", -1, _concat),
     ("IF", 3, lambda condition, yes, no: yes if condition else no),
     ("LEFT", 2, _left),
+    ("CONVERT_TZ", 3, _convert_tz),
+    ("TIMEDIFF", 2, _timediff),
+    ("TIME_FORMAT", 2, _time_format),
     ("UCASE", 1, lambda text: text if text is None else str(text).upper()),
     ("LCASE", 1, lambda text: text if text is None else str(text).lower()),
 )

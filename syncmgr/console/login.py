@@ -6,13 +6,14 @@ Must not know: commands, SQL.
 
 import asyncio
 import logging
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import NoReturn
 
-from syncmgr.console.auth import MATCHES, Throttle, is_empty, new_nonce, xor
+from syncmgr.console import audit
+from syncmgr.console.auth import Throttle, is_empty, new_nonce, xor
+from syncmgr.console.keys import Key, Keys
 from syncmgr.console.limits import Limits
 from syncmgr.console.messages import (
     FAST_AUTH_OK,
@@ -29,25 +30,20 @@ from syncmgr.console.protocol import OFFERED, SHA2, Capability
 from syncmgr.console.stream import PacketStream
 from syncmgr.console.tls import Identity
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.user import LOOPBACK, Account
 
 log = logging.getLogger(__name__)
-
-ROOT: Final = "root"
-LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gate:
-    """What every login needs. `password` gives root's password in clear; empty: loopback only, without one."""
+    """What every login needs."""
 
-    password: Callable[[], str]
+    keys: Keys
+    requires_tls: Callable[[], bool]
     identity: Identity
     limits: Limits
     throttle: Throttle
-
-
-def is_loopback(host: str) -> bool:
-    return host.startswith(LOOPBACK)
 
 
 class Login:
@@ -59,8 +55,8 @@ class Login:
         self._host = host
         self._nonce = new_nonce()
 
-    async def run(self, connection_id: int) -> Hello:
-        """The handshake response of a client whose password was right.
+    async def run(self, connection_id: int) -> tuple[Hello, Account]:
+        """The handshake response of a client whose password was right, and whom it has logged in as.
 
         Raises SyncError for what the client is told, ProtocolError, ConnectionLost, TimeoutError.
         """
@@ -74,37 +70,40 @@ class Login:
             if hello.user is None:
                 raise ProtocolError("TLS was asked for twice")
         else:
+            if self._gate.requires_tls():
+                raise SyncError(Code.SECURE_TRANSPORT)
             await stream.open(None)
-        await self.authenticate(hello)
-        return hello
+        return hello, await self.authenticate(hello)
 
-    async def authenticate(self, hello: Hello, *, again: bool = False) -> None:
+    async def authenticate(self, hello: Hello, *, again: bool = False) -> Account:
         """Returns if the password is right. `again`: a change of user, for which there was no greeting.
 
         Raises ACCESS_DENIED after the throttle's delay.
         """
         user, response, plugin = hello.user or "", hello.response, hello.plugin
-        password = self._gate.password() if user == ROOT else secrets.token_hex()
-        if hello.capabilities & Capability.PLUGIN_AUTH and (plugin != SHA2 or again):
+        key = self._gate.keys.find(user, self._host)
+        if hello.capabilities & Capability.PLUGIN_AUTH and (plugin != SHA2 or again or plugin not in key.plugins):
             # a client that starts with another plugin than ours waits to be asked for it
-            plugin = plugin if plugin in MATCHES else SHA2
+            plugin = plugin if plugin in key.plugins else key.plugins[0]
             response = await self._switch(plugin)
-        if not password or is_empty(response):
-            right = not password and is_empty(response) and is_loopback(self._host)
-        else:
-            right = MATCHES[plugin](response, self._nonce, password)
-            if plugin == SHA2:
-                right = await self._confirm(right, password)
-        if not right:
+        account = key.account if await self._is_right(key, plugin, response) else None
+        if account is None:
             await self._deny(user, using_password=not is_empty(response))
         self._gate.throttle.succeeded(self._host)
+        return account
+
+    async def _is_right(self, key: Key, plugin: str, response: bytes) -> bool:
+        if not key.needs_password or is_empty(response):
+            return not key.needs_password and is_empty(response) and self._host.startswith(LOOPBACK)
+        right = key.matches(plugin, response, self._nonce)
+        return await self._confirm(key, right) if plugin == SHA2 else right
 
     async def _switch(self, plugin: str) -> bytes:
         self._nonce = new_nonce()
         self._stream.put(auth_switch(plugin, self._nonce))
         return await self._answer()
 
-    async def _confirm(self, right: bool, password: str) -> bool:  # noqa: FBT001 - the verdict so far
+    async def _confirm(self, key: Key, right: bool) -> bool:  # noqa: FBT001 - the verdict so far
         """caching_sha2_password: a scramble that does not match is followed by full authentication, as in MySQL."""
         if right:
             self._stream.put(FAST_AUTH_OK)
@@ -113,7 +112,7 @@ class Login:
         data = await self._answer()
         if self._stream.cipher() is None:
             data = await self._decrypt(data)
-        return secrets.compare_digest(data.rstrip(b"\0"), password.encode())
+        return await key.confirm(data.rstrip(b"\0").decode("utf-8", "replace"))
 
     async def _decrypt(self, data: bytes) -> bytes:
         """The password that came under RSA; empty if it was not encrypted with our key."""
@@ -125,9 +124,10 @@ class Login:
         except ValueError:
             return b""
 
-    async def _deny(self, user: str, *, using_password: bool) -> None:
+    async def _deny(self, user: str, *, using_password: bool) -> NoReturn:
         delay = self._gate.throttle.failed(self._host, now=time.monotonic())
         log.warning("login of %r from %s failed, answered after %.1f s", user[:64], self._host, delay)
+        audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number)
         await asyncio.sleep(delay)
         using = "YES" if using_password else "NO"
         raise SyncError(Code.ACCESS_DENIED, user=user[:64], host=self._host, using=using)

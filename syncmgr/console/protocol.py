@@ -7,10 +7,13 @@ Must not know: packets, sockets, SQL.
 from enum import IntEnum, IntFlag
 from typing import Final
 
+from syncmgr.job.secret import NATIVE, SHA2
+
 VERSION: Final = "8.0.36-syncmgr"
 VERSION_COMMENT: Final = "syncmgr: SQL sync jobs into the lake"
-SHA2: Final = "caching_sha2_password"
-NATIVE: Final = "mysql_native_password"
+
+
+__all__ = ["NATIVE", "SHA2"]  # named by the handshake
 
 
 class Capability(IntFlag):

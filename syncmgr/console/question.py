@@ -16,6 +16,7 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
 from syncmgr.console.protocol import VERSION
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.user import Account
 
 INFORMATION_SCHEMA: Final = "information_schema"
 LONGEST: Final = 20_000  # characters; longer ones are nobody's small talk
@@ -30,6 +31,7 @@ _SAFE: Final = (
     *(exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Add, exp.Sub),
     *(exp.Concat, exp.Coalesce),
 )
+_OF_TIMES: Final = {"CONVERT_TZ", "TIMEDIFF", "TIME_FORMAT"}  # by which tools ask for the zone of the server
 _WITHOUT_BRACKETS: Final = {"CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA", "USER"}  # Spark's functions
 _ENDS_OF_ITEMS: Final = {
     TokenType.FROM,
@@ -49,6 +51,7 @@ class Asker:
 
     connection_id: int
     user: str
+    account: Account
     host: str
     db: str | None
     now: dt.datetime
@@ -97,9 +100,10 @@ def _with_names(tree: exp.Query) -> set[str]:
 
 
 def _forget_dual(tree: exp.Query) -> None:
-    source = tree.args.get("from_")
-    if source is not None and source.this.name.lower() == "dual" and not tree.args.get("joins"):
-        tree.set("from_", None)
+    for select in tree.find_all(exp.Select):
+        source = select.args.get("from_")
+        if source is not None and source.this.name.lower() == "dual" and not select.args.get("joins"):
+            select.set("from_", None)
 
 
 def _plain(tree: exp.Query, text: str, asker: Asker) -> Question | None:
@@ -118,6 +122,8 @@ def _plain(tree: exp.Query, text: str, asker: Asker) -> Question | None:
 def _is_safe(node: exp.Expr) -> bool:
     if isinstance(node, exp.Literal) and not node.is_string:
         return node.name.isascii() and node.name.isdigit() and len(node.name) <= MOST_DIGITS
+    if isinstance(node, exp.Anonymous):
+        return node.name.upper() in _OF_TIMES
     return isinstance(node, _SAFE)
 
 
@@ -170,7 +176,11 @@ def _only_database(tree: exp.Query) -> str | None:
 
 def _told(tree: exp.Query, asker: Asker) -> exp.Query:
     """The tree with everything about the asker as literals."""
-    told = tree.copy().transform(lambda node: _literal(node, asker))
+    copy = tree.copy()
+    for each in list(copy.find_all(exp.ConvertTimezone)):
+        parts = [each.args[name] for name in ("timestamp", "source_tz", "target_tz")]
+        each.replace(exp.Anonymous(this="CONVERT_TZ", expressions=parts))
+    told = copy.transform(lambda node: _literal(node, asker))
     assert isinstance(told, exp.Query)
     return told
 
@@ -184,7 +194,7 @@ def _literal(node: exp.Expr, asker: Asker) -> exp.Expr:  # noqa: PLR0911 - one r
         case exp.CurrentSchema():
             return _of_value(asker.db)
         case exp.CurrentUser():
-            return _of_value(f"{asker.user}@%")
+            return _of_value(f"{asker.account.name}@{asker.account.host}")
         case exp.SessionUser():
             return _of_value(f"{asker.user}@{asker.host}")
         case exp.CurrentVersion():

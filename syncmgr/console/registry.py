@@ -9,6 +9,7 @@ import time
 from syncmgr.console.connection import Connection, Interrupt
 from syncmgr.console.results import Row
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.user import Account
 
 
 class Registry:
@@ -32,15 +33,15 @@ class Registry:
     def uptime(self) -> int:
         return int(time.monotonic() - self.started_at)
 
-    def kill(self, connection_id: int, *, query: bool) -> None:
-        """Raises NO_SUCH_THREAD."""
+    def kill(self, connection_id: int, *, query: bool, of: Account | None = None) -> None:
+        """`of`: whose connection it must be, if not anybody's. Raises NO_SUCH_THREAD."""
         connection = self.connections.get(connection_id)
-        if connection is None:
+        if connection is None or of not in {None, connection.account}:
             raise SyncError(Code.NO_SUCH_THREAD, id=connection_id)
         connection.interrupt(Interrupt.QUERY if query else Interrupt.CONNECTION)
 
-    def processlist(self) -> list[Row]:
-        """Id, User, Host, db, Command, Time, State, Info of every connection."""
+    def processlist(self, of: Account | None = None) -> list[Row]:
+        """Id, User, Host, db, Command, Time, State, Info of every connection, or of those of one account."""
         now = time.monotonic()
         return [
             (
@@ -54,6 +55,7 @@ class Registry:
                 connection.info,
             )
             for connection in self.connections.values()
+            if of in {None, connection.account}
         ]
 
     def statistics(self) -> str:

@@ -30,6 +30,8 @@ class Console:
         self._listener = Listener(
             self._session_for,
             password=frontend.root_password,
+            users=frontend.users,
+            requires_tls=frontend.requires_tls,
             limits=limits,
             host=host,
             port=port,

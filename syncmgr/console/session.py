@@ -9,15 +9,18 @@ import itertools
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final, assert_never
 
+from syncmgr.console import accounts, information_schema, metadata, show
 from syncmgr.console import help as help_topics
-from syncmgr.console import information_schema, metadata, show
+from syncmgr.console.accounts import UserStatement
 from syncmgr.console.charset import by_name
 from syncmgr.console.connection import Connection
 from syncmgr.console.frontend import Frontend
+from syncmgr.console.guard import Access, Guarded
 from syncmgr.console.information_schema import Present
 from syncmgr.console.limits import KiB, Limits
 from syncmgr.console.lite import Lite, rows_of
 from syncmgr.console.places import placeholders
+from syncmgr.console.points import pinned, pins
 from syncmgr.console.question import Asker, Question, question
 from syncmgr.console.registry import Registry
 from syncmgr.console.results import Column, Done, Result, Row, Rows
@@ -26,16 +29,21 @@ from syncmgr.console.variables import Variables
 from syncmgr.console.workers import Workers
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.status import SHOW_COLUMNS
+from syncmgr.job.user import Account
 from syncsql import (
     AdminSetFrontendConfig,
+    AlterUser,
     CreateDatabase,
     CreateSync,
     CreateTable,
+    CreateUser,
     DescribeTable,
     DropDatabase,
     DropTable,
+    DropUser,
     ExplainSelect,
     Filter,
+    Grant,
     Help,
     Kill,
     MetaKind,
@@ -44,12 +52,14 @@ from syncsql import (
     Parsed,
     PauseSync,
     ResumeSync,
+    Revoke,
     Scope,
     Select,
     Set,
     SetCharacterSet,
     SetItem,
     SetNames,
+    SetPassword,
     SetTransaction,
     SetUserVariable,
     SetValue,
@@ -60,6 +70,7 @@ from syncsql import (
     ShowCreateTable,
     ShowDatabases,
     ShowFrontendConfig,
+    ShowGrants,
     ShowMeta,
     ShowProcesslist,
     ShowSync,
@@ -91,7 +102,8 @@ class StatementSession:
     ) -> None:
         self._connection = connection
         self._registry = registry
-        self._frontend = frontend
+        access = Access(who=lambda: connection.account, host=connection.host, rights_of=frontend.users.rights)
+        self._frontend = Guarded(frontend, access)
         self._workers = workers
         self._variables = Variables(limits, port=registry.port)
         self._user_variables: dict[str, int | str | None] = {}
@@ -131,10 +143,18 @@ class StatementSession:
         return self._variables.wait_timeout
 
     def processlist(self) -> Rows:
-        return show.processlist(self._registry.processlist(), full=False).result()
+        return show.processlist(self._seen_connections(), full=False).result()
+
+    def _seen_connections(self) -> list[Row]:
+        return self._registry.processlist(self._registry_of())
+
+    def _registry_of(self) -> Account | None:
+        """Whose connections may be seen and killed; None: everybody's."""
+        access = self._frontend.access
+        return None if access.rights.is_operator else access.account
 
     def kill(self, connection_id: int, *, query: bool) -> None:
-        self._registry.kill(connection_id, query=query)
+        self._registry.kill(connection_id, query=query, of=self._registry_of())
 
     def statistics(self) -> str:
         return self._registry.statistics()
@@ -180,14 +200,20 @@ class StatementSession:
                 return await self._on_server(statement)
             case ShowMeta():
                 return await self._show(await self._meta(statement), statement.filter, statement)
-            case Set():
-                for item in statement.items:
+            case CreateUser() | AlterUser() | DropUser() | SetPassword() | Grant() | Revoke() | ShowGrants():
+                return await self._on_users(statement)
+            case Set() | Transaction():
+                for item in statement.items if isinstance(statement, Set) else ():
                     self._set(item)
-                return Done()
-            case Transaction():
                 return Done()
             case _:
                 assert_never(statement)
+
+    async def _on_users(self, statement: UserStatement | ShowGrants) -> Result:
+        users, own = self._frontend.users, self._connection.account
+        if isinstance(statement, ShowGrants):
+            return accounts.show_grants(statement, users, own).result()
+        return self._done(await self._workers.quick(accounts.change, statement, users, own))
 
     async def _on_jobs(self, statement: JobStatement) -> Result:
         jobs, db, quick = self._frontend.jobs, self._connection.db, self._workers.quick
@@ -239,7 +265,7 @@ class StatementSession:
             case Select():
                 return await self._select(statement.text)
             case ExplainSelect():
-                return await self._ask_lake(statement.sql())
+                return await self._ask_lake(await self._at_points(statement.sql()))
             case _:
                 assert_never(statement)
         return Done()
@@ -274,7 +300,7 @@ class StatementSession:
         config, quick = self._frontend.config, self._workers.quick
         match statement:
             case ShowProcesslist():
-                return show.processlist(self._registry.processlist(), full=statement.full).result()
+                return show.processlist(self._seen_connections(), full=statement.full).result()
             case Kill():
                 self.kill(statement.id, query=statement.query)
             case ShowFrontendConfig():
@@ -298,7 +324,7 @@ class StatementSession:
     async def _filtered(self, shown: Listing, choice: Filter) -> Listing:
         return shown if choice == show.EVERYTHING else await self._workers.quick(filtered, shown, choice)
 
-    async def _meta(self, statement: ShowMeta) -> Listing:  # noqa: PLR0911 - one row per kind of question
+    async def _meta(self, statement: ShowMeta) -> Listing:
         catalog, db, slow = self._frontend.catalog, self._connection.db, self._workers.slow
         match statement.kind:
             case MetaKind.VARIABLES:
@@ -312,9 +338,6 @@ class StatementSession:
                 return listing(("@@session.warning_count",), count, numbers=("@@session.warning_count",))
             case MetaKind.COUNT_ERRORS:
                 return listing(("@@session.error_count",), [(0,)], numbers=("@@session.error_count",))
-            case MetaKind.GRANTS:
-                user = self._connection.user
-                return listing((f"Grants for {user}@%",), [(f"GRANT ALL PRIVILEGES ON *.* TO `{user}`@`%`",)])
             case MetaKind.INDEX:
                 name = Name(name=str(statement.table), db=statement.db)
                 return show.index(await slow(metadata.table, catalog, name, db))
@@ -342,13 +365,18 @@ class StatementSession:
     async def _select(self, text: str) -> Rows:
         asked = question(text, self._asker())
         if asked is None:
-            return await self._ask_lake(text)
+            return await self._ask_lake(await self._at_points(text))
         if asked.tables:
-            answered = await self._workers.slow(
-                information_schema.answer, asked, self._frontend.catalog, self._present()
-            )
+            house, present = self._frontend, self._present()
+            answered = await self._workers.slow(information_schema.answer, asked, house.catalog, house.history, present)
             return rows_of(*answered)
         return rows_of(*_at_once(asked))
+
+    async def _at_points(self, text: str) -> str:
+        found, history = pins(text, self._connection.db), self._frontend.history
+        if not found:
+            return text
+        return await self._workers.quick(pinned, text, found, lambda at: history.snapshots(at.db, at.job, at.epoch))
 
     async def _ask_lake(self, sql: str) -> Rows:
         tag = f"console-{self._connection.id}-{next(self._queries)}"
@@ -358,6 +386,7 @@ class StatementSession:
         return Asker(
             connection_id=self._connection.id,
             user=str(self._connection.user),
+            account=self._connection.account,
             host=self._connection.host,
             db=self._connection.db,
             now=dt.datetime.now(dt.UTC),
@@ -367,9 +396,10 @@ class StatementSession:
 
     def _present(self) -> Present:
         return Present(
-            processlist=self._registry.processlist(),
+            processlist=self._seen_connections(),
             variables=self._variables.rows(),
-            user=str(self._connection.user),
+            account=self._connection.account,
+            rights=self._frontend.access.rights,
         )
 
     # SET

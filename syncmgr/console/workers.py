@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from syncmgr.console.frontend import Lake, Query
+from syncmgr.console.frontend import Queries, Query
 from syncmgr.console.lake_types import column, converted
 from syncmgr.console.results import Row, Rows
 
@@ -38,7 +38,7 @@ class Workers:
         """Without waiting: a KILL is answered at once."""
         self._quick.submit(query.cancel).add_done_callback(_log_failure)
 
-    async def query(self, lake: Lake, *, sql: str, db: str | None, tag: str) -> Rows:
+    async def query(self, lake: Queries, *, sql: str, db: str | None, tag: str) -> Rows:
         """Start a SELECT. If it is interrupted before it has started, it is cancelled as soon as it has."""
         started = self._slow.submit(lake.query, sql, db, tag)
         try:

@@ -37,6 +37,7 @@ from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta import codec
+from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, OWNER, TOTALS
 
 
@@ -58,6 +59,15 @@ class Owner:
     beat: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredEpoch:
+    """`committed_at` None: an intent. `snapshots`: of each table by channel token; empty: no consistent point."""
+
+    epoch: Epoch
+    committed_at: float | None
+    snapshots: Mapping[str, int | None]
+
+
 class Store:
     """The metadata database. Safe to use from any thread; every call is one transaction."""
 
@@ -66,6 +76,11 @@ class Store:
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
         self._migrate()
+
+    @property
+    def accounts(self) -> AccountStore:
+        """The users of the console, in the same database."""
+        return AccountStore(self._engine, self._writing)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -289,6 +304,15 @@ class Store:
         with self._engine.connect() as connection:
             row = connection.execute(query).first()
         return None if row is None else _epoch(row)
+
+    def epochs(self, job_id: JobId) -> list[StoredEpoch]:
+        """All that are remembered, in order."""
+        query = select(EPOCHS).where(EPOCHS.c.job_id == job_id).order_by(EPOCHS.c.number)
+        with self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return [
+            StoredEpoch(epoch=_epoch(row), committed_at=row.committed_at, snapshots=row.snapshots or {}) for row in rows
+        ]
 
     def figures(self, job_id: JobId) -> Figures:
         newest = (

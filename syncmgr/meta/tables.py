@@ -89,3 +89,23 @@ TOTALS = Table(
     Column("bytes", BigInteger, nullable=False),
     Column("commits", BigInteger, nullable=False),
 )
+
+USERS = Table(
+    "users",
+    METADATA,
+    Column("name", String(32), primary_key=True),
+    Column("host", String(60), primary_key=True),
+    Column("plugin", String(64), nullable=False),
+    Column("secret", String(255), nullable=False),  # salted scrypt, or SHA1(SHA1()) for mysql_native_password
+)
+
+GRANTS = Table(
+    "grants",
+    METADATA,
+    Column("name", String(32), primary_key=True),
+    Column("host", String(60), primary_key=True),
+    Column("level", String(16), primary_key=True),
+    Column("db", String(255), primary_key=True),
+    Column("object", String(255), primary_key=True),
+    Column("privilege", String(32), primary_key=True),
+)

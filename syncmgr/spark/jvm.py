@@ -34,6 +34,7 @@ REFUSED: Final = frozenset(
 )
 CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # nothing was committed
 MOST_CAUSES: Final = 10
+READ_NOTHING: Final = frozenset({"OneRowRelation", "OneRowRelation$", "Range", "LocalRelation", "CTERelationRef"})
 NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
@@ -164,6 +165,43 @@ def refuse_all_but_queries(session: SparkSession, sql: str) -> None:
     plan = jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
     if "ScriptTransformation" in plan.toString():
         raise SyncError(Code.NOT_SUPPORTED, what="TRANSFORM")
+
+
+def tables_named(session: SparkSession, sql: str) -> frozenset[tuple[str, ...]]:
+    """The names that stand where tables can, as they are typed; those of WITH may be among them."""
+    jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
+    plan = jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
+    found = (leaf for leaf in _leaves(plan) if leaf.nodeName() == "UnresolvedRelation")
+    return frozenset(tuple(map(str, _each(leaf.multipartIdentifier()))) for leaf in found)
+
+
+def tables_read(frame: DataFrame) -> frozenset[tuple[str, ...] | None]:
+    """Catalog, database and name of the tables that a query reads wherever in it; None: it reads what is no table."""
+    plan: Java = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - this module is the way to it
+    return frozenset(map(_table, _leaves(plan))) - {()}
+
+
+def _table(leaf: Java) -> tuple[str, ...] | None:
+    """() for what reads nothing."""
+    kind = str(leaf.getClass().getSimpleName())
+    if kind in READ_NOTHING:
+        return ()
+    if kind != "DataSourceV2Relation" or leaf.identifier().isEmpty() or leaf.catalog().isEmpty():
+        return None
+    identifier = leaf.identifier().get()
+    return str(leaf.catalog().get().name()), *map(str, identifier.namespace()), str(identifier.name())
+
+
+def _leaves(plan: Java) -> Iterator[Java]:
+    """Of a plan and of its subqueries, at whatever depth."""
+    yield from _each(plan.collectLeaves())
+    for subquery in _each(plan.subqueriesAll()):
+        yield from _each(subquery.collectLeaves())
+
+
+def _each(sequence: Java) -> Iterator[Java]:
+    """Of a Scala sequence."""
+    return (sequence.apply(place) for place in range(sequence.size()))
 
 
 def forbid_java_calls(session: SparkSession) -> None:

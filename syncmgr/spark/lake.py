@@ -26,7 +26,7 @@ from syncmgr.spark.indexing import Budget, Indexing, Standing
 from syncmgr.spark.jvm import FAILURES, failed, query_error
 from syncmgr.spark.launch import LakePlace
 from syncmgr.spark.layout import Field, Layout
-from syncmgr.spark.query import Query, Sessions
+from syncmgr.spark.query import Query, Refuse, Sessions
 from syncmgr.spark.session import Session
 from syncmgr.spark.shelf import Shelf
 from syncmgr.spark.upkeep import Ran, TableUpkeep
@@ -148,8 +148,8 @@ class Lake:
                 self._open = self._opened(spark)
             return self._open
 
-    def query(self, sql: str, db: str | None, tag: str) -> Query:
-        """A SELECT in the database `db`; `tag` is its own among all queries.
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None) -> Query:
+        """A SELECT in the database `db`; `tag` is its own among all queries, `refuse` raises for what may not be read.
 
         Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING.
         """
@@ -159,7 +159,7 @@ class Lake:
             session = opened.sessions.of(db)
         except FAILURES as error:
             raise query_error(error, db) from error
-        return Query(session, sql, db, tag)
+        return Query(session, sql, db, tag, refuse)
 
     def check_whole(self, db: str, table: str) -> None:
         """Raises TABLE_BROKEN where the catalog names files of a local lake that a power failure took."""

@@ -7,7 +7,7 @@ Must not know: connections, MySQL's types.
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -41,6 +41,7 @@ QUERY_SETTINGS: Final = {
 }
 EXPLAIN: Final = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE)
 
+Refuse = Callable[[tuple[str, str] | None], None]
 NOT_PLAIN: Final = (ArrayType, MapType, StructType, VariantType, BinaryType)
 
 
@@ -81,11 +82,22 @@ class Sessions:
         return session
 
 
+def of_lake(name: tuple[str, ...] | None) -> tuple[str, str] | None:
+    """Database and table of what a query reads, the table's own for one of Iceberg's metadata tables.
+
+    None for what no grant can be about: another catalog's tables, files, and Iceberg's way to name a table by its path.
+    """
+    if name is None or len(name) not in {3, 4} or name[0] != CATALOG or any("/" in part for part in name):
+        return None
+    return name[1], name[2]
+
+
 class Query:
     """A SELECT that was understood; its rows are computed as `batches` is read."""
 
-    def __init__(self, session: SparkSession, sql: str, db: str | None, tag: str) -> None:
-        self._session, self._tag, self._db = session, tag, db
+    def __init__(self, session: SparkSession, sql: str, db: str | None, tag: str, refuse: Refuse | None = None) -> None:
+        """`refuse` raises for a table that may not be read, None for what is no table of the lake."""
+        self._session, self._tag, self._db, self._sql = session, tag, db, sql
         self._cancelled = threading.Event()
         asked = EXPLAIN.sub("", sql, count=1)
         try:
@@ -95,9 +107,31 @@ class Query:
                 jvm.plan(session.sql(asked))  # EXPLAIN would tell what is wrong as rows
             self._rows = session.sql(sql)
             schema = self._rows.schema
+            if refuse is not None:
+                self._check(asked, refuse)
         except jvm.FAILURES as error:
+            if refuse is not None:
+                self._check_names(asked, refuse)
             raise jvm.query_error(error, db) from error
         self.columns = tuple(QueryColumn(f.name, f.dataType.simpleString(), f.nullable) for f in schema.fields)
+
+    def _check(self, asked: str, refuse: Refuse) -> None:
+        """Spark's own analysis says what is read, whatever it was called in the text."""
+        rows = self._rows if asked == self._sql else self._session.sql(asked)
+        for name in jvm.tables_read(rows):
+            refuse(of_lake(name))
+
+    def _check_names(self, asked: str, refuse: Refuse) -> None:
+        """Before Spark's words about a query that failed are told: they may name columns of a table."""
+        try:
+            named = jvm.tables_named(self._session, asked)
+        except jvm.FAILURES:
+            return  # it does not even parse, so Spark has looked nothing up
+        for name in named:
+            if len(name) == 1 and self._db is not None:
+                refuse((self._db, name[0]))
+            elif len(name) > 1:
+                refuse(of_lake((CATALOG, *name) if name[0] != CATALOG else name))
 
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
         """The rows, BATCH_ROWS at a time; at most one Spark partition of them is in memory.

@@ -395,3 +395,23 @@ def test_decimals_keep_their_digits(cursor: "pymysql.cursors.Cursor") -> None:
     """A DECIMAL is shown with its scale, never in scientific notation."""
     cursor.execute("SELECT * FROM orders")
     assert cursor.fetchall()[0] == (1, "new", Decimal("9.50"))
+
+
+def test_a_select_at_a_consistent_point(console: Running, cursor: "pymysql.cursors.Cursor") -> None:
+    """A point reaches the lake as the table's snapshot there; one that is not kept is an error."""
+    cursor.execute("SELECT * FROM orders FOR VERSION AS OF 'job1@7' WHERE 1 = 1")
+    assert console.frontend.lake.asked[-1][0] == "SELECT * FROM orders FOR VERSION AS OF 42 WHERE 1 = 1"
+    cursor.execute("EXPLAIN SELECT * FROM orders VERSION AS OF 'demo.job1@latest'")
+    assert console.frontend.lake.asked[-1][0] == "EXPLAIN SELECT * FROM orders VERSION AS OF 42"
+    assert refused(cursor, "SELECT * FROM orders VERSION AS OF 'job1@8'")[0] == Code.NO_SUCH_POINT.number
+    assert refused(cursor, "SELECT * FROM orders VERSION AS OF 'job2@7'")[0] == Code.UNKNOWN_JOB.number
+
+
+def test_consistent_points_are_listed(cursor: "pymysql.cursors.Cursor") -> None:
+    """The sync_* tables of information_schema are like any of its tables."""
+    cursor.execute("SELECT epoch, snapshot_id FROM information_schema.sync_points WHERE job_name = 'job1'")
+    assert cursor.fetchall() == ((7, 42),)
+    cursor.execute("SELECT count(*) FROM information_schema.sync_epochs")
+    assert cursor.fetchall() == ((0,),)
+    cursor.execute("DESCRIBE information_schema.sync_channels")
+    assert len(cursor.fetchall()) == 11

@@ -12,10 +12,13 @@ from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
+from syncmgr.job.secret import opens
 from syncmgr.job.state import JobEvent, JobState
+from syncmgr.job.user import Account, Level, Privilege, Scope
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store, sqlite_url
+from syncmgr.users import Users
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
@@ -105,7 +108,8 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        old.execute("DROP TABLE owner")
+        for table in ("owner", "users", "grants"):
+            old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
     store = Store(sqlite_url(tmp_path), vault)
@@ -227,3 +231,23 @@ def test_another_key_is_told_apart(tmp_path: Path) -> None:
     sealed = Vault(tmp_path / "a.key").seal("text")
     with pytest.raises(SyncError, match=r"b\.key is not the key that encrypted"):
         Vault(tmp_path / "b.key").open(sealed)
+
+
+def test_users_come_back_as_they_were(store: Store, tmp_path: Path) -> None:
+    """Accounts, secrets and grants outlive the frontend; a dropped account leaves nothing."""
+    users = Users(store.accounts)
+    alice, bob = Account(name="alice"), Account(name="bob", host="10.%")
+    for account in (alice, bob):
+        users.create(account, password="s3cret", plugin=None, if_not_exists=False)
+    users.grant(alice, [Privilege.SELECT, Privilege.LOAD], Scope(level=Level.DATABASE, db="demo"))
+    users.grant(alice, [Privilege.LOAD], Scope(level=Level.JOB, db="demo", name="job1"))
+    users.revoke(alice, [Privilege.LOAD], Scope(level=Level.DATABASE, db="demo"))
+    users.drop(bob, if_exists=False)
+    again = Users(store.accounts)
+    again.load()
+    assert again.accounts() == users.accounts()
+    assert again.rights(alice) == users.rights(alice)
+    found = again.find("alice", "10.0.0.1")
+    assert found is not None
+    assert opens("s3cret", found.secret)
+    assert not any(b"s3cret" in path.read_bytes() for path in tmp_path.iterdir())

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from syncmgr.console.frontend import Frontend
+from syncmgr.console.frontend import Frontend, Refuse
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.job.user import Account
+from syncmgr.meta.accounts import StoredUser
+from syncmgr.users import Users
 from syncsql import ColumnDefinition, CreateSync, CreateTable, DataType, DropTable, KeyKind, Name, TableKey
 
 ORDERS = TargetTable(
@@ -53,6 +56,9 @@ class FakeJobs:
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         return [tuple(row) for key, row in self.rows.items() if db is None or key[0] == db]
 
+    def names(self, db: str | None) -> dict[str, tuple[str, str]]:
+        return {str(row[0]): key for key, row in self.rows.items() if db is None or key[0] == db}
+
     def create_text(self, name: Name, db: str | None) -> str:
         return self.nodes[self._known(name, db)].masked().sql()
 
@@ -73,6 +79,22 @@ class FakeJobs:
         if found is None:
             raise SyncError(Code.NO_DATABASE)
         return found, name.name
+
+
+@dataclass
+class FakeHistory:
+    """One consistent point, 7, of demo.job1 over one table."""
+
+    def rows(self, table: str) -> list[tuple[object, ...]]:
+        point = (10001, "demo", "job1", 7, "2026-11-21 10:00:00.000000", "demo", "orders", 42)
+        return [point] if table == "sync_points" else []
+
+    def snapshots(self, db: str, name: str, epoch: int | None) -> dict[tuple[str, str], int]:
+        if (db, name) != ("demo", "job1"):
+            raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
+        if epoch not in {None, 7}:
+            raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", epoch=epoch)
+        return {("demo", "orders"): 42}
 
 
 @dataclass
@@ -215,8 +237,12 @@ class FakeLake:
     asked: list[tuple[str, str | None, str]] = field(default_factory=list)
     queries: list[FakeQuery] = field(default_factory=list)
 
-    def query(self, sql: str, db: str | None, tag: str) -> FakeQuery:
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None) -> FakeQuery:
+        """The table read, where one must be allowed, is the last word as db.table."""
         self.asked.append((sql, db, tag))
+        if refuse is not None:
+            home, _, name = sql.rsplit(maxsplit=1)[-1].replace("`", "").rpartition(".")
+            refuse((home or str(db), name))
         word = sql.rsplit(maxsplit=1)[-1].strip("`").rpartition(".")[2].strip("`")
         if word == "broken":
             raise SyncError(Code.QUERY_FAILED, reason="[TABLE_OR_VIEW_NOT_FOUND] broken")
@@ -247,17 +273,39 @@ class FakeConfig:
 
 
 @dataclass
+class FakeAccounts:
+    """Accounts in a dict."""
+
+    users: dict[Account, StoredUser] = field(default_factory=dict)
+
+    def all(self) -> list[StoredUser]:
+        return list(self.users.values())
+
+    def put(self, user: StoredUser) -> None:
+        self.users[user.account] = user
+
+    def drop(self, account: Account) -> None:
+        del self.users[account]
+
+
+@dataclass
 class FakeFrontend:
     """All of them."""
 
     password: str = ""
+    tls_only: bool = False
     jobs: FakeJobs = field(default_factory=FakeJobs)
     catalog: FakeCatalog = field(default_factory=FakeCatalog)
+    history: FakeHistory = field(default_factory=FakeHistory)
     lake: FakeLake = field(default_factory=FakeLake)
     config: FakeConfig = field(default_factory=FakeConfig)
+    users: Users = field(default_factory=lambda: Users(FakeAccounts()))
 
     def root_password(self) -> str:
         return self.password
+
+    def requires_tls(self) -> bool:
+        return self.tls_only
 
 
 def check_ports(fake: FakeFrontend) -> Frontend:

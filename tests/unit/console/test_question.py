@@ -4,12 +4,14 @@ import pytest
 
 from syncmgr.console.protocol import VERSION
 from syncmgr.console.question import Asker, question
+from syncmgr.job.user import Account
 
 
 def asker(**overrides: object) -> Asker:
     values: dict[str, object] = {
         "connection_id": 7,
         "user": "root",
+        "account": Account(name="root"),
         "host": "h",
         "db": "demo",
         "now": dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC),

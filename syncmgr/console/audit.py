@@ -1,0 +1,43 @@
+"""Who did what: one line of JSON a statement or login, for the logger syncmgr.audit.
+
+Owns: what a line tells. Passwords are masked before they come here.
+Must not know: sockets, files; who writes the logger's lines decides where they go.
+"""
+
+import json
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+log = logging.getLogger("syncmgr.audit")
+
+LONGEST_NAME: Final = 64  # characters of a user name that nobody has
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audited:
+    """A statement that has ended. `rows`: those sent. `error`: its number, None if there was none."""
+
+    connection: int
+    user: str
+    host: str
+    db: str | None
+    command: str
+    statement: str
+    second: float
+    rows: int
+    error: int | None
+
+
+def statement(ended: Audited) -> None:
+    if log.isEnabledFor(logging.INFO):
+        facts = {name: getattr(ended, name) for name in Audited.__slots__}
+        _tell(facts | {"second": round(ended.second, 6)})
+
+
+def login(*, user: str, host: str, error: int | None) -> None:
+    _tell({"event": "login", "user": user[:LONGEST_NAME], "host": host, "error": error})
+
+
+def _tell(facts: dict[str, object]) -> None:
+    log.info(json.dumps(facts, ensure_ascii=False))

@@ -1,0 +1,115 @@
+"""What a login is held against.
+
+Owns: the account that a name and an address mean, and whether a password or its scramble is that account's.
+Must not know: packets, how accounts are kept.
+"""
+
+import asyncio
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from syncmgr.console.auth import native_matches, sha2_matches
+from syncmgr.console.frontend import Users
+from syncmgr.job.secret import NATIVE, NOBODY, PLUGINS, SHA2, native_digest, opens, sha2_digest
+from syncmgr.job.user import Account
+
+ROOT: Final = Account(name="root")
+CHECKS_AT_ONCE: Final = 2  # of passwords in full: each takes 32 MiB and a core for some 80 ms
+MAX_DIGESTS: Final = 1000
+
+
+class Key(Protocol):
+    """What one login must fit. `account` None: nothing fits. `needs_password` False: root, as long as it has none."""
+
+    @property
+    def account(self) -> Account | None: ...
+
+    @property
+    def plugins(self) -> tuple[str, ...]: ...
+
+    @property
+    def needs_password(self) -> bool: ...
+
+    def matches(self, plugin: str, response: bytes, nonce: bytes) -> bool: ...
+
+    async def confirm(self, password: str) -> bool: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RootKey:
+    """Root's password stands in the settings, in clear: either plugin fits."""
+
+    password: str
+    account: Account | None = ROOT
+    plugins: tuple[str, ...] = PLUGINS
+
+    @property
+    def needs_password(self) -> bool:
+        return bool(self.password)
+
+    def matches(self, plugin: str, response: bytes, nonce: bytes) -> bool:
+        if plugin == NATIVE:
+            return native_matches(response, nonce, native_digest(self.password))
+        return sha2_matches(response, nonce, sha2_digest(self.password))
+
+    async def confirm(self, password: str) -> bool:
+        return hmac.compare_digest(password.encode(), self.password.encode())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredKey:
+    """An account of CREATE USER, or none at all: then every step takes as long, and nothing fits."""
+
+    account: Account | None
+    plugins: tuple[str, ...]
+    secret: str
+    ring: "Keys"
+    needs_password: bool = True
+
+    def matches(self, plugin: str, response: bytes, nonce: bytes) -> bool:
+        if self.account is None or plugin not in self.plugins:
+            return False
+        if plugin == NATIVE:
+            return native_matches(response, nonce, bytes.fromhex(self.secret))
+        digest = self.ring.digest(self.secret)
+        return digest is not None and sha2_matches(response, nonce, digest)
+
+    async def confirm(self, password: str) -> bool:
+        async with self.ring.checks:
+            is_right = await asyncio.to_thread(opens, password, self.secret)
+        if is_right and self.account is not None:
+            self.ring.remember(self.secret, sha2_digest(password))
+            return True
+        return False
+
+
+class Keys:
+    """The keys of all accounts. Used on the event loop alone.
+
+    After its first full login the digest that the fast path needs is kept in memory, by the secret that it belongs to:
+    a changed password has another one.
+    """
+
+    def __init__(self, root_password: Callable[[], str], users: Users) -> None:
+        self._root_password = root_password
+        self._users = users
+        self._digests: dict[str, bytes] = {}
+        self.checks = asyncio.Semaphore(CHECKS_AT_ONCE)
+
+    def find(self, name: str, address: str) -> Key:
+        if name == ROOT.name:
+            return RootKey(password=self._root_password())
+        user = self._users.find(name, address)
+        if user is None:
+            return StoredKey(account=None, plugins=(SHA2,), secret=NOBODY, ring=self)
+        return StoredKey(account=user.account, plugins=(user.plugin,), secret=user.secret, ring=self)
+
+    def digest(self, secret: str) -> bytes | None:
+        return self._digests.get(secret)
+
+    def remember(self, secret: str, digest: bytes) -> None:
+        while len(self._digests) >= MAX_DIGESTS:
+            self._digests.pop(next(iter(self._digests)))
+        self._digests[secret] = digest

@@ -1,0 +1,279 @@
+"""Users and what they may do: real clients against a console, its accounts in memory."""
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from syncmgr.errors import Code
+from tests.unit.console.running import PASSWORD, Running, id_of, running
+
+CREATE = 'CREATE SYNC demo.{name} (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tls")
+
+
+@pytest.fixture
+def console(folder: Path) -> Iterator[Running]:
+    """A console with a user alice who has no grants, two jobs and a second table."""
+    with running(folder, password=PASSWORD, drain_timeout=0.2) as it:
+        it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
+        it.ask("CREATE TABLE demo.people (id INT)")
+        it.ask(CREATE.format(name="one"))
+        it.ask(CREATE.format(name="two").replace("INTO orders", "INTO people"))
+        yield it
+
+
+def alice(it: Running, **options: Any) -> "pymysql.Connection[Any]":
+    return it.connect(**{"user": "alice", "password": "wonder", **options})
+
+
+def ask(it: Running, sql: str, **options: Any) -> tuple[tuple[Any, ...], ...]:
+    """What alice is answered."""
+    return it.ask(sql, **{"user": "alice", "password": "wonder", **options})
+
+
+def refused(it: Running, sql: str, **options: Any) -> int:
+    with pytest.raises(pymysql.err.MySQLError) as caught:
+        ask(it, sql, **options)
+    return int(caught.value.args[0])
+
+
+@pytest.mark.parametrize("tls", [True, False])
+def test_a_user_logs_in(console: Running, tls: bool) -> None:  # noqa: FBT001
+    """In full the first time, under TLS or RSA; by the fast path from then on; and is who it is."""
+    for _ in range(2):
+        assert ask(console, "SELECT CURRENT_USER(), USER()", ssl_disabled=not tls) == (("alice@%", "alice@127.0.0.1"),)
+    keys = console.console._listener._gate.keys
+    assert len(keys._digests) == 1
+
+
+def test_a_user_of_the_old_plugin(console: Running) -> None:
+    """WITH mysql_native_password a client is switched to it; the other accounts keep theirs."""
+    console.ask("CREATE USER old IDENTIFIED WITH mysql_native_password BY 'wonder'")
+    assert console.ask("SELECT 42", user="old", password="wonder") == ((42,),)
+    with pytest.raises(pymysql.err.OperationalError, match="1045"):
+        console.connect(user="old", password="other")
+
+
+@pytest.mark.parametrize(
+    ("user", "password"), [("alice", "other"), ("alice", ""), ("Alice", "wonder"), ("nobody", "wonder"), ("", "wonder")]
+)
+def test_nobody_else_gets_in(console: Running, user: str, password: str) -> None:
+    """A wrong or missing password, a name of other case, an unknown name: 1045."""
+    with pytest.raises(pymysql.err.OperationalError) as caught:
+        console.connect(user=user or "''", password=password)
+    assert caught.value.args[0] == 1045
+
+
+def test_hosts_decide(console: Running) -> None:
+    """An account of other addresses is none; of two that fit, the more precise one is meant."""
+    console.ask("CREATE USER 'bob'@'10.%' IDENTIFIED BY 'far'")
+    with pytest.raises(pymysql.err.OperationalError):
+        console.connect(user="bob", password="far")
+    console.ask("CREATE USER 'bob'@'127.0.0.%' IDENTIFIED BY 'near'")
+    assert console.ask("SELECT CURRENT_USER()", user="bob", password="near") == (("bob@127.0.0.%",),)
+
+
+def test_a_password_changes(console: Running) -> None:
+    """One's own by SET PASSWORD, another's by an admin; the old one, and its digest in memory, open nothing more."""
+    ask(console, "SET PASSWORD = 'second'")
+    with pytest.raises(pymysql.err.OperationalError):
+        alice(console)
+    assert ask(console, "SELECT 42", password="second") == ((42,),)
+    console.ask("ALTER USER alice IDENTIFIED BY 'third'")
+    assert ask(console, "SELECT 42", password="third") == ((42,),)
+    assert refused(console, "SET PASSWORD FOR root = 'x'", password="third") == 1227
+
+
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("CREATE USER alice IDENTIFIED BY 'x'", 1396),
+        ("CREATE USER root IDENTIFIED BY 'x'", 1396),
+        ("CREATE USER bob", Code.PASSWORD_NEEDED.number),
+        ("CREATE USER bob IDENTIFIED WITH sha256_password BY 'x'", 1524),
+        ("ALTER USER nobody IDENTIFIED BY 'x'", 1396),
+        ("ALTER USER root IDENTIFIED BY 'x'", 1396),
+        ("DROP USER nobody", 1396),
+        ("DROP USER root", 1396),
+        ("GRANT SELECT ON demo.* TO nobody", 1396),
+        ("GRANT ADMIN_PRIV ON demo.* TO alice", Code.BAD_GRANT.number),
+        ("GRANT SELECT ON JOB demo.one TO alice", Code.BAD_GRANT.number),
+        ("REVOKE SELECT ON demo.* FROM alice", 1141),
+        ("SHOW GRANTS FOR nobody", 1141),
+    ],
+)
+def test_what_an_admin_cannot_do(console: Running, sql: str, number: int) -> None:
+    """MySQL's error numbers where it has one; nothing has changed behind them."""
+    with pytest.raises(pymysql.err.MySQLError) as caught:
+        console.ask(sql)
+    assert caught.value.args[0] == number
+    assert [row[0] for row in console.ask("SHOW ALL GRANTS")] == ["'root'@'%'"]
+
+
+def test_a_user_without_grants_sees_nothing(console: Running) -> None:
+    """No database, table or job is there, whatever is asked."""
+    assert ask(console, "SHOW DATABASES") == (("information_schema",),)
+    assert ask(console, "SHOW SYNC JOB") == ()
+    assert ask(console, "SELECT schema_name FROM information_schema.schemata") == (("information_schema",),)
+    assert ask(console, "SELECT * FROM information_schema.columns WHERE table_schema <> 'information_schema'") == ()
+    assert refused(console, "USE demo") == refused(console, "USE nothing") == 1049
+    assert refused(console, "DESCRIBE demo.orders") == refused(console, "DESCRIBE demo.nothing") == 1142
+    assert refused(console, "SELECT * FROM demo.orders") == refused(console, "SELECT * FROM demo.nothing") == 1142
+    assert refused(console, "SHOW SYNC JOB FROM demo") == refused(console, "SHOW SYNC JOB FROM nothing") == 1049
+    unknown = Code.UNKNOWN_JOB.number
+    assert refused(console, "SHOW CREATE SYNC JOB demo.one") == unknown
+    assert refused(console, "PAUSE SYNC JOB demo.one") == unknown
+
+
+CHANGES = [
+    ("CREATE DATABASE new", 1044),
+    ("DROP DATABASE demo FORCE", 1044),
+    ("CREATE TABLE demo.new (id INT)", 1142),
+    ("DROP TABLE demo.people", 1142),
+    (CREATE.format(name="three"), 1044),
+    ("CREATE USER bob IDENTIFIED BY 'x'", 1227),
+    ("ALTER USER root IDENTIFIED BY 'x'", 1227),
+    ("DROP USER alice", 1227),
+    ("GRANT ADMIN_PRIV ON *.* TO alice", 1227),
+    ("REVOKE SELECT ON demo.* FROM alice", 1227),
+    ("SHOW GRANTS FOR root", 1227),
+    ("SHOW FRONTEND CONFIG", 1227),
+    ('ADMIN SET FRONTEND CONFIG ("sync_commit_interval_second" = "1")', 1227),
+]
+
+
+@pytest.mark.parametrize(("sql", "number"), CHANGES)
+def test_a_user_who_may_only_read_changes_nothing(console: Running, sql: str, number: int) -> None:
+    """SELECT_PRIV on everything lets read, and nothing else."""
+    console.ask("GRANT SELECT_PRIV ON *.* TO alice")
+    assert len(ask(console, "SELECT * FROM demo.orders")) == 3
+    assert refused(console, sql) == number
+
+
+@pytest.mark.parametrize(
+    ("grant", "allowed"),
+    [
+        ("CREATE_PRIV ON new.*", ["CREATE DATABASE new", "CREATE TABLE new.t (id INT)", "USE new"]),
+        ("CREATE_PRIV ON demo.new", ["CREATE TABLE demo.new (id INT)", "DESCRIBE demo.new"]),
+        ("DROP_PRIV ON demo.*", ["DROP TABLE demo.people", "DROP DATABASE demo FORCE"]),
+        ("LOAD_PRIV ON demo.*", [CREATE.format(name="three"), "PAUSE SYNC JOB demo.one", "STOP SYNC JOB demo.two"]),
+        ("LOAD_PRIV ON JOB demo.one", ["PAUSE SYNC JOB demo.one", "SHOW CREATE SYNC JOB demo.one"]),
+        ("NODE_PRIV ON *.*", ["SHOW FRONTEND CONFIG", 'ADMIN SET FRONTEND CONFIG ("query_port" = "1")']),
+        ("ADMIN_PRIV ON *.*", ["CREATE USER bob IDENTIFIED BY 'x'", "GRANT ALL ON *.* TO bob", "DROP USER bob"]),
+        ("ALL ON *.*", ["SHOW GRANTS FOR root", "DROP TABLE demo.people"]),
+    ],
+)
+def test_a_grant_opens_what_it_says(console: Running, grant: str, allowed: list[str]) -> None:
+    """At once, also for a connection that is open; REVOKE closes it again at once."""
+    with alice(console) as connection, connection.cursor() as cursor:
+        console.ask(f"GRANT {grant} TO alice")
+        for sql in allowed:
+            cursor.execute(sql)
+        console.ask(f"REVOKE ALL ON {grant.partition(' ON ')[2]} FROM alice")
+        with pytest.raises(pymysql.err.MySQLError):
+            cursor.execute(allowed[0])
+
+
+def test_a_grant_shows_what_is_in_it_alone(console: Running) -> None:
+    """One table and one job of a database: the others are not there, in SHOW and in information_schema alike."""
+    console.ask("GRANT SELECT ON demo.orders TO alice")
+    console.ask("GRANT LOAD_PRIV ON JOB demo.one TO alice")
+    assert ask(console, "SHOW DATABASES") == (("information_schema",), ("demo",))
+    assert ask(console, "SHOW TABLES", database="demo") == (("orders",),)
+    where = "WHERE table_schema = 'demo'"
+    assert ask(console, f"SELECT table_name FROM information_schema.tables {where}") == (("orders",),)
+    assert {row[0] for row in ask(console, f"SELECT table_name FROM information_schema.columns {where}")} == {"orders"}
+    assert [row[1] for row in ask(console, "SHOW SYNC JOB FROM demo")] == ["one"]
+    assert refused(console, "SELECT * FROM demo.people") == 1142
+    assert refused(console, "STOP SYNC JOB demo.two") == Code.UNKNOWN_JOB.number
+
+
+def test_show_grants(console: Running) -> None:
+    """The statements that would make them: one's own, a user's, everybody's."""
+    for grant in ("SELECT, LOAD_PRIV ON demo.*", "DROP ON demo.orders", "LOAD_PRIV ON JOB demo.one"):
+        console.ask(f"GRANT {grant} TO alice")
+    expected = (
+        "GRANT LOAD_PRIV, SELECT_PRIV ON `demo`.* TO 'alice'@'%'",
+        "GRANT LOAD_PRIV ON JOB `demo`.`one` TO 'alice'@'%'",
+        "GRANT DROP_PRIV ON `demo`.`orders` TO 'alice'@'%'",
+    )
+    assert tuple(row[0] for row in ask(console, "SHOW GRANTS")) == expected
+    assert tuple(row[0] for row in console.ask("SHOW GRANTS FOR alice")) == expected
+    assert console.ask("SHOW GRANTS") == (("GRANT ADMIN_PRIV ON *.* TO 'root'@'%'",),)
+    assert [row[0] for row in console.ask("SHOW ALL GRANTS")] == ["'root'@'%'", *["'alice'@'%'"] * 3]
+    assert {row[0] for row in ask(console, "SHOW ALL GRANTS")} == {"'alice'@'%'"}
+    schema = ask(console, "SELECT privilege_type FROM information_schema.schema_privileges ORDER BY 1")
+    assert schema == (("LOAD_PRIV",), ("SELECT_PRIV",))
+
+
+def test_connections_of_others_are_not_there(console: Running) -> None:
+    """A user sees and kills its own connections, an operator everybody's."""
+    with console.connect() as root, alice(console) as own:
+        shown = ask(console, "SHOW PROCESSLIST")
+        assert {row[1] for row in shown} == {"alice"}
+        assert refused(console, f"KILL {id_of(root)}") == 1094
+        root.ping(reconnect=False)
+        ask(console, f"KILL {id_of(own)}")
+        console.ask("GRANT NODE_PRIV ON *.* TO alice")
+        assert {row[1] for row in ask(console, "SHOW PROCESSLIST")} == {"alice", "root"}
+        ask(console, f"KILL QUERY {id_of(root)}")
+        own._force_close()  # type: ignore[attr-defined]
+
+
+def test_a_dropped_user_may_nothing_more(console: Running) -> None:
+    """A connection that is open keeps nothing of what its account had."""
+    console.ask("GRANT ALL ON *.* TO alice")
+    with alice(console) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM demo.orders")
+        console.ask("DROP USER alice")
+        with pytest.raises(pymysql.err.MySQLError, match="1142"):
+            cursor.execute("SELECT * FROM demo.orders")
+    with pytest.raises(pymysql.err.OperationalError):
+        alice(console)
+
+
+def test_a_change_of_user_changes_the_rights(console: Running) -> None:
+    """COM_CHANGE_USER to a user without grants leaves nothing of root's."""
+    with console.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW SYNC JOB")
+        assert len(cursor.fetchall()) == 2
+    with console.connect(ssl_disabled=False) as connection:
+        assert connection.user == b"root"
+
+
+def test_tls_can_be_required(console: Running) -> None:
+    """With require_secure_transport a client without TLS is refused before it says who it is."""
+    console.frontend.tls_only = True
+    with pytest.raises(pymysql.err.OperationalError) as caught:
+        console.connect()
+    assert caught.value.args[0] == 3159
+    assert console.ask("SELECT 42", ssl_disabled=False) == ((42,),)
+
+
+def test_statements_are_audited(console: Running, caplog: pytest.LogCaptureFixture) -> None:
+    """Who, from where, what, how long, how many rows, which error; a secret never."""
+    caplog.set_level(logging.INFO, logger="syncmgr.audit")
+    console.ask("SELECT * FROM demo.orders", database="demo")
+    refused(console, "SELECT * FROM demo.orders")
+    console.ask("CREATE USER bob IDENTIFIED BY 'hidden'")
+    with pytest.raises(pymysql.err.OperationalError):
+        alice(console, password="other")
+    lines = [json.loads(record.message) for record in caplog.records if record.name == "syncmgr.audit"]
+    statements = [line for line in lines if "demo.orders" in line.get("statement", "")]
+    found, denied = statements
+    assert (found["user"], found["host"], found["db"], found["rows"], found["error"]) == (
+        *("'root'@'%'", "127.0.0.1", "demo", 3, None),
+    )
+    assert found["second"] >= 0
+    assert (denied["user"], denied["error"], denied["rows"]) == ("'alice'@'%'", 1142, 0)
+    assert any(line.get("event") == "login" and line["error"] == 1045 for line in lines)
+    assert not any("hidden" in record.message for record in caplog.records)
