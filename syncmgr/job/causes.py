@@ -34,7 +34,7 @@ BINLOG_WORDS: Final[Mapping[str, Code]] = {
 DISK: Final[Mapping[int, Code]] = {errno.ENOSPC: Code.DISK_FULL, errno.EDQUOT: Code.DISK_FULL}
 
 # Looked for in everything that Java said, causes included, in this order. The first words are the disk's own.
-JAVA_WORDS: Final[Mapping[str, Code]] = {
+LAKE_WORDS: Final[Mapping[str, Code]] = {
     "No space left on device": Code.LAKE_FULL,
     "Disk quota exceeded": Code.LAKE_FULL,
     "[SQLITE_FULL]": Code.LAKE_FULL,
@@ -69,6 +69,6 @@ def of_staging(number: int | None) -> Code:
     return Code.NOT_WRITABLE if number is None else DISK.get(number, Code.NOT_WRITABLE)
 
 
-def of_java(text: str) -> Code:
-    """Of everything that Java said; whatever is not known may pass."""
-    return next((code for words, code in JAVA_WORDS.items() if words in text), Code.LAKE_FAILED)
+def of_lake(text: str) -> Code:
+    """Of everything that Java or the disk said; whatever is not known may pass."""
+    return next((code for words, code in LAKE_WORDS.items() if words in text), Code.LAKE_FAILED)

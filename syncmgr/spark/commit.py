@@ -12,6 +12,7 @@ from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.causes import of_lake
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.key_index import Keys
 from syncmgr.spark import plain, rows
@@ -231,7 +232,7 @@ class Commit:
                 rows.write(self._iceberg.spark, channel, layout, writing)
         except OSError as error:
             self._discard()
-            raise SyncError(Code.LAKE_FAILED, reason=str(error)) from error
+            raise SyncError(of_lake(str(error)), reason=str(error)) from error
         except SyncError:
             self._discard()
             raise

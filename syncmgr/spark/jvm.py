@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.util import local_connect_and_auth
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.causes import of_java
+from syncmgr.job.causes import of_lake
 from syncmgr.spark import words as spark_words
 
 Java = Any  # an object of the JVM
@@ -107,7 +107,7 @@ def failed(error: BaseException) -> NoReturn:
     """Raises what the operator is to see of a failed call."""
     if is_lost(error):
         raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
-    raise SyncError(of_java(text_of(error)), reason=words(error)) from error
+    raise SyncError(of_lake(text_of(error)), reason=words(error)) from error
 
 
 def query_error(error: BaseException, db: str | None) -> SyncError:

@@ -14,7 +14,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import SyncError
+from syncmgr.job.causes import of_lake
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.target import Transform
@@ -58,7 +59,7 @@ def lake_disk() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SyncError(Code.LAKE_FAILED, reason=str(error)) from error
+        raise SyncError(of_lake(str(error)), reason=str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +182,7 @@ class Lake:
         self.ready()
         strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
         with upkeep.commit():
-            with asked():
+            with lake_disk(), asked():
                 iceberg = self.iceberg()
                 iceberg.use_pool("commit")
                 done = Commit(iceberg, channel, strays, upkeep.indexing).run()
@@ -195,7 +196,7 @@ class Lake:
         Raises NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
         """
         upkeep = self._upkeep_of(db, table)
-        with asked(), lake_disk():
+        with lake_disk(), asked():
             opened = self._opened_now()
             opened.iceberg.use_pool("upkeep")
             ran = upkeep.tick(opened.iceberg, opened.upkeep_session, oldest)

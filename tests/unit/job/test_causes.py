@@ -3,7 +3,7 @@ import errno
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.causes import of_binlog, of_connection, of_java, of_staging
+from syncmgr.job.causes import of_binlog, of_connection, of_lake, of_staging
 from syncmgr.job.failure import Remedy, remedy
 
 
@@ -69,5 +69,5 @@ def test_a_disk_that_does_not_take_rows(number: int | None, expected: Code) -> N
 )
 def test_what_java_says(text: str, expected: Code, mended_by: Remedy) -> None:
     """A full disk and a lock pass, missing rights and a damaged catalog wait for a person."""
-    assert of_java(text) is expected
+    assert of_lake(text) is expected
     assert remedy(expected) is mended_by

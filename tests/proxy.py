@@ -1,0 +1,80 @@
+"""A network that may be bad, between a client and a server on this machine.
+
+Owns: a port that forwards, as fast and as long as it is told.
+Must not know: what goes through.
+"""
+
+import contextlib
+import socket
+import threading
+import time
+from typing import Final
+
+CHUNK: Final = 16 * 1024
+
+
+class Proxy:
+    """Forwards connections to a port. `rate`: bytes a second and direction, None: as they come."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.rate: float | None = None
+        self.refuses = False
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        threading.Thread(target=self._accept, name="proxy", daemon=True).start()
+
+    def cut(self) -> int:
+        """Every connection at once; how many there were."""
+        with self._lock:
+            ends, self._open = self._open, set()
+        for end in ends:
+            _close(end)
+        return len(ends) // 2
+
+    def close(self) -> None:
+        _close(self._listener)
+        self.cut()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        server = None
+        with contextlib.suppress(OSError):
+            server = None if self.refuses else socket.create_connection(("127.0.0.1", self._target), 5)
+        if server is None:
+            _close(client)
+            return
+        server.settimeout(None)
+        with self._lock:
+            self._open |= {client, server}
+        back = threading.Thread(target=self._forward, args=(server, client), daemon=True)
+        back.start()
+        self._forward(client, server)
+        back.join()
+        with self._lock:
+            self._open -= {client, server}
+
+    def _forward(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(CHUNK):
+                target.sendall(data)
+                rate = self.rate
+                if rate is not None:
+                    time.sleep(len(data) / rate)
+        for end in (source, target):
+            _close(end)
+
+
+def _close(end: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()

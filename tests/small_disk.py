@@ -1,0 +1,52 @@
+"""A disk that is soon full: a small tmpfs.
+
+Owns: mounting it, filling it, making room again.
+Must not know: who writes to it.
+"""
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+FILLER = "filler"
+
+
+class NoMountError(Exception):
+    """Nobody may mount here; the message says why."""
+
+
+class SmallDisk:
+    """Mounted on a folder, over whatever lies there."""
+
+    def __init__(self, folder: Path, mebibytes: int) -> None:
+        """Raises NoMountError."""
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise NoMountError(str(error)) from error
+        if done.returncode:
+            raise NoMountError(done.stderr.strip())
+
+    def fill(self, leave: int = 0) -> None:
+        """Up to the last `leave` bytes that are free now."""
+        room = os.statvfs(self.folder)
+        left = room.f_bavail * room.f_frsize - leave
+        with (self.folder / FILLER).open("ab") as filler:
+            try:
+                while left > 0:
+                    filler.write(bytes(min(left, 1 << 20)))
+                    filler.flush()
+                    left -= 1 << 20
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+
+    def free(self) -> None:
+        (self.folder / FILLER).unlink(missing_ok=True)
+
+    def unmount(self) -> None:
+        subprocess.run(["umount", "-l", str(self.folder)], check=False)
