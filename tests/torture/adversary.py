@@ -10,16 +10,21 @@ import random
 import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
 import psutil
 import pymysql
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.proxy import Proxy
 from tests.servers import MysqlServer
+from tests.small_disk import SmallDisk
 from tests.until import until
 
 ASK_SECOND: Final = 60.0
+RECOVERY_SECOND: Final = 180.0
+TIMED_SHARE: Final = 0.4
 WAIT_SECOND: Final = 2.0  # between two deeds, on average
 DBS: Final = ("bank", "shop")
 THRESHOLDS: Final = {
@@ -36,11 +41,20 @@ THRESHOLDS: Final = {
 class Adversary:
     """Breaks one thing after the other; `dice` decides which and when, the machine how far everything else is then."""
 
-    def __init__(self, fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> None:
-        self._fe, self._mysql, self._dice = fe, mysql, dice
+    def __init__(
+        self,
+        fe: FrontendProcess,
+        mysql: MysqlServer,
+        network: Proxy,
+        staging: SmallDisk | None,
+        dice: random.Random,
+    ) -> None:
+        """`network`: between the jobs and the server. `staging`: None where nothing may be mounted."""
+        self._fe, self._mysql, self._network, self._staging, self._dice = fe, mysql, network, staging, dice
         self.deeds: Counter[str] = Counter()
         self.kills: Counter[str] = Counter()  # of processes that were there to be killed
         self.ports: list[float] = []  # seconds from a kill of the frontend to its open port
+        self.recoveries: dict[str, list[float]] = {}  # by what was killed, seconds to the next commit of the bank
         self._weights = {
             self.kill_worker: 10,
             self.kill_frontend: 3,
@@ -53,6 +67,9 @@ class Adversary:
             self.change_thresholds: 4,
             self.freeze_worker: 3,
             self.freeze_spark: 2,
+            self.slow_network: 3,
+            self.refuse_connections: 2,
+            **({} if staging is None else {self.fill_staging: 3}),
         }
 
     def act(self) -> str:
@@ -79,15 +96,17 @@ class Adversary:
     def kill_worker(self) -> None:
         """Any of them, with a second one sometimes."""
         workers = self._fe.workers()
-        for worker in self._dice.sample(workers, min(len(workers), self._dice.choice((1, 1, 2)))):
-            self.kills["worker"] += _signalled(worker, signal.SIGKILL)
+        with self._timed("worker"):
+            for worker in self._dice.sample(workers, min(len(workers), self._dice.choice((1, 2)))):
+                self.kills["worker"] += _signalled(worker, signal.SIGKILL)
 
     def kill_frontend(self) -> None:
-        self._fe.kill()
-        self.kills["frontend"] += 1
-        began = time.monotonic()
-        self._fe.start()
-        self.ports.append(time.monotonic() - began)
+        with self._timed("frontend"):
+            self._fe.kill()
+            self.kills["frontend"] += 1
+            began = time.monotonic()
+            self._fe.start()
+            self.ports.append(time.monotonic() - began)
 
     def kill_frontend_twice(self) -> None:
         """The second time while it recovers from the first."""
@@ -96,8 +115,9 @@ class Adversary:
         self.kill_frontend()
 
     def kill_spark(self) -> None:
-        for java in self._spark():
-            self.kills["JVM"] += _signalled(java, signal.SIGKILL)
+        with self._timed("JVM"):
+            for java in self._spark():
+                self.kills["JVM"] += _signalled(java, signal.SIGKILL)
 
     def kill_mysql(self) -> None:
         self._mysql.kill()
@@ -134,6 +154,43 @@ class Adversary:
 
     def freeze_spark(self) -> None:
         self._freeze(self._spark())
+
+    def slow_network(self) -> None:
+        self._network.rate = self._dice.choice((2_000.0, 50_000.0, 500_000.0))
+        time.sleep(self._dice.uniform(0.5, 4))
+        self._network.rate = None
+
+    def refuse_connections(self) -> None:
+        self._network.refuses = True
+        self._network.cut()
+        time.sleep(self._dice.uniform(0.5, 4))
+        self._network.refuses = False
+
+    def fill_staging(self) -> None:
+        """To the last byte, or nearly."""
+        assert self._staging is not None
+        self._staging.fill(leave=self._dice.choice((0, 4096, 200_000)))
+        time.sleep(self._dice.uniform(0.5, 5))
+        self._staging.free()
+
+    @contextlib.contextmanager
+    def _timed(self, kind: str) -> Iterator[None]:
+        """Sometimes nothing else is broken until the bank commits again."""
+        waits = self._dice.random() < TIMED_SHARE
+        before = self._bank_commits() if waits else None
+        began = time.monotonic()
+        yield
+        if before is None:
+            return
+        until(lambda: (self._bank_commits() or 0) > before, deadline=RECOVERY_SECOND, why=f"a commit after {kind}")
+        self.recoveries.setdefault(kind, []).append(time.monotonic() - began)
+
+    def _bank_commits(self) -> int | None:
+        """None where the bank does not run, or nobody answers."""
+        with contextlib.suppress(pymysql.err.MySQLError):
+            job = self._fe.job(DBS[0])
+            return int(job["Status"]["commits"]) if job["State"] in {"RUNNING", "PENDING"} else None
+        return None
 
     def _freeze(self, processes: list[psutil.Process]) -> None:
         if processes:

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Final
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.proxy import Proxy
 from tests.servers import MysqlServer
+from tests.small_disk import NoMountError, SmallDisk
 from tests.torture.adversary import DBS, Adversary
 from tests.torture.verdict import check, quiet, refuse_dead_ends
 from tests.torture.workload import TABLES, Workload, banking, open_the_bank, shopping, tables
 
 CHECK_SECOND: Final = 30.0
+STAGING_MEBIBYTES: Final = 64
 BINLOG: Final = (
     'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root",'
     ' "mysql.password" = "", "mysql.ssl" = "disabled")'
@@ -32,9 +35,13 @@ class Torture:
         self._folder, self._seed = folder, seed
         self._dice = random.Random(seed)
         self._mysql = MysqlServer(folder / "mysql", "mysql", DURABLE)
-        self._fe = FrontendProcess(folder / "fe")
+        self._network = Proxy(self._mysql.port)
+        self._staging = _small_disk(folder / "staging")
+        self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging"})
         self._workloads = [Workload(self._mysql, self._dice.random(), work) for work in (banking, shopping)]
-        self.adversary = Adversary(self._fe, self._mysql, random.Random(self._dice.random()))
+        self.adversary = Adversary(
+            self._fe, self._mysql, self._network, self._staging, random.Random(self._dice.random())
+        )
         self._compared = self._checks = 0
 
     def run(self, seconds: float) -> None:
@@ -52,6 +59,9 @@ class Torture:
                     workload.stop()
             self._fe.stop()
             self._mysql.stop()
+            self._network.close()
+            if self._staging is not None:
+                self._staging.unmount()
 
     def _create(self) -> None:
         for db in DBS:
@@ -62,7 +72,7 @@ class Torture:
             self._fe.sql(f"CREATE TABLE {table.path} {table.target}")
         for db in DBS:
             channels = ", ".join(f"FROM {table.path} INTO {table.name}" for table in tables(db))
-            self._fe.sql(f"CREATE SYNC {db}.job1 ({channels}) {BINLOG.format(port=self._mysql.port)}")
+            self._fe.sql(f"CREATE SYNC {db}.job1 ({channels}) {BINLOG.format(port=self._network.port)}")
         with contextlib.closing(self._mysql.connect()) as connection, connection.cursor() as cursor:
             open_the_bank(cursor)
         for workload in self._workloads:
@@ -87,10 +97,23 @@ class Torture:
         print(
             f"{self._checks} checks, the last in {time.monotonic() - began:.1f} s: {dict(self.adversary.kills)} killed,"
             f" {made} transactions, {self._compared} rows compared, {points} points, {dict(self.adversary.deeds)},"
-            f" the port open after {self._ports()}",
+            f" the port open after {quantiles(self.adversary.ports)}, committing again after "
+            f"{ {kind: quantiles(seconds) for kind, seconds in self.adversary.recoveries.items()} }",
             flush=True,
         )
 
-    def _ports(self) -> list[float]:
-        """Seconds, of every kill of the frontend."""
-        return sorted(round(second, 1) for second in self.adversary.ports)
+
+def quantiles(seconds: list[float]) -> str:
+    """Median, 99th percentile and number."""
+    if not seconds:
+        return "-"
+    ordered = sorted(seconds)
+    return f"{ordered[len(ordered) // 2]:.1f}/{ordered[int(len(ordered) * 0.99)]:.1f} s of {len(ordered)}"
+
+
+def _small_disk(folder: Path) -> SmallDisk | None:
+    try:
+        return SmallDisk(folder, STAGING_MEBIBYTES)
+    except NoMountError as error:
+        print(f"staging is never full: {error}", flush=True)
+        return None
