@@ -44,8 +44,8 @@ class Place:
         self.fe.sql(f"CREATE SYNC {db}.job1 ({channels}) {BINLOG.format(port=self.proxy.port)} {SMALL}")
 
     def is_equal(self, db: str, table: str) -> bool:
-        rows = [tuple(row.values()) for row in self.fe.sql(f"SELECT id, md5(v) FROM {db}.{table} ORDER BY id")]
-        return rows == self.mysql.run(f"SELECT id, md5(v) FROM {db}.{table} ORDER BY id")
+        rows = [tuple(row.values()) for row in self.fe.sql(f"SELECT id, sha2(v, 256) FROM {db}.{table} ORDER BY id")]
+        return rows == self.mysql.run(f"SELECT id, sha2(v, 256) FROM {db}.{table} ORDER BY id")
 
     def await_equal(self, db: str, *tables: str) -> None:
         for table in tables:
