@@ -51,6 +51,7 @@ class Adversary:
     ) -> None:
         """`network`: between the jobs and the server. `staging`: None where nothing may be mounted."""
         self._fe, self._mysql, self._network, self._staging, self._dice = fe, mysql, network, staging, dice
+        self._table: SmallDisk | None = None
         self.deeds: Counter[str] = Counter()
         self.kills: Counter[str] = Counter()  # of processes that were there to be killed
         self.ports: list[float] = []  # seconds from a kill of the frontend to its open port
@@ -71,6 +72,11 @@ class Adversary:
             self.refuse_connections: 2,
             **({} if staging is None else {self.fill_staging: 3}),
         }
+
+    def take(self, table: SmallDisk) -> None:
+        """The disk of one table of the bank, to be filled."""
+        self._table = table
+        self._weights[self.fill_table] = 3
 
     def act(self) -> str:
         """Waits some time, does one thing, tells which."""
@@ -172,6 +178,13 @@ class Adversary:
         self._staging.fill(leave=self._dice.choice((0, 4096, 200_000)))
         time.sleep(self._dice.uniform(0.5, 5))
         self._staging.free()
+
+    def fill_table(self) -> None:
+        """One table cannot be committed; the others of its job go on."""
+        assert self._table is not None
+        self._table.fill(leave=self._dice.choice((0, 3000)))
+        time.sleep(self._dice.uniform(0.5, 8))
+        self._table.free()
 
     @contextlib.contextmanager
     def _timed(self, kind: str) -> Iterator[None]:

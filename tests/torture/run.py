@@ -20,6 +20,8 @@ from tests.torture.workload import TABLES, Workload, banking, open_the_bank, sho
 
 CHECK_SECOND: Final = 30.0
 STAGING_MEBIBYTES: Final = 64
+TABLE_MEBIBYTES: Final = 256
+FILLED: Final = "vaults"  # the table of the bank whose disk is full now and then
 BINLOG: Final = (
     'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root",'
     ' "mysql.password" = "", "mysql.ssl" = "disabled")'
@@ -36,12 +38,11 @@ class Torture:
         self._dice = random.Random(seed)
         self._mysql = MysqlServer(folder / "mysql", "mysql", DURABLE)
         self._network = Proxy(self._mysql.port)
-        self._staging = _small_disk(folder / "staging")
+        staging = _small_disk(folder / "staging", STAGING_MEBIBYTES)
+        self._disks = [] if staging is None else [staging]
         self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging"})
         self._workloads = [Workload(self._mysql, self._dice.random(), work) for work in (banking, shopping)]
-        self.adversary = Adversary(
-            self._fe, self._mysql, self._network, self._staging, random.Random(self._dice.random())
-        )
+        self.adversary = Adversary(self._fe, self._mysql, self._network, staging, random.Random(self._dice.random()))
         self._compared = self._checks = 0
 
     def run(self, seconds: float) -> None:
@@ -60,8 +61,8 @@ class Torture:
             self._fe.stop()
             self._mysql.stop()
             self._network.close()
-            if self._staging is not None:
-                self._staging.unmount()
+            for disk in self._disks:
+                disk.unmount()
 
     def _create(self) -> None:
         for db in DBS:
@@ -70,6 +71,7 @@ class Torture:
         for table in TABLES:
             self._mysql.run(f"CREATE TABLE {table.path} {table.source}")
             self._fe.sql(f"CREATE TABLE {table.path} {table.target}")
+        self._mount_table()
         for db in DBS:
             channels = ", ".join(f"FROM {table.path} INTO {table.name}" for table in tables(db))
             self._fe.sql(f"CREATE SYNC {db}.job1 ({channels}) {BINLOG.format(port=self._network.port)}")
@@ -77,6 +79,13 @@ class Torture:
             open_the_bank(cursor)
         for workload in self._workloads:
             workload.start()
+
+    def _mount_table(self) -> None:
+        (place,) = (self._folder / "fe" / "var" / "lake").rglob(f"bank/{FILLED}-*")
+        disk = _small_disk(place / "data", TABLE_MEBIBYTES)
+        if disk is not None:
+            self._disks.append(disk)
+            self.adversary.take(disk)
 
     def _torture(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -111,9 +120,9 @@ def quantiles(seconds: list[float]) -> str:
     return f"{ordered[len(ordered) // 2]:.1f}/{ordered[int(len(ordered) * 0.99)]:.1f} s of {len(ordered)}"
 
 
-def _small_disk(folder: Path) -> SmallDisk | None:
+def _small_disk(folder: Path, mebibytes: int) -> SmallDisk | None:
     try:
-        return SmallDisk(folder, STAGING_MEBIBYTES)
+        return SmallDisk(folder, mebibytes)
     except NoMountError as error:
-        print(f"staging is never full: {error}", flush=True)
+        print(f"{folder} is never full: {error}", flush=True)
         return None
