@@ -12,11 +12,13 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.job.source import MysqlDescription, source_of
+from syncmgr.mysql.opening import inspect
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from tests.contract.mysql_reader import Reader, address, database, latest, reading
-from tests.servers import PASSWORD, Flavour, MysqlServer, binary
+from tests.servers import PASSWORD, Flavour, MysqlServer, binary, free_port
 from tests.until import until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
@@ -103,6 +105,30 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     yield first, second
     for server in servers:
         server.stop()
+
+
+def description(*hosts: str) -> MysqlDescription:
+    given = {"mysql.user": "repl", "mysql.password": PASSWORD}
+    source = source_of({"type": "mysql", "mysql.host": ",".join(hosts), **given})
+    assert isinstance(source, MysqlDescription)
+    return source
+
+
+def test_a_job_is_created_while_one_of_its_servers_is_away(mysql_server: MysqlServer) -> None:
+    """The first that answers is asked."""
+    known = inspect(description(f"127.0.0.1:{free_port()}", f"127.0.0.1:{mysql_server.port}"), [], connect_timeout=5.0)
+    assert known.by_gtid
+
+
+def test_several_servers_need_gtids(own_server: MysqlServer) -> None:
+    """Coordinates of one server mean nothing on another, so the job is refused before it begins."""
+    if own_server.flavour == "mariadb":
+        pytest.skip("MariaDB always has GTIDs")
+    here = f"127.0.0.1:{own_server.port}"
+    with pytest.raises(SyncError) as caught:
+        inspect(description(here, here), [], connect_timeout=5.0)
+    assert caught.value.code is Code.PROPERTY_WRONG
+    assert "mysql.host" in str(caught.value)
 
 
 def reader_of(pair: Pair, start: Position) -> Reader:

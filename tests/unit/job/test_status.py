@@ -3,12 +3,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent
 from syncmgr.job.status import (
     SHOW_COLUMNS,
     Figures,
     Reading,
+    behind_facts,
     index_facts,
     lag_second,
     last_upkeep,
@@ -120,3 +122,20 @@ def test_status_is_json() -> None:
             },
         },
     }
+
+
+def test_what_is_behind_is_told_with_its_reason_and_what_to_do() -> None:
+    """Number, words and advice while a table stands still; none of them while it catches up."""
+    full = SyncError(Code.LAKE_FULL, reason="No space left on device")
+    still = SimpleNamespace(table="demo.t", epochs=3, bytes=700, since=1_600_000_000.0, error=full)
+    assert behind_facts(still) == {
+        "epochs": 3,
+        "bytes": 700,
+        "since": "2020-09-13 12:26:40",
+        "error": 20223,
+        "reason": "No space left where the lake lies: No space left on device",
+        "advice": "Make room where the lake lies; the job goes on by itself.",
+    }
+    moving = SimpleNamespace(table="demo.t", epochs=1, bytes=200, since=1_600_000_000.0, error=None)
+    facts = behind_facts(moving)
+    assert (facts["error"], facts["reason"], facts["advice"]) == (None, None, None)
