@@ -259,6 +259,7 @@ class Code(Enum):
     PORT_IN_USE = 20305, "HY000", "Port {port} on {host} cannot be opened: {reason}"
     META_FAILED = 20307, "HY000", "The metadata in {where} cannot be opened: {reason}"
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
+    META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"
     META_OWNED = (
         20309,
         "HY000",

@@ -7,7 +7,8 @@ Must not know: protocols, processes, SQL of the metadata, Spark. The rules are i
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 from uuid import uuid4
 
@@ -255,6 +256,8 @@ class Jobs:
     def _tend(self, job: SyncJob, now: float) -> None:
         if job.state is JobState.PAUSED_BY_ERROR and job.resume_at is not None and job.resume_at <= now:
             job = self._store.save(job.on(JobEvent.RESUMED, at=now))
+        if job.state is JobState.RUNNING and job.id not in self._runs:  # its end could not be stored
+            job = self._store.save(job.on(JobEvent.FE_RESTARTED, at=now))
         if job.state is JobState.PENDING and job.id not in self._runs:
             self._start(job, now)
         if job.finished_at is not None and job.id not in self._runs:
@@ -290,7 +293,7 @@ class Jobs:
     # -- what runs call
 
     def _on_trouble(self, job_id: JobId, error: SyncError | None) -> None:
-        with self._changing:
+        with self._changing, _unless_down():
             job = self._store.by_id(job_id)
             if job is None or job.state is not JobState.RUNNING:
                 return
@@ -300,7 +303,7 @@ class Jobs:
 
     def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
         now = time.time()
-        with self._changing:
+        with self._changing, _unless_down():
             self._runs.pop(job_id, None)
             job = self._store.by_id(job_id)
             if job is not None and error is not None and job.state is JobState.RUNNING:
@@ -414,6 +417,17 @@ class Jobs:
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
         )
         return show_row(job, status)
+
+
+@contextmanager
+def _unless_down() -> Iterator[None]:
+    """A report that cannot be stored is logged: there will be another, and a tick takes up what has ended untold."""
+    try:
+        yield
+    except SyncError as error:
+        if error.code is not Code.META_DOWN:
+            raise
+        log.warning("a report was not stored: %s", error)
 
 
 def _refuse_twice(names: Iterable[str]) -> None:

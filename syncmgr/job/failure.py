@@ -98,6 +98,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.DISK_FULL: _T("Make room in staging_dir; the job goes on by itself."),
     Code.NOT_WRITABLE: _T("Mend rights or disk of the folder; the job goes on by itself."),
     Code.STAGED_LOST: _O("Rows that were read and not committed are gone. " + _AGAIN),
+    Code.META_DOWN: _T("Make room in meta_dir, or mend the database of meta_url; the job goes on by itself."),
     Code.WORKER_DIED: _T("Nothing: a new worker starts. If that repeats, look in the kernel's log for an OOM kill."),
     Code.INTERNAL: _R("A fault of syncmgr: report it with log/fe.log."),
 }
@@ -110,7 +111,9 @@ RETRIED_BY_WORKER: Final = frozenset(
 )
 
 # They concern every table of a job; anything else that a commit may meet concerns its table alone.
-JOB_WIDE: Final = frozenset({Code.LAKE_STARTING, Code.JAVA_MISSING, Code.LAKE_DAMAGED, Code.FENCED, Code.INTERNAL})
+JOB_WIDE: Final = frozenset(
+    {Code.LAKE_STARTING, Code.JAVA_MISSING, Code.LAKE_DAMAGED, Code.FENCED, Code.META_DOWN, Code.INTERNAL}
+)
 
 RESUME_FIRST_SECOND: Final = 10.0
 RESUME_MAX_SECOND: Final = 300.0

@@ -27,6 +27,8 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
@@ -92,6 +94,12 @@ class Store:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """Raises META_DOWN."""
+        with _naming_failures(), self._engine.connect() as connection:
+            yield connection
+
     # -- whose it is
 
     def owner(self) -> Owner | None:
@@ -128,8 +136,8 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """One transaction, which a takeover waits for or refuses. Raises META_OWNED."""
-        with self._engine.begin() as connection:
+        """One transaction, which a takeover waits for or refuses. Raises META_OWNED, META_DOWN."""
+        with _naming_failures(), self._engine.begin() as connection:
             if self._frontend is not None and not _beat(connection, self._frontend):
                 owner = connection.execute(select(OWNER.c.frontend)).scalar()
                 raise SyncError(Code.META_OWNED, owner=owner)
@@ -168,17 +176,17 @@ class Store:
     def jobs(self, db: str | None = None) -> list[SyncJob]:
         """All jobs of a database (of all databases), by id."""
         query = select(JOBS).order_by(JOBS.c.id)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return self._job(connection, query if db is None else query.where(JOBS.c.db == db))
 
     def by_id(self, job_id: JobId) -> SyncJob | None:
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             found = self._job(connection, select(JOBS).where(JOBS.c.id == job_id))
         return found[0] if found else None
 
     def by_name(self, db: str, name: str) -> SyncJob:
         """The live job of that name, else the one that was cancelled last. Raises UNKNOWN_JOB."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             query = select(JOBS).where(JOBS.c.db == db, JOBS.c.name == name).order_by(JOBS.c.id)
             found = self._job(connection, query)
         if not found:
@@ -191,7 +199,7 @@ class Store:
 
     def target_of(self, db: str, table: str) -> str | None:
         """The job, not cancelled, that a table is a target of."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return _owner(connection, db, table)
 
     def _job(self, connection: Connection, query: Select[Any]) -> list[SyncJob]:
@@ -280,13 +288,13 @@ class Store:
     def intents(self, job_id: JobId) -> list[Epoch]:
         """Epochs that were begun and not finished, in order."""
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_(None))
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return [_epoch(row) for row in connection.execute(query.order_by(EPOCHS.c.number)).all()]
 
     def backlog(self, job_id: JobId) -> list[Epoch]:
         """Epochs that count and that some channel has not committed, in order; `files`: what waits."""
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.waiting.is_not(None))
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return [_epoch(row) for row in connection.execute(query.order_by(EPOCHS.c.number)).all()]
 
     def commit_channel(self, job_id: JobId, number: int, token: str, outcome: ChannelCommitted) -> None:
@@ -301,14 +309,14 @@ class Store:
     def last_epoch(self, job_id: JobId) -> Epoch | None:
         """The newest epoch, committed or intended: where reading goes on."""
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id).order_by(EPOCHS.c.number.desc()).limit(1)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             row = connection.execute(query).first()
         return None if row is None else _epoch(row)
 
     def epochs(self, job_id: JobId) -> list[StoredEpoch]:
         """All that are remembered, in order."""
         query = select(EPOCHS).where(EPOCHS.c.job_id == job_id).order_by(EPOCHS.c.number)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(query).all()
         return [
             StoredEpoch(epoch=_epoch(row), committed_at=row.committed_at, snapshots=row.snapshots or {}) for row in rows
@@ -321,7 +329,7 @@ class Store:
             .order_by(EPOCHS.c.number.desc())
             .limit(1)
         )
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             last = connection.execute(newest).first()
             totals = connection.execute(select(TOTALS).where(TOTALS.c.job_id == job_id)).one()
         return Figures(
@@ -335,7 +343,7 @@ class Store:
     def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:
         """By channel token."""
         query = select(CHANNELS).where(CHANNELS.c.job_id == job_id)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(query).all()
         return {
             row.token: ChannelProgress(
@@ -354,7 +362,7 @@ class Store:
             .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
             .order_by(EPOCHS.c.number)
         )
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             points = connection.execute(query).scalars().all()
         return next((point[token] for point in points if point.get(token) is not None), None)
 
@@ -374,8 +382,17 @@ _PLAIN = (
 )
 
 
+@contextmanager
+def _naming_failures() -> Iterator[None]:
+    """What may pass: a database that is away, locked or full."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        raise SyncError(Code.META_DOWN, reason=str(error).splitlines()[0]) from error
+
+
 def _engine(url: str) -> Engine:
-    engine = create_engine(url)
+    engine = create_engine(url, pool_pre_ping=True)
     if make_url(url).get_backend_name() == "sqlite":
         event.listen(engine, "connect", _set_pragmas)
     return engine

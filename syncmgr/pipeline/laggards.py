@@ -148,7 +148,8 @@ class Laggards:
                 raise
             self._failed(laggard, error)
             return
-        self._took(laggard.token, laggard.epochs.popleft(), outcome)
+        self._took(laggard.token, laggard.epochs[0], outcome)
+        laggard.epochs.popleft()
         laggard.error, laggard.series, laggard.retry_at = None, Series(), 0.0
         if not laggard.epochs:
             del self._by_token[laggard.token]

@@ -29,10 +29,10 @@ def small_disk(folder: Path, mebibytes: int) -> SmallDisk:
 
 
 class Place:
-    """A source database, and a frontend whose staging lies on a small disk where that is allowed."""
+    """A source, a bad network, and a frontend whose metadata lies on a small disk where that is allowed."""
 
-    def __init__(self, mysql: MysqlServer, fe: FrontendProcess, proxy: Proxy) -> None:
-        self.mysql, self.fe, self.proxy = mysql, fe, proxy
+    def __init__(self, mysql: MysqlServer, fe: FrontendProcess, proxy: Proxy, meta: SmallDisk | None) -> None:
+        self.mysql, self.fe, self.proxy, self.meta = mysql, fe, proxy, meta
 
     def create(self, db: str, *tables: str) -> None:
         self.mysql.run(f"CREATE DATABASE {db}")
@@ -66,11 +66,18 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(mysql_server: MysqlServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    fe = FrontendProcess(tmp_path_factory.mktemp("faults")).start()
+    fe = FrontendProcess(tmp_path_factory.mktemp("faults"))
+    try:
+        meta = SmallDisk(fe.folder / "var" / "meta", 64)
+    except NoMountError:
+        meta = None
+    fe.start()
     proxy = Proxy(mysql_server.port)
-    yield Place(mysql_server, fe, proxy)
+    yield Place(mysql_server, fe, proxy, meta)
     proxy.close()
     assert fe.stop() == 0
+    if meta is not None:
+        meta.unmount()
 
 
 def test_an_outage_pauses_no_job(place: Place) -> None:
@@ -123,6 +130,23 @@ def test_a_full_staging_disk_stops_reading_until_there_is_room(place: Place) -> 
         until(lambda: not list(job.glob("job-*")), deadline=30, why="an empty staging")
     finally:
         disk.unmount()
+
+
+def test_a_full_disk_of_the_metadata_stops_no_job_for_good(place: Place) -> None:
+    """What cannot be written down is not committed; with room again the job goes on by itself, whatever it met."""
+    if place.meta is None:
+        pytest.skip("a small disk cannot be mounted here")
+    place.create("meta", "t")
+    place.mysql.run("INSERT INTO meta.t VALUES (1, 'before')")
+    place.await_equal("meta", "t")
+    log = place.fe.folder / "log" / "fe.log"
+    place.meta.fill()
+    place.mysql.run("INSERT INTO meta.t VALUES (2, 'meanwhile')")
+    until(lambda: f"{Code.META_DOWN.template[:30]}" in log.read_text(), deadline=60, why="a word in the log")
+    place.meta.free()
+    place.await_equal("meta", "t")
+    place.await_health("meta")
+    place.fe.sql("STOP SYNC JOB meta.job1")
 
 
 def test_one_table_on_a_full_disk_does_not_stop_its_sibling(place: Place) -> None:

@@ -74,13 +74,13 @@ def test_of_two_that_wait_one_comes_in(lease: Make) -> None:
     lease("dead", beat=60).take()
     refused: list[SyncError] = []
 
-    def take(name: str) -> None:
+    def take(mine: Lease) -> None:
         try:
-            lease(name).take()
+            mine.take()
         except SyncError as error:
             refused.append(error)
 
-    threads = [threading.Thread(target=take, args=(name,)) for name in ("one", "two")]
+    threads = [threading.Thread(target=take, args=(lease(name),)) for name in ("one", "two")]
     for thread in threads:
         thread.start()
     for thread in threads:
