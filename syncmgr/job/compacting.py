@@ -12,6 +12,7 @@ SMALL_BYTES: Final = 32 * 1024 * 1024
 TOGETHER_BYTES: Final = 256 * 1024 * 1024  # of one rewrite
 FEWEST_FILES: Final = 8
 DEAD_SHARE: Final = 0.3  # a file with more deleted rows than that is rewritten even alone
+DEAD_SHARE_AT_REST: Final = 0.1  # the same while nobody commits: readers of few columns feel a tenth already
 TINY_BYTES: Final = 1024 * 1024
 MANY_FILES: Final = 24
 
@@ -30,30 +31,27 @@ class Candidate:
     def live_bytes(self) -> int:
         return self.bytes * (self.rows - self.dead) // max(self.rows, 1)
 
-    @property
-    def is_wasteful(self) -> bool:
-        return self.dead > self.rows * DEAD_SHARE
 
-
-def groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Files to be rewritten as one each, by partition.
+def groups(files: Sequence[Candidate], *, at_rest: bool = False) -> list[list[Candidate]]:
+    """Files to be rewritten as one each, by partition. `at_rest`: nobody commits to the table.
 
     A file joins only where the smaller ones together weigh as much, so that a big one is not rewritten again and again
     for the sake of some crumbs: each row moves a logarithmic number of times.
     """
+    share = DEAD_SHARE_AT_REST if at_rest else DEAD_SHARE
     found = []
     for partition in sorted({file.partition for file in files}):
         here = [file for file in files if file.partition == partition]
-        found += [group for group in _groups(here) if _is_worth_it(group)]
+        found += [group for group in _groups(here, share) if len(group) >= FEWEST_FILES or _is_wasteful(group, share)]
     return found
 
 
-def _groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
+def _groups(files: Sequence[Candidate], share: float) -> list[list[Candidate]]:
     small = sorted((file for file in files if file.bytes < SMALL_BYTES), key=lambda file: file.live_bytes)
     result: list[list[Candidate]] = [[]]
     weight = 0
     for file in small:
-        if file.live_bytes > max(weight, TINY_BYTES) and not file.is_wasteful:
+        if file.live_bytes > max(weight, TINY_BYTES) and not _is_wasteful([file], share):
             break
         if weight + file.live_bytes > TOGETHER_BYTES:
             result.append([])
@@ -63,10 +61,13 @@ def _groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
     return result + [[file] for file in files if file.bytes >= SMALL_BYTES]
 
 
-def _is_worth_it(group: Sequence[Candidate]) -> bool:
-    return len(group) >= FEWEST_FILES or sum(file.dead for file in group) > DEAD_SHARE * sum(f.rows for f in group)
+def _is_wasteful(group: Sequence[Candidate], share: float) -> bool:
+    return sum(file.dead for file in group) > share * sum(file.rows for file in group)
 
 
-def pressing(found: Sequence[Sequence[Candidate]]) -> bool:
-    """Whether these groups should be rewritten now: readers open too many files, or read too many dead rows."""
-    return sum(map(len, found)) >= MANY_FILES or any(len(group) < FEWEST_FILES for group in found)
+def pressing(found: Sequence[Sequence[Candidate]], *, at_rest: bool = False) -> bool:
+    """Whether these groups should be rewritten now: readers open too many files, or read too many dead rows; at rest
+    whatever is worth it.
+    """
+    many = sum(map(len, found)) >= MANY_FILES or any(len(group) < FEWEST_FILES for group in found)
+    return many or (at_rest and bool(found))

@@ -43,9 +43,10 @@ class Copied:
 class Compaction:
     """One compaction of one table of format v3 whose index holds."""
 
-    def __init__(self, iceberg: Iceberg, db: str, table: str, indexing: Indexing) -> None:
+    def __init__(self, iceberg: Iceberg, db: str, table: str, indexing: Indexing, *, at_rest: bool = False) -> None:
+        """`at_rest`: nobody commits to the table, so more is worth it."""
         self._iceberg, self._db, self._name = iceberg, db, table
-        self._indexing = indexing
+        self._indexing, self._at_rest = indexing, at_rest
 
     def run(self) -> int | None:
         """How many files it rewrote; None: there is no index, or deletes that it has not settled.
@@ -59,7 +60,8 @@ class Compaction:
                 return None
             layout = self._iceberg.layout(table)
             chosen = [
-                [(file.number, _as_it_is(index.files[file.number])) for file in group] for group in candidates(index)
+                [(file.number, _as_it_is(index.files[file.number])) for file in group]
+                for group in candidates(index, at_rest=self._at_rest)
             ]
             first = first_ids(contents_of(self._iceberg, table)) if chosen else {}
         rewritten = 0
@@ -183,7 +185,7 @@ def first_ids(contents: Contents) -> FirstIds:
     return {file.path: file.facts.get("first-row-id") for file in contents.data}
 
 
-def candidates(index: TableIndex) -> list[list[Candidate]]:
+def candidates(index: TableIndex, *, at_rest: bool) -> list[list[Candidate]]:
     """What is worth rewriting now."""
     return groups(
         [
@@ -196,6 +198,7 @@ def candidates(index: TableIndex) -> list[list[Candidate]]:
             )
             for number, file in index.files.items()
         ],
+        at_rest=at_rest,
     )
 
 

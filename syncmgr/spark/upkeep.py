@@ -159,7 +159,7 @@ class TableUpkeep:
         since = {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in self._ended.items()}
         situation = Situation(
             totals=totals,
-            quiet=0.0 if self._commits else now - self._committed_at,
+            quiet=self._quiet(),
             since=since,
             orphans_due=now >= self._orphans_at,
             compacted_files=self._compacted_files,
@@ -170,13 +170,18 @@ class TableUpkeep:
         kind = due(situation)
         return None if kind in had else kind
 
+    def _quiet(self) -> float:
+        """Seconds since the last commit; 0 during one."""
+        return 0.0 if self._commits else self._clock() - self._committed_at
+
     def _pressing(self, iceberg: Iceberg, table: Java) -> bool | None:
         """Opens the index of a table to which nobody committed since the start, too."""
         if not iceberg.layout(table).identifier:
             return None
         with self.indexing.lock:
             index = self.indexing.usable(iceberg, table)
-            return None if index is None else pressing(candidates(index))
+            at_rest = self._quiet() >= QUIET_SECOND
+            return None if index is None else pressing(candidates(index, at_rest=at_rest), at_rest=at_rest)
 
     def _run(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> Ran:
         began = self._clock()
@@ -212,7 +217,8 @@ class TableUpkeep:
 
     def _compact(self, iceberg: Iceberg, session: SparkSession) -> int:
         try:
-            rewritten = Compaction(iceberg, self._db, self._table, self.indexing).run()
+            at_rest = self._quiet() >= QUIET_SECOND
+            rewritten = Compaction(iceberg, self._db, self._table, self.indexing, at_rest=at_rest).run()
         except UnindexableError as error:
             logger.info("Spark compacts %s.%s: %s", self._db, self._table, error)
             rewritten = None

@@ -40,11 +40,21 @@ def test_dead_rows_are_worth_a_rewrite() -> None:
     assert pressing(groups([file(1, SMALL_BYTES, dead=40)]))
 
 
+def test_at_rest_fewer_dead_rows_are_worth_it() -> None:
+    """While nobody commits, a file with an eighth of its rows deleted is rewritten; beside commits it is not."""
+    files = [file(1, SMALL_BYTES, dead=13), file(2, SMALL_BYTES, dead=9)]
+    [[only]] = groups(files, at_rest=True)
+    assert only.number == 1
+    assert pressing([[only]], at_rest=True)
+    assert groups(files) == []
+
+
 def test_some_small_files_do_not_press() -> None:
     """Compaction waits until it is worth a commit."""
     assert not pressing(groups([file(n) for n in range(MANY_FILES - 1)]))
     assert pressing(groups([file(n) for n in range(MANY_FILES)]))
-    assert not pressing([])
+    assert pressing(groups([file(n) for n in range(FEWEST_FILES)]), at_rest=True)
+    assert not pressing([], at_rest=True)
 
 
 @settings(max_examples=60, deadline=None)
