@@ -1,7 +1,7 @@
 """Epoch commit against the size of the table: the same 20,000 changes into 1M, 10M and 50M rows.
 
-Run: python -m tests.bench.commit [EPOCHS]. Prints how long the key index of each takes to build and to load, its
-memory, and seconds and the JVM's CPU seconds per epoch; the ratios to the smallest table aim at 1.2.
+Run: python -m tests.bench.commit [EPOCHS] [CHANGES]. Prints how long the key index of each takes to build and to load,
+its memory, and seconds and the JVM's CPU seconds per epoch; the ratios to the smallest table aim at 1.2.
 """
 
 import statistics
@@ -23,33 +23,32 @@ from syncmgr.spark.indexing import Budget, Indexing
 from syncmgr.spark.lake import Lake
 from tests.spark_session import indexing_of, new_lake, statement
 
-CHANGES = 20_000
 SIZES = (1_000_000, 10_000_000, 50_000_000)
 UPKEEP_EPOCHS = 8  # as often as a frontend with a commit a second has small files to join
 COLUMNS = ("id", "c1", "c2", "c4")
 TABLE = "CREATE TABLE {name} (id BIGINT NOT NULL, c1 INT, c2 VARCHAR(40), c4 TIMESTAMP) UNIQUE KEY(id)"
 
 
-def segment(folder: Path, epoch: int, size: int) -> StagedFile:
+def segment(folder: Path, epoch: int, size: int, changes: int) -> StagedFile:
     """Half updates and deletes of random ids, half new ids."""
     rng = np.random.default_rng(epoch)
-    old = rng.integers(0, size, CHANGES // 2)
-    new = np.arange(CHANGES // 2) + size + epoch * CHANGES
-    numbers = np.arange(CHANGES)
-    kinds = np.where(numbers >= CHANGES // 2, 0, np.where(numbers % 10 == 0, 2, 1))
+    old = rng.integers(0, size, changes // 2)
+    new = np.arange(changes // 2) + size + epoch * changes
+    numbers = np.arange(changes)
+    kinds = np.where(numbers >= changes // 2, 0, np.where(numbers % 10 == 0, 2, 1))
     rows = pa.table(
         {
             "id": np.concatenate([old, new]),
-            "c1": pa.array(np.full(CHANGES, epoch), pa.int32()),
+            "c1": pa.array(np.full(changes, epoch), pa.int32()),
             "c2": pa.array([f"new-{number}" for number in numbers]),
             "c4": pa.array(numbers, pa.timestamp("us", "UTC")),
             OP: pa.array(kinds, pa.int8()),
-            SEQ: pa.array(numbers + epoch * CHANGES, pa.int64()),
+            SEQ: pa.array(numbers + epoch * changes, pa.int64()),
         },
     )
     path = folder / f"{uuid.uuid4().hex}.parquet"
     pq.write_table(rows, path, compression="zstd", store_schema=False)
-    return StagedFile(path=str(path), rows=CHANGES, bytes=path.stat().st_size)
+    return StagedFile(path=str(path), rows=changes, bytes=path.stat().st_size)
 
 
 def filled(lake: Lake, catalog: Catalog, size: int) -> str:
@@ -65,7 +64,9 @@ def filled(lake: Lake, catalog: Catalog, size: int) -> str:
     return name
 
 
-def measured(lake: Lake, folder: Path, sizes: dict[str, int], epochs: int) -> dict[str, tuple[float, float]]:
+def measured(
+    lake: Lake, folder: Path, sizes: dict[str, int], epochs: int, changes: int
+) -> dict[str, tuple[float, float]]:
     """Median seconds and mean CPU seconds of an epoch by table, in turn, the first third left out."""
     assert lake.pid is not None
     jvm = psutil.Process(lake.pid)
@@ -80,7 +81,7 @@ def measured(lake: Lake, folder: Path, sizes: dict[str, int], epochs: int) -> di
                 fingerprint="",
                 db="bench",
                 table=name,
-                files=(segment(folder, epoch, size),),
+                files=(segment(folder, epoch, size, changes),),
                 columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
                 keys=("id",),
                 where=None,
@@ -121,7 +122,7 @@ def indexed(lake: Lake, name: str) -> None:
     )
 
 
-def main(epochs: int) -> None:
+def main(epochs: int = 30, changes: int = 20_000) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lake = new_lake(folder)
@@ -132,9 +133,9 @@ def main(epochs: int) -> None:
         sizes = {filled(lake, catalog, size): size for size in SIZES}
         for table in sizes:
             indexed(lake, table)
-        found = measured(lake, folder, sizes, epochs)
+        found = measured(lake, folder, sizes, epochs, changes)
         for table, (seconds, cpu) in found.items():
-            print(f"{sizes[table]:>9} rows: {seconds:.3f} s, {cpu:.2f} CPU s an epoch of {CHANGES} changes")
+            print(f"{sizes[table]:>9} rows: {seconds:.3f} s, {cpu:.2f} CPU s an epoch of {changes} changes")
         smallest = next(iter(found.values()))[0]
         for table, (seconds, _) in found.items():
             print(f"{sizes[table]:>9} rows against {SIZES[0]}: {seconds / smallest:.2f}")
@@ -144,4 +145,4 @@ def main(epochs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
+    main(*map(int, sys.argv[1:]))
