@@ -24,8 +24,9 @@ from tests.until import until
 
 ASK_SECOND: Final = 60.0
 RECOVERY_SECOND: Final = 180.0
-TIMED_SHARE: Final = 0.4
-WAIT_SECOND: Final = 2.0  # between two deeds, on average
+TIMED_SHARE: Final = 0.3
+WAIT_SECOND: Final = 1.0  # between two deeds, on average
+WORKER_SECOND: Final = 8.0
 DBS: Final = ("bank", "shop")
 THRESHOLDS: Final = {
     "sync_commit_interval_second": (0.05, 0.3, 1, 3),
@@ -57,10 +58,11 @@ class Adversary:
         self.ports: list[float] = []  # seconds from a kill of the frontend to its open port
         self.recoveries: dict[str, list[float]] = {}  # by what was killed, seconds to the next commit of the bank
         self._weights = {
-            self.kill_worker: 10,
+            self.kill_worker: 14,
             self.kill_frontend: 3,
             self.kill_frontend_twice: 1,
-            self.kill_spark: 2,
+            self.kill_spark: 3,
+            self.kill_spark_and_workers: 1,
             self.kill_mysql: 1,
             self.stop_mysql: 1,
             self.cut_connections: 4,
@@ -100,8 +102,10 @@ class Adversary:
     # -- what it does
 
     def kill_worker(self) -> None:
-        """Any of them, with a second one sometimes."""
-        workers = self._fe.workers()
+        """Any of them, with a second one sometimes; one that is about to start is waited for."""
+        end = time.monotonic() + WORKER_SECOND
+        while not (workers := self._fe.workers()) and time.monotonic() < end:
+            time.sleep(0.1)
         with self._timed("worker"):
             for worker in self._dice.sample(workers, min(len(workers), self._dice.choice((1, 2)))):
                 self.kills["worker"] += _signalled(worker, signal.SIGKILL)
@@ -124,6 +128,11 @@ class Adversary:
         with self._timed("JVM"):
             for java in self._spark():
                 self.kills["JVM"] += _signalled(java, signal.SIGKILL)
+
+    def kill_spark_and_workers(self) -> None:
+        self.kill_spark()
+        for worker in self._fe.workers():
+            self.kills["worker"] += _signalled(worker, signal.SIGKILL)
 
     def kill_mysql(self) -> None:
         self._mysql.kill()

@@ -18,7 +18,8 @@ from tests.torture.adversary import DBS, Adversary
 from tests.torture.verdict import check, quiet, refuse_dead_ends
 from tests.torture.workload import TABLES, Workload, banking, open_the_bank, shopping, tables
 
-CHECK_SECOND: Final = 30.0
+CHECK_SECOND: Final = 30.0  # between two checks of a short run
+CHECKS: Final = 6  # of a long one
 STAGING_MEBIBYTES: Final = 64
 TABLE_MEBIBYTES: Final = 256
 FILLED: Final = "vaults"  # the table of the bank whose disk is full now and then
@@ -88,9 +89,9 @@ class Torture:
             self.adversary.take(disk)
 
     def _torture(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
+        end, period = time.monotonic() + seconds, max(CHECK_SECOND, seconds / CHECKS)
         while time.monotonic() < end:
-            until = min(end, time.monotonic() + CHECK_SECOND)
+            until = min(end, time.monotonic() + period)
             while time.monotonic() < until:
                 self.adversary.act()
                 refuse_dead_ends(self._fe)
