@@ -213,6 +213,8 @@ class Frontend:
                 try:
                     self.lake.upkeep(channel.target_db, channel.target, oldest)
                 except SyncError as error:
+                    if error.code is Code.LAKE_STARTING:
+                        return  # so it is for every table; Spark itself says when it is ready
                     log.warning("upkeep of %s.%s: %s", channel.target_db, channel.target, error)
 
 
