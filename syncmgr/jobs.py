@@ -22,7 +22,7 @@ from syncmgr.job.description import (
     overrides_of,
     plan_channel,
 )
-from syncmgr.job.failure import FailType, Remedy, advice, remedy
+from syncmgr.job.failure import FailType, Remedy, advice, fail_type, remedy
 from syncmgr.job.position import Position
 from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
@@ -297,7 +297,7 @@ class Jobs:
             job = self._store.by_id(job_id)
             if job is None or job.state is not JobState.RUNNING:
                 return
-            fail = None if error is None else fail_msg(error, FailType.RUN_FAIL, at=time.time())
+            fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
             if fail is not None or job.fail is not None or job.failures:
                 self._store.save(job.troubled(fail))
 

@@ -123,6 +123,12 @@ def remedy(code: Code) -> Remedy:
     return TREATMENTS.get(code, UNKNOWN).remedy
 
 
+def fail_type(code: Code) -> FailType:
+    """Of a trouble that is being retried: reading and staging, or committing."""
+    reads = 20100 <= code.number < 20200 or code in {Code.DISK_FULL, Code.NOT_WRITABLE, Code.WORKER_DIED}
+    return FailType.SUBMIT_FAIL if reads else FailType.RUN_FAIL
+
+
 def advice(number: int) -> str | None:
     """What to do about the error of that number, None where there is none to give."""
     return next((treatment.advice for code, treatment in TREATMENTS.items() if code.number == number), None)

@@ -9,6 +9,7 @@ from syncmgr.job.failure import (
     Retry,
     Series,
     advice,
+    fail_type,
     mildest,
     remedy,
     resume_after,
@@ -49,6 +50,21 @@ def test_every_error_of_a_source_and_of_the_lake_has_its_row() -> None:
     assert all(treatment.advice.endswith(".") for treatment in TREATMENTS.values())
     assert advice(Code.SOURCE_DDL.number) == TREATMENTS[Code.SOURCE_DDL].advice
     assert advice(0) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (Code.SOURCE_UNREACHABLE, FailType.SUBMIT_FAIL),
+        (Code.CANAL_REFUSED, FailType.SUBMIT_FAIL),
+        (Code.DISK_FULL, FailType.SUBMIT_FAIL),
+        (Code.LAKE_STARTING, FailType.RUN_FAIL),
+        (Code.CHANNEL_BEHIND, FailType.RUN_FAIL),
+    ],
+)
+def test_what_failed(code: Code, expected: FailType) -> None:
+    """Doris tells reading and staging from committing."""
+    assert fail_type(code) is expected
 
 
 def series(failures: int, since: float = 100.0) -> Series:
