@@ -195,7 +195,7 @@ def test_death_in_the_life_of_a_job_leaves_it_where_it_was_told_to_be(dying: Dyi
     assert world.state() == "PAUSED"
     world.die_while(CrashPoint.RESUME_STORED, "RESUME SYNC JOB dying.job1")
     world.compare()
-    world.die_while(CrashPoint.STOP_STORED, "STOP SYNC JOB dying.job1")
+    world.die_while(CrashPoint.STAGING_REMOVED, "STOP SYNC JOB dying.job1")
     assert world.state() == "CANCELLED"
     staging = world.fe.folder / "var" / "staging"
     until(lambda: not list(staging.glob("job-*")), deadline=20, why="an empty staging")
@@ -208,7 +208,7 @@ def test_death_in_the_life_of_a_job_leaves_it_where_it_was_told_to_be(dying: Dyi
         world.fe.sql(world.create_sync)
     world.commits(2)
     world.compare()
-    world.die_while(CrashPoint.STAGING_REMOVED, "STOP SYNC JOB dying.job1")
+    world.die_while(CrashPoint.STOP_STORED, "STOP SYNC JOB dying.job1")
     assert world.state() == "CANCELLED"
 
 
