@@ -171,7 +171,8 @@ def tables_named(session: SparkSession, sql: str) -> frozenset[tuple[str, ...]]:
     """The names that stand where tables can, as they are typed; those of WITH may be among them."""
     jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
     plan = jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
-    found = (leaf for leaf in _leaves(plan) if leaf.nodeName() == "UnresolvedRelation")
+    leaves = (leaf.relation() if leaf.nodeName() == "RelationTimeTravel" else leaf for leaf in _leaves(plan))
+    found = (leaf for leaf in leaves if leaf.nodeName() == "UnresolvedRelation")
     return frozenset(tuple(map(str, _each(leaf.multipartIdentifier()))) for leaf in found)
 
 

@@ -36,6 +36,7 @@ from syncmgr.spark.launch import CATALOG
 
 BATCH_ROWS: Final = 1000
 SESSIONS: Final = 16  # databases whose sessions are kept
+CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
 QUERY_SETTINGS: Final = {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",  # fewer and bigger partitions stream faster
 }
@@ -99,6 +100,8 @@ class Query:
         """`refuse` raises for a table that may not be read, None for what is no table of the lake."""
         self._session, self._tag, self._db, self._sql = session, tag, db, sql
         self._cancelled = threading.Event()
+        self._idle = threading.Event()  # not in the middle of a call that computes rows
+        self._idle.set()
         asked = EXPLAIN.sub("", sql, count=1)
         try:
             jvm.refuse_all_but_queries(session, asked)
@@ -138,26 +141,39 @@ class Query:
 
         Raises INTERRUPTED after `cancel`, else what the query failed with.
         """
+        self._idle.clear()
         try:
+            self._refuse_if_cancelled()
             jvm.begin_job_group(self._session, self._tag)  # the caller may read in another thread than it asked in
             rows = portable(self._rows)
             nested = any(isinstance(f.dataType, NOT_PLAIN) for f in rows.schema.fields)
             stream = jvm.streamed(rows)
             while batch := list(islice(stream, BATCH_ROWS)):
                 self._refuse_if_cancelled()
+                self._idle.set()
                 yield [tuple(map(plain, row)) for row in batch] if nested else batch
+                self._idle.clear()
             self._refuse_if_cancelled()
         except jvm.FAILURES as error:
             self._refuse_if_cancelled()
             raise jvm.query_error(error, self._db) from error
         except (ValueError, OverflowError) as error:  # dates and times that Python has not
             raise SyncError(Code.QUERY_FAILED, reason=str(error)) from error
+        finally:
+            self._idle.set()
 
     def cancel(self) -> None:
-        """From any thread, at any time: what runs ends at once, and nothing of it starts any more."""
+        """From any thread, at any time: what runs ends at once, and nothing of it starts any more.
+
+        Again and again until it has: Spark remembers a cancelled group for jobs, not for the stages of a shuffle, so
+        that one submitted right behind the cancel would run to its end.
+        """
         self._cancelled.set()
         try:
-            jvm.cancel_job_group(self._session, self._tag)
+            for pause in CANCEL_AGAIN_SECONDS:
+                jvm.cancel_job_group(self._session, self._tag)
+                if self._idle.wait(pause):
+                    return
         except jvm.FAILURES as error:
             raise jvm.query_error(error, self._db) from error
 

@@ -1,5 +1,6 @@
 """SELECT in a real Spark."""
 
+import contextlib
 import datetime as dt
 import threading
 import time
@@ -128,6 +129,21 @@ def test_a_query_ends_at_once_when_it_is_cancelled(lake: Lake) -> None:
     assert time.monotonic() - began < 10
 
 
+def test_a_query_ends_whenever_it_is_cancelled(lake: Lake) -> None:
+    """Also while it is planned, or a stage of it is on its way to Spark: nothing goes on to take the cores."""
+    for delay in range(0, 600, 40):
+        query = lake.query("SELECT count(*) FROM range(100000000000) WHERE hash(id) = 1", None, f"moment{delay}")
+        timer = threading.Timer(delay / 1000, query.cancel)
+        timer.start()
+        with pytest.raises(SyncError) as caught:
+            list(query.batches())
+        timer.join()
+        assert caught.value.code is Code.INTERRUPTED
+    began = time.monotonic()
+    assert asked(lake, "SELECT count(*) FROM range(10)") == [(10,)]
+    assert time.monotonic() - began < 10
+
+
 def test_a_query_that_was_cancelled_before_it_ran(lake: Lake) -> None:
     """Nothing of it starts any more."""
     query = lake.query("SELECT * FROM range(10)", None, "never")
@@ -150,3 +166,46 @@ def test_unsigned_counters_are_whole(tables: Tables) -> None:
     table = tables.make("(id LARGEINT NOT NULL) UNIQUE KEY(id)", ("id",), types={"id": pa.uint64()})
     table.commit([(INS, 2**64 - 1)])
     assert asked(table.lake, f"SELECT id = 18446744073709551615 FROM {table.name}", table.db) == [(True,)]
+
+
+READ = [
+    ("SELECT 1", []),
+    ("SELECT * FROM range(3), (VALUES (1)) AS v", []),
+    ("SELECT * FROM {t}", ["t"]),
+    ("WITH t AS (SELECT 1 AS id) SELECT * FROM t", []),
+    ("WITH c AS (SELECT * FROM {t}) SELECT * FROM c a JOIN c b USING (id)", ["t"]),
+    ("SELECT id, (SELECT max(id) FROM {u}) FROM range(1)", ["u"]),
+    ("SELECT * FROM range(1) WHERE id IN (SELECT id FROM {t} WHERE EXISTS (SELECT 1 FROM {u}))", ["t", "u"]),
+    ("SELECT * FROM {t} UNION ALL SELECT * FROM {u}", ["t", "u"]),
+    ("SELECT * FROM {t}.snapshots", ["t"]),
+    ("EXPLAIN SELECT * FROM {t}", ["t"]),
+    ("SELECT nothing FROM {t}", ["t"]),
+]
+
+
+def test_what_a_query_reads_is_asked_about(lake: Lake, tables: Tables) -> None:
+    """Every table wherever it stands is put to the question before anything of it is told; a name of WITH is none."""
+    named = {name: f"{tables.db}.{tables.make(name=name).name}" for name in "tu"}
+    forbidden = SyncError(Code.PRIVILEGE_NEEDED, privilege="any")
+
+    def refuse(name: tuple[str, str] | None) -> None:
+        raise forbidden
+
+    for sql, expected in READ:
+        found: list[tuple[str, str] | None] = []
+        with contextlib.suppress(SyncError):  # two of them are wrong besides
+            lake.query(sql.format(**named), None, uuid.uuid4().hex, found.append)
+        assert set(found) == {(tables.db, name) for name in expected}, sql
+        if expected:
+            with pytest.raises(SyncError) as caught:
+                lake.query(sql.format(**named), None, uuid.uuid4().hex, refuse)
+            assert caught.value is forbidden, sql
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM csv.`/etc/passwd`", "SELECT * FROM lake.a.`/tmp/x`"])
+def test_what_is_no_table_is_asked_about_too(lake: Lake, sql: str) -> None:
+    """Files and paths cannot be granted: who asks before reading hears of None, or of an error that tells nothing."""
+    found: list[object] = []
+    with pytest.raises(SyncError):
+        lake.query(sql, None, uuid.uuid4().hex, found.append)
+    assert set(found) <= {None, ("csv", "/etc/passwd")}
