@@ -184,6 +184,14 @@ need_canal() {
     "$PROJECT/tests/bin/install-canal" "$CANAL_HOME"
 }
 
+# Drivers of other languages, for the tests. What cannot be had is told, and its tests are skipped.
+need_clients() {
+  export SYNCMGR_CLIENTS=$PRIVATE/clients
+  export PYTHON
+  step "putting MySQL drivers into $SYNCMGR_CLIENTS (the first time 120 MB: some minutes)" \
+    "$PROJECT/tests/bin/install-clients" "$SYNCMGR_CLIENTS"
+}
+
 is_debian() { grep -qx 'ID=debian' /etc/os-release; }
 
 is_mysql() { has "$1" && [[ $("$1" --version) != *MariaDB* ]]; }

@@ -32,6 +32,7 @@ main() {
     need_java
     need_both_servers
     need_canal
+    need_clients
     folders+=("${SLOW[@]}")
   fi
   lint

@@ -4,6 +4,7 @@ Owns: the blocks between `<!-- generated: NAME -->` and `<!-- end -->` in docs/*
 Run `python docs/generate.py` after changing a table; the tests fail where a block is stale.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -69,9 +70,21 @@ def _states() -> str:
 
 def _statements() -> str:
     """The first line of every node's docstring, up to what it says besides."""
-    lines = [str(node.__doc__).splitlines()[0].partition(";")[0].rstrip(".") for node in get_args(Statement)]
+    said = (str(node.__doc__).splitlines()[0].partition(";")[0] for node in get_args(Statement))
+    lines = [line if line.endswith("...") else line.removesuffix(".") for line in said]
     kinds = ", ".join(f"`{kind}`" for kind in MetaKind)
     return "```\n" + "".join(f"{line}\n" for line in lines) + f"```\n\nThe kinds of the last `SHOW`: {kinds}.\n"
+
+
+def _clients() -> str:
+    """What the tests of the clients have seen."""
+    record = json.loads((ROOT / "tests" / "acceptance" / "clients" / "matrix.json").read_text())
+    checks = list(dict.fromkeys(check for each in record.values() for check in each["checks"]))
+    rows = (
+        [name, each["version"], *("yes" if check in each["checks"] else "" for check in checks)]
+        for name, each in record.items()
+    )
+    return _table(["Client", "Version", *checks], rows)
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
@@ -83,6 +96,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "states": _states,
     "statements": _statements,
+    "clients": _clients,
     "grammar": lambda: "```lark\n" + (ROOT / "grammar" / "sync_job.lark").read_text() + "```\n",
 }
 

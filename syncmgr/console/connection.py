@@ -386,6 +386,7 @@ class Connection:
         except SyncError as error:
             await self.refuse(error)
             raise ConnectionLost("change of user denied") from error
+        audit.login(user=str(self.account), host=self.host, error=None)
         await self._forget(session)
         self.user, self.db = hello.user, None
         self.speak(by_collation(hello.collation))

@@ -29,7 +29,7 @@ _FROM: Final = re.compile(r"\bfrom\b(?!\s+dual\b)", re.IGNORECASE)
 _SAFE: Final = (
     *(exp.Select, exp.Alias, exp.Identifier, exp.Paren, exp.Limit, exp.Offset),
     *(exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Add, exp.Sub),
-    *(exp.Concat, exp.Coalesce),
+    *(exp.Concat, exp.Coalesce, exp.Where),
 )
 _OF_TIMES: Final = {"CONVERT_TZ", "TIMEDIFF", "TIME_FORMAT"}  # by which tools ask for the zone of the server
 _WITHOUT_BRACKETS: Final = {"CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA", "USER"}  # Spark's functions
@@ -124,6 +124,8 @@ def _is_safe(node: exp.Expr) -> bool:
         return node.name.isascii() and node.name.isdigit() and len(node.name) <= MOST_DIGITS
     if isinstance(node, exp.Anonymous):
         return node.name.upper() in _OF_TIMES
+    if isinstance(node, exp.EQ):  # texts compare otherwise in SQLite
+        return all(isinstance(side, exp.Literal) and not side.is_string for side in (node.left, node.right))
     return isinstance(node, _SAFE)
 
 

@@ -15,6 +15,7 @@ from syncmgr.console.protocol import FieldType
 from syncmgr.console.results import Column, Row, Rows, at_once
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetColumn, TargetTable
+from syncmgr.job.user import ANYWHERE_ONLY, Privilege
 from syncsql import Filter, Limit, MetaKind, OrderItem
 
 ENGINE: Final = "ICEBERG"
@@ -215,6 +216,12 @@ def _charsets() -> Listing:
     return listing(names, rows, numbers=("Maxlen",))
 
 
+def _privileges() -> Listing:
+    context = {each: "Server Admin" if each in ANYWHERE_ONLY else "Databases,Tables" for each in Privilege}
+    context[Privilege.LOAD] += ",Jobs"
+    return listing(("Privilege", "Context", "Comment"), [(each.value, context[each], "") for each in Privilege])
+
+
 def _nothing(*names: str) -> Callable[[], Listing]:
     return lambda: listing(names, ())
 
@@ -225,7 +232,7 @@ CONSTANT: Final[dict[MetaKind, Callable[[], Listing]]] = {
     MetaKind.COLLATION: _collations,
     MetaKind.CHARACTER_SET: _charsets,
     MetaKind.PLUGINS: _nothing("Name", "Status", "Type", "Library", "License"),
-    MetaKind.PRIVILEGES: _nothing("Privilege", "Context", "Comment"),
+    MetaKind.PRIVILEGES: _privileges,
     MetaKind.OPEN_TABLES: _nothing("Database", "Table", "In_use", "Name_locked"),
     MetaKind.TRIGGERS: _nothing("Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode", "Definer"),
     MetaKind.EVENTS: _nothing("Db", "Name", "Definer", "Time zone", "Type", "Status"),

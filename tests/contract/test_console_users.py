@@ -8,6 +8,7 @@ from typing import Any
 
 import pymysql
 import pytest
+from pymysql._auth import scramble_caching_sha2
 
 from syncmgr.errors import Code
 from tests.unit.console.running import PASSWORD, Running, id_of, running
@@ -242,12 +243,26 @@ def test_a_dropped_user_may_nothing_more(console: Running) -> None:
 
 
 def test_a_change_of_user_changes_the_rights(console: Running) -> None:
-    """COM_CHANGE_USER to a user without grants leaves nothing of root's."""
-    with console.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SHOW SYNC JOB")
-        assert len(cursor.fetchall()) == 2
-    with console.connect(ssl_disabled=False) as connection:
-        assert connection.user == b"root"
+    """COM_CHANGE_USER to a user without grants leaves nothing of root's; a wrong password ends the connection."""
+    ask(console, "SELECT 42")  # from here on alice's scramble is enough
+    for password, last in ((b"wonder", b"\0"), (b"other", b"\xff")):
+        with console.raw() as raw:
+            raw.write(raw.hello(scramble_caching_sha2(PASSWORD.encode(), raw.greet())))
+            assert (raw.read(), raw.read()[:1]) == (b"\x01\x03", b"\0")
+            assert raw.command(b"\x03SHOW FRONTEND CONFIG")[:1] == b"\x06"
+            while raw.read()[:1] != b"\xfe":
+                pass
+            raw.sequence = -1
+            raw.write(b"\x11alice\0\0\0\x2d\0caching_sha2_password\0")
+            raw.write(scramble_caching_sha2(password, raw.switched()))
+            if password == b"other":
+                assert raw.read() == b"\x01\x04"  # the password in full, which is not sent
+                raw.write(b"other\0")
+            else:
+                assert raw.read() == b"\x01\x03"
+            assert raw.read()[:1] == last
+            answer = raw.command(b"\x03SHOW FRONTEND CONFIG")
+            assert answer[:3] == b"\xff\xcb\x04" if last == b"\0" else not answer
 
 
 def test_tls_can_be_required(console: Running) -> None:

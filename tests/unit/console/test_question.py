@@ -38,6 +38,7 @@ def asker(**overrides: object) -> Asker:
         "SELECT * FROM information_schema.tables, demo.t",
         "SELECT * FROM (SELECT 1 AS a)",
         "SELECT current_catalog",
+        "SELECT 1 FROM dual WHERE 'a' = 'A'",
         "SELECT :colon:",
         "SELECT '" + "x" * 30_000 + "'",
     ],
@@ -58,6 +59,7 @@ def test_the_lake_is_asked(sql: str) -> None:
         ("SELECT @x, @y, now()", "SELECT 5, NULL, '2026-01-02 03:04:05'", ("@x", "@y", "now()")),
         ("SELECT CONCAT('a', 1), COALESCE(NULL, 2)", None, ("CONCAT('a', 1)", "COALESCE(NULL, 2)")),
         ("SELECT 1 + 2 - 3 FROM dual", "SELECT 1 + 2 - 3", ("1 + 2 - 3",)),
+        ("SELECT NULL a FROM DUAL WHERE 1 = 0", "SELECT NULL AS a WHERE 1 = 0", ("a",)),
     ],
 )
 def test_small_talk_is_told(sql: str, lite: str | None, names: tuple[str, ...]) -> None:
