@@ -246,6 +246,11 @@ class Code(Enum):
     # ours: the users of the console
     PASSWORD_NEEDED = 20401, "HY000", "User '{user}' needs a password; write IDENTIFIED BY 'a password'"
     BAD_GRANT = 20402, "HY000", "This cannot be granted: {reason}"
+    ROOT_IN_CONF = (
+        20403,
+        "HY000",
+        "User root is not made or changed by statements: it may do everything, and its password is root_password in conf/fe.conf",
+    )
 
     # ours: the frontend
     BAD_CONFIG = 20301, "HY000", "{message}"

@@ -50,8 +50,9 @@ class Users:
     def create(
         self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool
     ) -> tuple[Remark, ...]:
+        _refuse_root(account)
         with self._lock:
-            if account in self._known or account.name == ROOT.name:
+            if account in self._known:
                 return forgiven(if_not_exists, _failed("CREATE USER", account))
             if len(self._known) >= MAX_USERS:
                 raise SyncError(Code.NOT_SUPPORTED, what=f"more than {MAX_USERS} users")
@@ -63,6 +64,7 @@ class Users:
     def alter(
         self, account: Account, *, password: str | None, plugin: str | None, if_exists: bool
     ) -> tuple[Remark, ...]:
+        _refuse_root(account)
         with self._lock:
             user = self._known.get(account)
             if user is None:
@@ -71,6 +73,7 @@ class Users:
         return ()
 
     def drop(self, account: Account, *, if_exists: bool) -> tuple[Remark, ...]:
+        _refuse_root(account)
         with self._lock:
             if account not in self._known:
                 return forgiven(if_exists, _failed("DROP USER", account))
@@ -95,6 +98,7 @@ class Users:
             self._regrant(user, scope, held - set(privileges))
 
     def _existing(self, what: str, account: Account) -> StoredUser:
+        _refuse_root(account)
         user = self._known.get(account)
         if user is None:
             raise _failed(what, account)
@@ -116,6 +120,11 @@ def _with_password(user: StoredUser, password: str | None, plugin: str | None) -
     if plugin not in secret.PLUGINS:
         raise SyncError(Code.NO_SUCH_PLUGIN, plugin=plugin)
     return replace(user, plugin=plugin, secret=secret.sealed(password, plugin))
+
+
+def _refuse_root(account: Account) -> None:
+    if account.name == ROOT.name:
+        raise SyncError(Code.ROOT_IN_CONF)
 
 
 def _failed(what: str, account: Account) -> SyncError:
