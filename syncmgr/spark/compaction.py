@@ -127,7 +127,8 @@ class Swap:
 
     def commit(self) -> None:
         """A RewriteFiles from the current snapshot: it is refused when anybody puts deletes on one of the files."""
-        rewrite = self._table.newRewrite().validateFromSnapshot(self._index.snapshot)
+        rewrite = self._iceberg.in_place(self._table, self._table.newRewrite())
+        rewrite = rewrite.validateFromSnapshot(self._index.snapshot)
         for number in self.there:
             file = self._index.files[number]
             rewrite.deleteFile(self._java(file.content))

@@ -65,7 +65,7 @@ class Fold:
         deletion, folded = Deletion(self._iceberg, table, index), len(index.equality)
         if deletion.empty:
             return 0
-        delta = table.newRowDelta().validateFromSnapshot(index.snapshot)
+        delta = self._iceberg.in_place(table, table.newRowDelta()).validateFromSnapshot(index.snapshot)
         try:
             deletion.add_to(delta, f"{table.location()}/data/fold-{uuid.uuid4()}")
             passing(CrashPoint.FOLD_WRITTEN)

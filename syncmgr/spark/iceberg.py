@@ -20,6 +20,7 @@ from syncmgr.spark.jvm import Java, activate, java_class
 from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import FORMAT_VERSION, Field, Layout, Snapshot, layout_of
 
+FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 
 
@@ -78,6 +79,7 @@ class Iceberg:
         self._always: Java = package.expressions.Expressions.alwaysTrue()
         self._list: Java = jvm.java.util.ArrayList
         self._hash_map: Java = jvm.java.util.HashMap
+        self._in_place: Java = jvm.com.google.common.util.concurrent.MoreExecutors.newDirectExecutorService()
         activate(spark)
         self._catalog: Java = self._session.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
 
@@ -291,12 +293,21 @@ class Iceberg:
         delta = transaction.newRowDelta()
         snapshot = table.currentSnapshot()
         if snapshot is not None:
-            delta = delta.validateFromSnapshot(snapshot.snapshotId())
+            delta = self.in_place(table, delta.validateFromSnapshot(snapshot.snapshotId()))
         return (
             delta.conflictDetectionFilter(self._always)
             .validateNoConflictingDataFiles()
             .validateNoConflictingDeleteFiles()
         )
+
+    def in_place(self, table: Java, update: Java) -> Java:
+        """A snapshot update that reads manifests in the calling thread where they are few: Iceberg looks only every
+        10 ms whether its own threads are done, several times in a commit.
+        """
+        totals = self.current(table)
+        if totals is None or totals.data_files + totals.delete_files > FEW_FILES:
+            return update
+        return update.scanManifestsWith(self._in_place)
 
     def current(self, table: Java) -> Totals | None:
         """What the current snapshot's summary counts; None on an empty table."""
