@@ -357,3 +357,31 @@ def test_a_long_query_can_be_killed(desk: Desk) -> None:
         assert failed == [(Code.INTERRUPTED.number, "Query execution was interrupted")]
         cursor.execute("SELECT 1 AS one")
         assert list(cursor.fetchall()) == [{"one": 1}]
+
+
+def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
+    """Two tables behind one commit of their job, while later commits are there already; the points are listed."""
+    for name in ("a", "b"):
+        desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY)")
+        desk.table(name, "id INT NOT NULL", "UNIQUE KEY(id)")
+    desk.sync("job1", ", ".join(f"FROM {desk.name}.{name} INTO {name}" for name in "ab"))
+    count = f"SELECT (SELECT count(*) FROM {desk.name}.a {{0}}), (SELECT count(*) FROM {desk.name}.b {{0}})"
+    for number in (1, 2):
+        desk.run("BEGIN", f"INSERT INTO a VALUES ({number})", f"INSERT INTO b VALUES ({number})", "COMMIT")
+        desk.wait_for(count.format(""), [(number, number)])
+        of_job = f"WHERE JOB_SCHEMA = '{desk.name}' AND JOB_NAME = 'job1'"
+        newest = f"VERSION AS OF '{desk.name}.job1@latest'"
+        until(lambda: desk.rows(count.format(newest)) == [(number, number)], deadline=10)  # noqa: B023 - not kept
+    both = f"SELECT EPOCH FROM information_schema.sync_points {of_job} GROUP BY EPOCH HAVING count(*) = 2 ORDER BY 1"
+    first = desk.rows(both)[0][0]
+    at_first = f"FOR VERSION AS OF '{desk.name}.job1@{first}'"
+    assert desk.rows(count.format(at_first)) == [(1, 1)]
+    assert desk.rows(count.format("")) == [(2, 2)]
+    channels = desk.rows(f"SELECT TARGET_TABLE FROM information_schema.sync_channels {of_job} ORDER BY 1")
+    assert channels == [("a",), ("b",)]
+    states = desk.rows(f"SELECT DISTINCT STATE FROM information_schema.sync_epochs {of_job} AND EPOCH <= {first}")
+    assert states == [("COMMITTED",)]
+    [(state,)] = desk.rows(f"SELECT STATE FROM information_schema.sync_jobs {of_job}")
+    assert state == "RUNNING"
+    with pytest.raises(pymysql.err.MySQLError, match=str(Code.NO_SUCH_POINT.number)):
+        desk.ask(f"SELECT * FROM {desk.name}.a VERSION AS OF '{desk.name}.job1@99999'")
