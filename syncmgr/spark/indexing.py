@@ -106,11 +106,15 @@ class Indexing:
         except UnindexableError as error:
             self.give_up(error)
             return None
+        if self._holds(index, table):
+            return index
+        table.refresh()  # loaded before it had the lock, it may lie behind a commit that the index has seen
+        return index if self._holds(index, table) else self._brought(index, contents_of(iceberg, table))
+
+    def _holds(self, index: TableIndex, table: Java) -> bool:
         snapshot = table.currentSnapshot()
         current = None if snapshot is None else int(snapshot.snapshotId())
-        if index.snapshot == current and self._state is State.READY:
-            return index
-        return self._brought(index, contents_of(iceberg, table))
+        return self._state is State.READY and index.snapshot == current
 
     def _brought(self, index: TableIndex, contents: Contents) -> TableIndex | None:
         """The index at these contents, if that costs little."""

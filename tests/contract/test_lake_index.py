@@ -524,3 +524,17 @@ def test_a_column_that_was_added_and_renamed(tables: Tables) -> None:
     assert own_compaction(table) == 10
     assert table.rows() == before
     assert_right(table)
+
+
+def test_a_table_that_was_loaded_before_a_commit_does_not_take_the_index_back(tables: Tables) -> None:
+    """Upkeep that loads the table, and gets the lock only behind a commit, finds the index where the commit left it."""
+    table = tables.make(PLAIN)
+    table.commit([(INS, key, 0) for key in range(100)])
+    iceberg = table.lake.iceberg()
+    early = iceberg.load(table.db, table.name)
+    table.commit([(UPD, key, 1) for key in range(50)])
+    index = held(table)
+    with table.indexing.lock:
+        assert table.indexing.usable(iceberg, early) is index
+    assert table.indexing.standing().state is State.READY
+    assert_right(table)
