@@ -205,6 +205,11 @@ class Code(Enum):
     LAKE_FULL = 20223, "HY000", "No space left where the lake lies: {reason}"
     LAKE_DENIED = 20224, "HY000", "The frontend may not read or write where the lake lies: {reason}"
     LAKE_DAMAGED = 20225, "HY000", "The catalog of the lake is damaged: {reason}"
+    LAKE_SLOW = (
+        20230,
+        "HY000",
+        "The commit of epoch {epoch} has not ended for {second} seconds: Spark, or where the lake lies, is busy or hangs",
+    )
     CHANNEL_BEHIND = (
         20227,
         "HY000",

@@ -78,6 +78,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     # Spark and Iceberg
     Code.LAKE_STARTING: _T("Nothing: Spark starts by itself."),
     Code.LAKE_FAILED: _T("Nothing if it passes; else read the reason and log/fe.log."),
+    Code.LAKE_SLOW: _T("Nothing if it ends; else look at the load, at log/fe.log, and restart the frontend."),
     Code.LAKE_FULL: _T("Make room where the lake lies; the job goes on by itself."),
     Code.LAKE_DENIED: _O("Mend the rights of the frontend where the lake lies, then RESUME."),
     Code.LAKE_DAMAGED: _O("Restore the catalog from a backup, together with the metadata, then RESUME."),

@@ -48,6 +48,7 @@ from syncmgr.pipeline.messages import (
 
 EXIT_SECOND: Final = 20.0  # between the end of a worker's pipe and that of its process
 POLL_SECOND: Final = 0.2
+SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 INBOX: Final = 64
 
 log = logging.getLogger(__name__)
@@ -194,6 +195,8 @@ class JobRun:
         self._healthy = self._standing = False
         self._progress: Progress | None = None
         self._committing: Epoch | None = None
+        self._committing_since = 0.0  # monotonic
+        self._slow = False  # and that was told
         self._thread = threading.Thread(target=self._run, name=f"job-{options.name}", daemon=True)
 
     def start(self) -> None:
@@ -358,13 +361,14 @@ class JobRun:
         self._channels = tuple(replace(c, source=source) if c.token == token else c for c in self._channels)
 
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
-        self._committing, begun = epoch, time.monotonic()
+        self._committing_since = time.monotonic()
+        self._committing = epoch
         step(epoch)
         self._committing = None
-        took = time.monotonic() - begun
+        took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
-        if self._series.failures:
-            self._series = Series()
+        if self._series.failures or self._slow:
+            self._series, self._slow = Series(), False
             self._tell(None)
 
     def _ack(self, epoch: Epoch) -> None:
@@ -377,6 +381,14 @@ class JobRun:
         if progress.heard_at and not self._healthy:
             self._healthy = True
             self._tell(None)
+        self._tell_slowness()
+
+    def _tell_slowness(self) -> None:
+        """The run's own thread waits for the commit; the worker's signs of life are a clock beside it."""
+        epoch, second = self._committing, time.monotonic() - self._committing_since
+        if epoch is not None and not self._slow and second > SLOW_SECOND:
+            self._slow = True
+            self._tell(SyncError(Code.LAKE_SLOW, epoch=epoch.number, second=int(second)))
 
     def _bury(self) -> None:
         life, self._life = self._life, None

@@ -1,6 +1,7 @@
 import os
 import random
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ from syncmgr.job.batch import Batch, ChangeKind, PreparedChanges
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
+from syncmgr.pipeline import run as run_module
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
 from syncmgr.pipeline.worker import OpenSource
@@ -200,6 +202,23 @@ def test_a_passing_trouble_pauses_after_max_retry(bench: Bench) -> None:
     assert run.join(30)
     assert len(bench.troubles) == 3
     assert [(str(error), kind) for error, kind in bench.ends] == [(str(LOST), FailType.RUN_FAIL)]
+
+
+def test_a_commit_that_does_not_end_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has failed yet, and still Msg says what the job waits for; when it ends, Msg is empty again."""
+    monkeypatch.setattr(run_module, "SLOW_SECOND", 0.2)
+    released = threading.Event()
+    bench.lake.before_commit = lambda _: released.wait(30) and None
+    run = bench.start(ScriptedSource(transactions=5))
+    until(lambda: bench.troubles and bench.troubles[-1] is not None, deadline=20)
+    trouble = bench.troubles[-1]
+    assert trouble is not None
+    assert trouble.code is Code.LAKE_SLOW
+    released.set()
+    until(lambda: bench.troubles[-1] is None, deadline=20)
+    run.finish()
+    assert run.join(20)
+    assert bench.lake.rows == scripted_rows(5)
 
 
 def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:
