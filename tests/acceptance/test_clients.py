@@ -91,6 +91,7 @@ CLIENTS: Final = (
     python("aiomysql", "awaiting.py", "aiomysql"),
     python("asyncmy", "awaiting.py", "asyncmy"),
     java("MySQL Connector/J", "mysql", "mysql-connector-j"),
+    java("MariaDB Connector/J", "mariadb", "mariadb-java-client"),
     Client(
         name="mysql2 (node)",
         command=("node", program("client.js")),

@@ -178,6 +178,7 @@ READ = [
     ("SELECT * FROM range(1) WHERE id IN (SELECT id FROM {t} WHERE EXISTS (SELECT 1 FROM {u}))", ["t", "u"]),
     ("SELECT * FROM {t} UNION ALL SELECT * FROM {u}", ["t", "u"]),
     ("SELECT * FROM {t}.snapshots", ["t"]),
+    ("SELECT * FROM lake.{t} VERSION AS OF 1", ["t"]),
     ("EXPLAIN SELECT * FROM {t}", ["t"]),
     ("SELECT nothing FROM {t}", ["t"]),
 ]
