@@ -32,6 +32,7 @@ run_demo() {
   start_frontend
   make_shop
   make_job
+  bring_rows
   change_one_row
   change_and_watch
   change_while_paused
@@ -193,6 +194,7 @@ make_shop() {
   at_mysql "CREATE TABLE shop.order_lines (order_id BIGINT NOT NULL, line_no INT NOT NULL, sku VARCHAR(16) NOT NULL, quantity INT, price DECIMAL(10,2), PRIMARY KEY (order_id, line_no));"
   at_mysql "CREATE USER repl@'%' IDENTIFIED BY 'demo';"
   at_mysql "GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO repl@'%';"
+  shop fill --socket "$SOCKET"
 }
 
 make_job() {
@@ -213,11 +215,17 @@ make_job() {
 
 shop() { "$PYTHON" "$PROJECT/bin/demo_shop.py" "$@"; }
 
-change_one_row() {
-  title "the first row: Spark warms up"
-  at_mysql "INSERT INTO shop.customers VALUES (1, 'Ada', 'London', 10.50);"
+bring_rows() {
+  title "the rows that were there come first"
   catch_up
-  at_console "SELECT * FROM demo.customers;"
+  at_console "SELECT (SELECT count(*) FROM demo.customers) AS customers, (SELECT count(*) FROM demo.orders) AS orders, (SELECT count(*) FROM demo.order_lines) AS order_lines;"
+}
+
+change_one_row() {
+  title "the first change"
+  at_mysql "INSERT INTO shop.customers VALUES (1815, 'Ada', 'London', 10.50);"
+  catch_up
+  at_console "SELECT * FROM demo.customers WHERE id = 1815;"
 }
 
 catch_up() { shop catch-up --socket "$SOCKET" --port "$FE_PORT" --seconds "$CATCH_UP_SECOND"; }

@@ -27,6 +27,7 @@ CUSTOMERS: Final = 500
 TRANSACTIONS_PER_SECOND: Final = 40
 BIG_EVERY_SECOND: Final = 5
 BIG_ROWS: Final = 5000
+FIRST_ORDERS: Final = 50_000
 STATUSES: Final = ("new", "paid", "packed", "shipped", "returned")
 CITIES: Final = ("Lagos", "São Paulo", "København", "上海", "Kraków", None)
 NOTES: Final = (None, "", "it's urgent", 'say "hello"', "back\\slash", "línea\nnueva", "快递", "🎁")
@@ -69,6 +70,12 @@ class Workload:
         self.last: int = row[0]
         self.now: datetime = row[1]
         self.dice = dice
+
+    def open(self, cursor: Cursor) -> int:
+        """What the shop has sold before anybody looks."""
+        ids = range(self.last + 1, self.last + 1 + BIG_ROWS)
+        self.last = ids[-1]
+        return self._insert(cursor, ids)
 
     def customers(self, cursor: Cursor) -> int:
         """Every customer that is not there yet."""
@@ -145,6 +152,17 @@ class Workload:
         return self.now
 
 
+def fill(shop: "pymysql.Connection[Cursor]") -> None:
+    """The rows with which the demo begins; says how many."""
+    with shop.cursor() as cursor:
+        workload = Workload(cursor, random.Random(1))  # noqa: S311 - nothing is secret here
+        rows = workload.customers(cursor)
+        while workload.last < FIRST_ORDERS:
+            rows += workload.open(cursor)
+            shop.commit()
+    sys.stdout.write(f"\n{rows:,} rows are there before the job\n")
+
+
 def change(shop: "pymysql.Connection[Cursor]", seconds: float) -> None:
     """Changes the shop at a steady rate for so long; says how much."""
     started, transactions, changes, big_at = time.monotonic(), 0, 0, 0.0
@@ -173,9 +191,11 @@ def catch_up(shop: "pymysql.Connection[Cursor]", console: "pymysql.Connection[Cu
             cursor.execute("SHOW SYNC JOB FROM demo")
             job = cursor.fetchone()
         assert job is not None
-        at = (json.loads(job["Status"] or "{}").get("position")) or {"file": "", "offset": 0}
+        status = json.loads(job["Status"] or "{}")
+        at = status.get("position") or {"file": "", "offset": 0}
+        has_rows = all(load["phase"] == "streaming" for load in status.get("snapshot", {}).values())
         elapsed = time.monotonic() - started
-        if at["file"] and _coordinate(at["file"], at["offset"]) >= goal:
+        if has_rows and at["file"] and _coordinate(at["file"], at["offset"]) >= goal:
             sys.stdout.write(f"\nthe job has caught up after {elapsed:.1f} s\n")
             return
         if elapsed > seconds:
@@ -239,12 +259,15 @@ def _key(row: Row, columns: int) -> Key:
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the demo, without a trace of this
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("task", choices=("change", "catch-up", "compare"))
+    parser.add_argument("task", choices=("fill", "change", "catch-up", "compare"))
     parser.add_argument("--socket", required=True, help="of the shop's MySQL server")
     parser.add_argument("--port", type=int, help="of syncmgr's console")
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
     with pymysql.connect(unix_socket=options.socket, user="root", database="shop", charset="utf8mb4") as shop:
+        if options.task == "fill":
+            fill(shop)
+            return 0
         if options.task == "change":
             change(shop, options.seconds)
             return 0

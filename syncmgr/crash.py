@@ -31,6 +31,10 @@ class CrashPoint(StrEnum):
     EPOCH_STORED = "epoch stored"
     ACKED = "acked"
     STAGED_FILES_DROPPED = "staged files dropped"
+    # the snapshot of a job
+    PLAN_STORED = "plan stored"
+    CHUNK_STORED = "chunk stored"
+    SNAPSHOT_STORED = "snapshot stored"
     # a channel that was behind
     LAGGARD_COMMITTED = "laggard committed"
     LAGGARD_STORED = "laggard stored"

@@ -155,6 +155,16 @@ class Code(Enum):
         "HY000",
         "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, empty the target, and create both anew",
     )
+    SNAPSHOT_REFUSED = (
+        20141,
+        "HY000",
+        'Table \'{table}\' cannot be brought by a snapshot: {reason}; or write "start" = "latest"',
+    )
+    SNAPSHOT_BROKEN = (
+        20142,
+        "HY000",
+        "Table '{table}' has changed while its snapshot was read: {reason}; STOP the job, drop the target, and create both anew",
+    )
 
     SOURCE_MOVED = (
         20134,

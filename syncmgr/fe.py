@@ -43,6 +43,7 @@ from syncmgr.mysql import opening as mysql_opening
 from syncmgr.mysql.opening import OpenMysql
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
+from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from syncmgr.pipeline.worker import OpenSource
 from syncmgr.scheduler import Scheduler
 from syncmgr.settings import Settings, Value, find, parse
@@ -165,7 +166,25 @@ class Frontend:
         )
         ledger = JobLedger(self._store, job.id, lambda: settings.seconds("consistent_point_keep_second"))
         listeners = Listeners(on_trouble=on_trouble, on_end=on_end)
-        return JobRun(options, ledger, self.lake, self._pool, self._opener(job), listeners)
+        snapshot = self._snapshot(job, ledger)
+        return JobRun(options, ledger, self.lake, self._pool, self._opener(job), listeners, snapshot)
+
+    def _snapshot(self, job: SyncJob, ledger: JobLedger) -> Snapshot | None:
+        """None where the job began without one, or has left it behind."""
+        loads = ledger.loads().values()
+        if not isinstance(job.source, MysqlDescription) or all(load.caught_up for load in loads):
+            return None
+        timeout = self._settings.seconds("source_connect_timeout_second")
+        options = SnapshotOptions(
+            description=job.source,
+            channels=job.channels,
+            connect_timeout=timeout,
+            connections=lambda: int(value_of(self._settings, job, "snapshot_max_connections")),
+            chunk_rows=lambda: int(value_of(self._settings, job, "snapshot_chunk_rows")),
+            rows_per_second=lambda: int(value_of(self._settings, job, "snapshot_max_rows_per_second")),
+        )
+        source = mysql_opening.snapshot(job.source, connect_timeout=timeout)
+        return Snapshot(options, source, ledger, self.lake)
 
     def _inspect(self, source: SourceDescription, tables: Sequence[tuple[str, str]]) -> Inspected:
         timeout = self._settings.seconds("source_connect_timeout_second")

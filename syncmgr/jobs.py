@@ -7,18 +7,21 @@ Must not know: protocols, processes, SQL of the metadata, Spark. The rules are i
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 from uuid import uuid4
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats, check_exact
+from syncmgr.job.chunk import Load
 from syncmgr.job.description import (
     ChannelDescription,
     ColumnItem,
     Condition,
+    check_loadable,
     overrides_of,
     plan_channel,
 )
@@ -26,7 +29,7 @@ from syncmgr.job.failure import FailType, Remedy, advice, fail_type, remedy
 from syncmgr.job.position import Position
 from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
-from syncmgr.job.source import CanalDescription, SourceDescription, source_of
+from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.status import (
     SHOW_COLUMNS,
@@ -40,6 +43,7 @@ from syncmgr.job.status import (
     lag_second,
     last_upkeep,
     show_row,
+    snapshot_facts,
     status_json,
 )
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
@@ -91,7 +95,7 @@ class Lake(Protocol):
         """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
 
     def is_empty(self, db: str, table: str) -> bool:
-        """Whether the table never had a snapshot."""
+        """Whether the table has no row, not even a deleted one."""
 
     def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
         """What upkeep did to a table lately, oldest first."""
@@ -110,12 +114,21 @@ class Run(Protocol):
     def join(self, timeout: float) -> bool: ...
     def reading(self) -> Reading | None: ...
     def behind(self) -> Sequence[Behind]: ...
+    def rates(self) -> Mapping[str, float]: ...
+
+
+class Loads(Protocol):
+    """The memory of snapshots."""
+
+    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
 
 
 class Store(Protocol):
     """The memory of jobs."""
 
-    def add(self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str]) -> SyncJob: ...
+    def add(
+        self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str], loading: frozenset[str]
+    ) -> SyncJob: ...
     def save(self, job: SyncJob) -> SyncJob: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
     def by_id(self, job_id: JobId) -> SyncJob | None: ...
@@ -123,6 +136,8 @@ class Store(Protocol):
     def forget(self, job_id: JobId) -> None: ...
     def target_of(self, db: str, table: str) -> str | None: ...
     def figures(self, job_id: JobId) -> Figures: ...
+    @property
+    def loads(self) -> Loads: ...
 
 
 Inspect = Callable[[SourceDescription, Sequence[tuple[str, str]]], Inspected]
@@ -178,17 +193,27 @@ class Jobs:
             created_at=time.time(),
             properties=overrides,
         )
-        fresh = frozenset(
-            channel.token
-            for channel, cascades in zip(channels, inspected.cascades, strict=True)
-            if not cascades and self._lake.is_empty(channel.target_db, channel.target)
-        )
         self._wait_for_ending(job)
-        self._store.add(job, inspected.start, inspected.server_time, fresh)
+        self._add(job, inspected)
         passing(CrashPoint.JOB_ADDED)
         self.wake()
         said = (text for channel in channels for text in caveats(channel))
         return tuple(Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said)
+
+    def _add(self, job: SyncJob, inspected: Inspected) -> None:
+        empty = {c.token for c in job.channels if self._lake.is_empty(c.target_db, c.target)}
+        if isinstance(job.source, MysqlDescription) and job.source.takes_snapshot:
+            for channel in job.channels:
+                check_loadable(channel, is_empty=channel.token in empty)
+            loading, fresh = frozenset(channel.token for channel in job.channels), frozenset[str]()
+        else:
+            told = zip(job.channels, inspected.cascades, strict=True)
+            loading, fresh = (
+                frozenset(),
+                frozenset(c.token for c, cascades in told if not cascades and c.token in empty),
+            )
+        start = replace(inspected.start, whole=inspected.start.whole and not loading)
+        self._store.add(job, start, inspected.server_time, fresh, loading)
 
     def pause(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.finish())
@@ -415,6 +440,7 @@ class Jobs:
             behind={channel.table: behind_facts(channel) for channel in behind},
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
+            snapshot=snapshot_facts(job, self._store.loads.of(job.id), {} if run is None else run.rates()),
         )
         return show_row(job, status)
 

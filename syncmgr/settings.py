@@ -21,6 +21,14 @@ def _at_least(minimum: float) -> Callable[[Value], str | None]:
     return lambda value: None if not isinstance(value, str) and value >= minimum else f"it must be at least {minimum:g}"
 
 
+def _between(minimum: float, maximum: float) -> Callable[[Value], str | None]:
+    def check(value: Value) -> str | None:
+        fits = not isinstance(value, str) and minimum <= value <= maximum
+        return None if fits else f"it must be from {minimum:g} to {maximum:g}"
+
+    return check
+
+
 def _port(value: Value) -> str | None:
     return None if isinstance(value, int) and 0 < value < 65536 else "a port is between 1 and 65535"
 
@@ -147,6 +155,33 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "An epoch of this size is committed at the next transaction boundary, whatever else waits.",
         _at_least(1),
         mutable=True,
+        job=True,
+    ),
+    Setting(
+        "snapshot_max_connections",
+        4,
+        "connections",
+        "How many chunks of its tables a job's snapshot reads from the source at a time.",
+        _between(1, 64),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "snapshot_max_rows_per_second",
+        0,
+        "rows",
+        "How many rows a job's snapshot reads in a second, over all its tables; it waits between chunks. 0: no bound.",
+        _at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "snapshot_chunk_rows",
+        250_000,
+        "rows",
+        "Rows that a snapshot reads and commits at a time; fewer where they are wide, more where a table would have "
+        "over 500 such chunks.",
+        _at_least(1),
         job=True,
     ),
     Setting(

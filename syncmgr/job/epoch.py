@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 
+from syncmgr.job.chunk import ChunkRows
 from syncmgr.job.position import Position
 
 
@@ -117,6 +118,8 @@ class ChannelCommit:
     the last image after netting, not TRUE becomes a delete. `key_may_exist` False: inserts carry no delete.
     `last_snapshot`: what this channel committed last, None if nothing yet; it must still be an ancestor.
     `fingerprint`: the epoch's; a table that bears the epoch under another one was written by another history.
+    `settled` False: the rows before were no state of the source, so that a change may meet a row that has it, or none.
+    `chunk`: of a snapshot, instead of `files`: its rows go behind `epoch`, which stays the one that the table bears.
     """
 
     token: str
@@ -130,11 +133,18 @@ class ChannelCommit:
     where: str | None
     key_may_exist: bool
     last_snapshot: int | None
+    settled: bool = True
+    chunk: ChunkRows | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to read."""
+        return not self.files and self.chunk is None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelCommitted:
-    """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written.
+    """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written. `rows`: of a chunk.
 
     `passed_over`: the table bore the epoch already. `foreign`: someone else committed rows since `last_snapshot`.
     """
@@ -142,3 +152,4 @@ class ChannelCommitted:
     snapshot: int | None
     passed_over: bool = False
     foreign: bool = False
+    rows: int = 0

@@ -65,6 +65,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
     Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
+    Code.SNAPSHOT_REFUSED: _O('Create the target anew, or the job with "start" = "latest".'),
+    Code.SNAPSHOT_BROKEN: _O("The table was altered or dropped while its rows were read. " + _AGAIN),
     Code.APPEND_CHANGE: _O("Create the target with UNIQUE KEY, or the job with append_on_change."),
     # canal and ZooKeeper
     Code.CANAL_UNREACHABLE: _T("Nothing if the server comes back; else look at the server, its port and ZooKeeper."),

@@ -13,6 +13,8 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.settings import did_you_mean
 
 BINLOG: Final = "FROM BINLOG"
+LATEST: Final = "latest"
+SNAPSHOT: Final = "snapshot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,9 @@ MYSQL_PROPERTIES: Final = (
     Property("mysql.ssl", "preferred", "`disabled`, `preferred` or `required`."),
     Property(
         "start",
-        "latest",
-        "`latest`, `earliest`, a GTID set, or `file:position`: where a new job begins to read.",
+        SNAPSHOT,
+        "`snapshot`: the rows that are there, then every change. Or changes alone, from `latest`, `earliest`, a GTID "
+        "set or `file:position` on.",
     ),
 )
 CANAL_PROPERTIES: Final = (
@@ -102,6 +105,16 @@ class MysqlDescription:
     @property
     def address(self) -> str:
         return ",".join(f"{host}:{port}" for host, port in self.hosts)
+
+    @property
+    def starts_now(self) -> bool:
+        """Whether only changes from the job's creation on count."""
+        return self.start.strip().lower() == LATEST
+
+    @property
+    def takes_snapshot(self) -> bool:
+        """Whether the rows that are there come first."""
+        return self.start.strip().lower() == SNAPSHOT
 
     @property
     def config(self) -> str:

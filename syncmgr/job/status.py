@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from syncmgr.errors import SyncError
+from syncmgr.job.chunk import Load, load_facts
 from syncmgr.job.failure import advice, time_text
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import SyncJob
@@ -149,6 +150,14 @@ def behind_facts(channel: Behind) -> dict[str, str | int | None]:
     }
 
 
+def snapshot_facts(
+    job: SyncJob, loads: Mapping[str, Load], rates: Mapping[str, float]
+) -> dict[str, dict[str, str | int | float | None]]:
+    """What the Status column says of a job's snapshot, by target. `loads`, `rates`: by channel token."""
+    targets = {channel.token: channel.target for channel in job.channels}
+    return {targets[token]: load_facts(load, rates.get(token)) for token, load in loads.items()}
+
+
 def status_json(
     figures: Figures,
     *,
@@ -159,11 +168,13 @@ def status_json(
     behind: Mapping[str, Mapping[str, str | int | None]],
     upkeep: Mapping[str, Mapping[str, str | None]],
     index: Mapping[str, Mapping[str, str | int | None]],
+    snapshot: Mapping[str, Mapping[str, str | int | float | None]],
 ) -> str:
     """The Status column. `server`: who is read now. `advised`: what to do about the last error.
     `behind`: by target table, the channels that the others do not wait for.
     `upkeep`: by target table, when each kind ran last.
     `index`: by target table with a key, how its key index stands.
+    `snapshot`: by target table that began with one, how far it is.
     """
     at = figures.position
     facts = {
@@ -180,6 +191,7 @@ def status_json(
         "behind": behind,
         "upkeep": upkeep,
         "index": index,
+        "snapshot": snapshot,
     }
     return json.dumps(facts, ensure_ascii=False)
 

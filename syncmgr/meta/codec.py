@@ -12,6 +12,7 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import ChunkPlan
 from syncmgr.job.description import ChannelDescription, Listed
 from syncmgr.job.epoch import MappedColumn, Prepared, StagedFile
 from syncmgr.job.failure import FailMsg, FailType
@@ -71,6 +72,15 @@ def channel_of(stored: Json) -> ChannelDescription:
 def _table_of(stored: Json) -> SourceTable:
     columns = tuple(SourceColumn(**(c | {"members": tuple(c["members"])})) for c in stored["columns"])
     return SourceTable(db=stored["db"], name=stored["name"], columns=columns)
+
+
+def plan_json(plan: ChunkPlan) -> Json:
+    return asdict(plan)
+
+
+def plan_of(stored: Json) -> ChunkPlan:
+    bounds = tuple(tuple(bound) for bound in stored["bounds"])
+    return ChunkPlan(**(stored | {"key": tuple(stored["key"]), "bounds": bounds}))
 
 
 def fail_json(fail: FailMsg | None) -> Json | None:

@@ -7,7 +7,9 @@ Must not know: what is committed, or why.
 import time
 from collections.abc import Callable, Mapping
 
+from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta.store import ChannelProgress, Store
@@ -42,6 +44,21 @@ class JobLedger:
 
     def learn(self, token: str, source: SourceTable) -> None:
         self._store.learn(token, source)
+
+    def loads(self) -> Mapping[str, Load]:
+        return self._store.loads.of(self._job_id)
+
+    def plan_load(self, token: str, plan: ChunkPlan) -> None:
+        self._store.loads.plan(token, plan)
+
+    def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None:
+        self._store.loads.add_chunk(self._job_id, token, number, committed)
+
+    def end_loads(self, upper: Position) -> None:
+        self._store.loads.end(self._job_id, upper)
+
+    def catch_up(self) -> None:
+        self._store.loads.catch_up(self._job_id)
 
     def last_epoch(self) -> Epoch | None:
         return self._store.last_epoch(self._job_id)

@@ -14,19 +14,15 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import (
     Connection,
-    Engine,
     Row,
     Select,
-    create_engine,
     delete,
-    event,
     func,
     insert,
     null,
     select,
     update,
 )
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -38,8 +34,9 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta import codec
+from syncmgr.meta import codec, loads
 from syncmgr.meta.accounts import AccountStore
+from syncmgr.meta.engine import engine_of
 from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, OWNER, TOTALS
 
 
@@ -74,7 +71,7 @@ class Store:
     """The metadata database. Safe to use from any thread; every call is one transaction."""
 
     def __init__(self, url: str, vault: codec.Vault) -> None:
-        self._engine = _engine(url)
+        self._engine = engine_of(url)
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
         self._migrate()
@@ -83,6 +80,11 @@ class Store:
     def accounts(self) -> AccountStore:
         """The users of the console, in the same database."""
         return AccountStore(self._engine, self._writing)
+
+    @property
+    def loads(self) -> loads.Loads:
+        """The snapshots of all jobs, in the same database."""
+        return loads.Loads(self._reading, self._writing)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -145,9 +147,17 @@ class Store:
 
     # -- jobs
 
-    def add(self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str]) -> SyncJob:
+    def add(
+        self,
+        job: SyncJob,
+        start: Position,
+        start_time: float,
+        fresh: frozenset[str],
+        loading: frozenset[str] = frozenset(),
+    ) -> SyncJob:
         """Store a new job with its start as epoch 0; its id is given here. `fresh`: tokens of the channels whose
-        inserts cannot meet their key. Raises JOB_EXISTS, TARGET_IN_USE.
+        inserts cannot meet their key. `loading`: of those whose rows come by a snapshot first.
+        Raises JOB_EXISTS, TARGET_IN_USE.
         """
         with self._writing() as connection:
             _refuse_taken(connection, job)
@@ -156,6 +166,7 @@ class Store:
             job_id = JobId(result.inserted_primary_key[0])
             for ordinal, channel in enumerate(job.channels):
                 connection.execute(insert(CHANNELS).values(**_channel_values(job_id, ordinal, channel, fresh)))
+            loads.begin(connection, loading)
             begin = Epoch(number=0, end=start, last_seq=0, source_time=start_time)
             committed = {"committed_at": job.created_at, "snapshots": {}}
             connection.execute(insert(EPOCHS).values(job_id=job_id, **_epoch_values(begin), **committed))
@@ -251,14 +262,10 @@ class Store:
         with self._writing() as connection:
             for token, outcome in committed.items():
                 _advance(connection, token, epoch.number, outcome)
-            snapshots = dict(
-                connection.execute(
-                    select(CHANNELS.c.token, CHANNELS.c.last_snapshot).where(CHANNELS.c.job_id == job_id),
-                ).all(),
-            )
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
-            point = snapshots if epoch.end.whole and not behind else {}  # a torn transaction has none either
+            # a torn transaction has none either
+            point = loads.snapshots(connection, job_id) if epoch.end.whole and not behind else {}
             files, count = codec.files_json(waiting), len(waiting) or None
             connection.execute(
                 update(EPOCHS).where(this).values(committed_at=at, snapshots=point, files=files, waiting=count)
@@ -389,18 +396,6 @@ def _naming_failures() -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise SyncError(Code.META_DOWN, reason=str(error).splitlines()[0]) from error
-
-
-def _engine(url: str) -> Engine:
-    engine = create_engine(url, pool_pre_ping=True)
-    if make_url(url).get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _set_pragmas)
-    return engine
-
-
-def _set_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
-        connection.execute(f"PRAGMA {pragma}")
 
 
 def _refuse_taken(connection: Connection, job: SyncJob) -> None:

@@ -56,6 +56,17 @@ CHANNELS = Table(
     Column("last_epoch", BigInteger, nullable=False),
 )
 
+LOADS = Table(
+    "loads",
+    METADATA,
+    Column("token", String(36), ForeignKey("channels.token", ondelete="CASCADE"), primary_key=True),
+    Column("plan", JSON),  # NULL: not made yet
+    Column("done", Text, nullable=False),  # chunks in the lake: "1-5,7"
+    Column("rows", BigInteger, nullable=False),
+    Column("upper", JSON),  # NULL: chunks are missing
+    Column("caught_up", Boolean, nullable=False),
+)
+
 EPOCHS = Table(
     "epochs",
     METADATA,

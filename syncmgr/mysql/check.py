@@ -8,18 +8,19 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from pymysql import err
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.column_type import labels
 from syncmgr.job.ddl import Table
-from syncmgr.job.position import GtidSet, MariadbGtids, Position, parse_gtids
-from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.job.position import MariadbGtids, Position, parse_gtids
+from syncmgr.job.schema import SourceTable
+from syncmgr.job.source import LATEST, SNAPSHOT
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.mysql.events import xid
+from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
 from syncmgr.mysql.stream import (
     BinlogStream,
     DuplicateServerIdError,
@@ -27,22 +28,10 @@ from syncmgr.mysql.stream import (
     StreamOptions,
     replication_grant_missing,
 )
+from syncmgr.mysql.tables import cascades, quoted, schema_of, unique_keys
 
-VARIABLES: Final = (
-    "binlog_format",
-    "binlog_row_image",
-    "binlog_row_metadata",
-    "binlog_row_value_options",
-    "gtid_mode",
-    "log_bin",
-    "server_id",
-    "server_uuid",
-    "version",
-)
 NO_SUCH: Final = frozenset({1049, 1146})
 SELECT_DENIED: Final = frozenset({1044, 1142, 1143})
-PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
-SYNTAX: Final = 1064
 PROBE_SECOND: Final = 2.0
 SETTLE_TRIES: Final = 5
 XA_SECOND: Final = 10.0  # how long CREATE SYNC waits for prepared XA transactions to end
@@ -52,7 +41,6 @@ XA_UNSEEN: Final = frozenset({1227, 1401})  # MySQL 8 tells prepared transaction
 XA_SHOWN: Final = 5
 FIRST_OFFSET: Final = 4
 _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
-_CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,10 +83,8 @@ class _Inspection:
     def __init__(self, address: MysqlAddress, connection: Connection) -> None:
         self._address = address
         self._connection = connection
-        names = ", ".join(f"'{name}'" for name in VARIABLES)
-        rows = query(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
-        self._variables = {row["Variable_name"]: row["Value"] for row in rows}
-        self._mariadb = "mariadb" in self._variables["version"].lower()
+        self._server = Server(address, connection)
+        self._variables = self._server.variables
 
     def facts(self, tables: Sequence[Table], start: str, server_id: int) -> SourceFacts:
         self._check_binlog()
@@ -109,28 +95,16 @@ class _Inspection:
         self._probe(position)
         return SourceFacts(
             version=self._variables["version"],
-            flavour="mariadb" if self._mariadb else "mysql",
-            server=self._server,
-            by_gtid=self._by_gtid,
-            full_metadata=self._full_metadata,
+            flavour="mariadb" if self._server.mariadb else "mysql",
+            server=self._server.id,
+            by_gtid=self._server.by_gtid,
+            full_metadata=self._server.full_metadata,
             server_time=float(query(self._connection, "SELECT UNIX_TIMESTAMP(NOW(6)) seconds")[0]["seconds"]),
             start=position,
             tables=schemas,
-            unique_keys=tuple(self._unique_keys(table) for table in tables),
-            cascades=tuple(self._cascades(table) for table in tables),
+            unique_keys=tuple(unique_keys(self._connection, table) for table in tables),
+            cascades=tuple(cascades(self._connection, table) for table in tables),
         )
-
-    @property
-    def _server(self) -> str:
-        return str(self._variables["server_id" if self._mariadb else "server_uuid"])
-
-    @property
-    def _by_gtid(self) -> bool:
-        return self._mariadb or self._variables.get("gtid_mode") == "ON"
-
-    @property
-    def _full_metadata(self) -> bool:
-        return self._variables.get("binlog_row_metadata") == "FULL"
 
     # -- settings and grants
 
@@ -148,13 +122,13 @@ class _Inspection:
     def _check_table(self, table: Table) -> None:
         label = ".".join(table)
         try:
-            query(self._connection, f"SELECT 1 FROM {_quoted(table)} LIMIT 0")  # noqa: S608 - quoted
+            query(self._connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
         except err.MySQLError as error:
             number = error.args[0] if error.args else 0
             if number in NO_SUCH:
                 raise self._unknown_table(label) from error
             if number in SELECT_DENIED:
-                raise self._grant_missing(f"SELECT on {label}", "SELECT", _quoted(table)) from error
+                raise self._server.grant_missing(f"SELECT on {label}", "SELECT", quoted(table)) from error
             raise
         found = query(
             self._connection,
@@ -172,32 +146,12 @@ class _Inspection:
     def _unsupported(self, reason: str) -> SyncError:
         return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
 
-    def _grant_missing(self, shown: str, grant: str, on: str) -> SyncError:
-        user = self._address.user
-        account = query(self._connection, "SELECT CURRENT_USER() account")[0]["account"]
-        name, _, host = account.rpartition("@")
-        remedy = f"GRANT {grant} ON {on} TO '{name}'@'{host}'"
-        return SyncError(Code.SOURCE_GRANT_MISSING, user=user, grant=shown, address=self._address.label, remedy=remedy)
-
-    def _privileged(self, *texts: str) -> list[dict[str, Any]]:
-        """The first of several spellings that the server knows. Raises SOURCE_GRANT_MISSING."""
-        for text in texts:
-            try:
-                return query(self._connection, text)
-            except err.MySQLError as error:
-                number = error.args[0] if error.args else 0
-                if number in PRIVILEGE_MISSING:
-                    raise self._grant_missing("REPLICATION CLIENT", "REPLICATION CLIENT", "*.*") from error
-                if number != SYNTAX or text == texts[-1]:
-                    raise
-        raise AssertionError("the last one returned or raised")
-
     def _check_server_id(self, server_id: int) -> None:
         if not server_id:
             return
         taken = server_id == int(self._variables["server_id"])
         try:
-            rows = query(self._connection, "SHOW SLAVE HOSTS" if self._mariadb else "SHOW REPLICAS")
+            rows = query(self._connection, "SHOW SLAVE HOSTS" if self._server.mariadb else "SHOW REPLICAS")
         except err.MySQLError:
             rows = []  # older than the word, or not allowed: then the stream itself will tell
         replicas = {int(row.get("Server_Id", row.get("Server_id", 0))) for row in rows}
@@ -208,20 +162,29 @@ class _Inspection:
 
     def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, tuple[SourceTable, ...]]:
         """A position and the schemas that hold there: they were the same before and after it was read."""
-        before = tuple(self._schema(table) for table in tables)
+        before = self._schemas(tables)
         for _ in range(SETTLE_TRIES):
             position = self._start(start)
-            after = tuple(self._schema(table) for table in tables)
+            after = self._schemas(tables)
             if before == after:
                 return position, after
             before = after
         raise self._unsupported("the tables are being altered all the time")
 
+    def _schemas(self, tables: Sequence[Table]) -> tuple[SourceTable, ...]:
+        found = [(table, schema_of(self._connection, table)) for table in tables]
+        for table, schema in found:
+            if schema is None:
+                raise self._unknown_table(".".join(table))
+        return tuple(schema for _, schema in found if schema is not None)
+
     def _start(self, text: str) -> Position:
         word = text.strip()
-        if word.lower() == "latest":
+        if word.lower() == LATEST:
             return self._latest_without_prepared()
-        if not self._full_metadata:
+        if word.lower() == SNAPSHOT:
+            return self._before_every_row(text)
+        if not self._server.full_metadata:
             shown = self._variables.get("binlog_row_metadata", "MINIMAL")
             raise _wrong_start(
                 text,
@@ -232,34 +195,42 @@ class _Inspection:
             return self._earliest()
         coordinate = _FILE_POS.fullmatch(word)
         if coordinate is not None:
-            return Position(file=coordinate[1], offset=max(int(coordinate[2]), FIRST_OFFSET), server=self._server)
+            return Position(file=coordinate[1], offset=max(int(coordinate[2]), FIRST_OFFSET), server=self._server.id)
         return self._gtid_start(text)
 
     def _gtid_start(self, text: str) -> Position:
         try:
             gtids = parse_gtids(text)
         except ValueError as error:
-            reason = f"it is neither latest, earliest, a GTID set nor file:position ({error})"
+            reason = f"it is neither snapshot, latest, earliest, a GTID set nor file:position ({error})"
             raise _wrong_start(text, reason) from error
-        if not gtids or isinstance(gtids, MariadbGtids) is not self._mariadb:
+        if not gtids or isinstance(gtids, MariadbGtids) is not self._server.mariadb:
             raise _wrong_start(text, "it is not a GTID set of this kind of server")
-        if not self._by_gtid:
+        if not self._server.by_gtid:
             raise _wrong_start(text, f"gtid_mode is {self._variables.get('gtid_mode')} on the server")
-        return Position(gtids=str(gtids), server=self._server)
+        return Position(gtids=str(gtids), server=self._server.id)
 
-    def _latest(self) -> Position:
-        row = self._privileged("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")[0]
-        file, offset, gtids = str(row["File"]), int(row["Position"]), ""
-        if self._mariadb:
-            told = query(self._connection, "SELECT BINLOG_GTID_POS(%s, %s) gtids", file, offset)[0]["gtids"]
-            gtids = str(MariadbGtids.parse(told or ""))
-        elif self._by_gtid:
-            gtids = str(GtidSet.parse(row["Executed_Gtid_Set"]))
-        return Position(gtids=gtids, file=file, offset=offset, server=self._server)
+    def _before_every_row(self, text: str) -> Position:
+        """Every change behind it comes through the binlog; of those before it, every SELECT from now on shows all.
+
+        A transaction stands in the binlog before a SELECT shows it, so the end of the binlog is no such place. What
+        the server counts as executed is one, and so is the begin of a file, before which no commit was under way.
+        """
+        end = self._latest_without_prepared()
+        if self._server.mariadb:
+            return self._server.latest_shown()
+        if end.gtids:
+            return end
+        if not self._server.full_metadata:
+            reason = "without gtid_mode = ON it reads the current binlog file from its begin, for which the server "
+            raise _wrong_start(
+                text, reason + "needs SET GLOBAL binlog_row_metadata = FULL and then FLUSH BINARY LOGS; or use latest"
+            )
+        return replace(end, offset=FIRST_OFFSET)
 
     def _earliest(self) -> Position:
-        row = self._privileged("SHOW BINARY LOGS")[0]
-        return Position(file=str(row["Log_name"]), offset=FIRST_OFFSET, server=self._server)
+        row = self._server.privileged("SHOW BINARY LOGS")[0]
+        return Position(file=str(row["Log_name"]), offset=FIRST_OFFSET, server=self._server.id)
 
     def _latest_without_prepared(self) -> Position:
         """Rows of an XA transaction that is prepared before the start and committed behind it lie before the start.
@@ -269,7 +240,7 @@ class _Inspection:
         """
         deadline = time.monotonic() + XA_SECOND
         while True:
-            position = self._latest()
+            position = self._server.latest()
             try:
                 prepared = self._prepared()
             except err.MySQLError as error:
@@ -285,12 +256,12 @@ class _Inspection:
 
     def _prepared(self) -> list[str]:
         """The xids that XA RECOVER tells."""
-        rows = query(self._connection, "XA RECOVER" if self._mariadb else "XA RECOVER CONVERT XID")
+        rows = query(self._connection, "XA RECOVER" if self._server.mariadb else "XA RECOVER CONVERT XID")
         return [_recovered_xid(row) for row in rows]
 
     def _xa_ended_behind(self, start: Position) -> bool:
         """Whether an XA COMMIT may stand behind a position in the binlog."""
-        now = self._latest()
+        now = self._server.latest()
         if (now.file, now.offset) == (start.file, start.offset):
             return False
         text = f"SHOW BINLOG EVENTS IN %s FROM {start.offset} LIMIT {XA_EVENTS}"
@@ -317,77 +288,6 @@ class _Inspection:
             raise error.cause_for_user from error
         except DuplicateServerIdError as error:
             raise unreachable(self._address, str(error)) from error
-
-    # -- tables
-
-    def _schema(self, table: Table) -> SourceTable:
-        rows = query(
-            self._connection,
-            "SELECT COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length,"
-            " NUMERIC_PRECISION digits, NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset,"
-            " IS_NULLABLE nullable FROM information_schema.COLUMNS"
-            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
-            *table,
-        )
-        if not rows:
-            raise self._unknown_table(".".join(table))
-        places = {name: place for place, name in enumerate(self._keys(table).get("PRIMARY", ()), 1)}
-        columns = tuple(source_column(row, places.get(row["name"], 0)) for row in rows)
-        return SourceTable(db=table[0], name=table[1], columns=columns)
-
-    def _keys(self, table: Table) -> dict[str, tuple[str, ...]]:
-        """Unique indexes over NOT NULL columns: name -> columns in order."""
-        rows = query(
-            self._connection,
-            "SELECT INDEX_NAME name, COLUMN_NAME col, NULLABLE nullable FROM information_schema.STATISTICS"
-            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX",
-            *table,
-        )
-        unfit = {row["name"] for row in rows if row["nullable"] == "YES" or row["col"] is None}
-        keys: dict[str, tuple[str, ...]] = {}
-        for row in rows:
-            if row["name"] not in unfit:
-                keys[row["name"]] = (*keys.get(row["name"], ()), row["col"])
-        return keys
-
-    def _unique_keys(self, table: Table) -> tuple[tuple[str, ...], ...]:
-        keys = self._keys(table)
-        return tuple(keys[name] for name in sorted(keys, key=lambda name: (name != "PRIMARY", name)))
-
-    def _cascades(self, table: Table) -> bool:
-        """Of its definition: MariaDB shows the constraints in information_schema only to who may write."""
-        definition = query(self._connection, f"SHOW CREATE TABLE {_quoted(table)}")[0]["Create Table"]
-        return _CASCADE.search(definition) is not None
-
-
-def source_column(row: dict[str, Any], key: int) -> SourceColumn:
-    """A column as information_schema tells it; sizes that the type does not have are 0, as in a table map."""
-    word = row["word"].lower()
-    charset = row["charset"]
-    fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
-    return SourceColumn(
-        name=row["name"],
-        type="geomcollection" if word == "geometrycollection" else word,
-        unsigned="unsigned" in row["full"].lower() and word not in {"enum", "set"},
-        precision=int(row["digits"] if word == "decimal" else fraction or 0),
-        scale=int(row["scale"] if word == "decimal" else 0),
-        length=int(_length(word, row) or 0),
-        charset="utf8mb3" if charset == "utf8" else charset,
-        members=labels(row["full"]) if word in {"enum", "set"} else (),
-        nullable=row["nullable"] == "YES",
-        key=key,
-    )
-
-
-def _length(word: str, row: dict[str, Any]) -> int | None:
-    if word in {"char", "varchar", "binary", "varbinary"}:
-        size: int | None = row["length"]
-        return size
-    return row["digits"] if word == "bit" else None
-
-
-def _quoted(table: Table) -> str:
-    return ".".join("`" + name.replace("`", "``") + "`" for name in table)
 
 
 def _recovered_xid(row: dict[str, Any]) -> str:

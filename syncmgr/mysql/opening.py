@@ -16,6 +16,7 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription, wrong_property
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
+from syncmgr.mysql.snapshot import MysqlSnapshot
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 
@@ -68,6 +69,11 @@ def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeou
     raise AssertionError("the last one returned or raised")
 
 
+def snapshot(source: MysqlDescription, *, connect_timeout: float) -> MysqlSnapshot:
+    """Whom a snapshot asks."""
+    return MysqlSnapshot(_addresses(source, connect_timeout))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenMysql:
     """Opens the source of a job; it travels to the worker's process. Times in seconds."""
@@ -84,7 +90,9 @@ class OpenMysql:
             read_timeout=self.read_timeout,
             retry=self.retry,
         )
-        schema_holds = self.description.start.strip().lower() == "latest"
+        # from the begin of a binlog file on, to which a snapshot goes back without GTIDs, it may not
+        by_gtid = bool(plan.start.gtids)
+        schema_holds = self.description.starts_now or (self.description.takes_snapshot and by_gtid)
         tables = {
             (channel.source.db, channel.source.name): Subscription(
                 columns=channel.reads,

@@ -24,6 +24,8 @@ class Progressed(Protocol):
     def key_may_exist(self) -> bool: ...
     @property
     def last_snapshot(self) -> int | None: ...
+    @property
+    def last_epoch(self) -> int: ...
 
 
 class Ledger(Protocol):
@@ -73,6 +75,7 @@ class Committer:
         labels = {channel.token: f"{channel.target_db}.{channel.target}" for channel in channels}
         self.laggards = Laggards(labels, self._submit, self._took, max_backlog_bytes)
         self._recovered = False
+        self._settled = False  # an earlier life knew of its intents
 
     def recover(self) -> None:
         """What channels have left behind is tried once. Raises the mildest error where none can go on."""
@@ -97,6 +100,7 @@ class Committer:
         """
         passing(CrashPoint.EPOCH_STAGED)
         before = self._ledger.last_epoch()
+        self._settled = before is None or before.end.whole
         self._ledger.add_intent(epoch)
         passing(CrashPoint.INTENT_STORED)
         if before is not None:
@@ -183,6 +187,7 @@ class Committer:
             where=channel.where,
             key_may_exist=progress.key_may_exist,
             last_snapshot=progress.last_snapshot,
+            settled=self._settled,
         )
 
 

@@ -45,6 +45,7 @@ from syncmgr.pipeline.messages import (
     WorkerChannel,
     WorkerPlan,
 )
+from syncmgr.pipeline.snapshot import Snapshot
 
 EXIT_SECOND: Final = 20.0  # between the end of a worker's pipe and that of its process
 POLL_SECOND: Final = 0.2
@@ -173,12 +174,15 @@ class JobRun:
         pool: Executor,
         open_source: worker.OpenSource,
         listeners: Listeners,
+        snapshot: Snapshot | None = None,
     ) -> None:
+        """`snapshot`: of the rows that come before the binlog; None: they are there, or are not wanted."""
         self._options = options
         self._channels = options.channels
         self._ledger = ledger
         self._open_source = open_source
         self._listeners = listeners
+        self._snapshot = snapshot
         self._ending = threading.Event()  # finish or abandon
         self._committer = Committer(
             options.channels,
@@ -252,6 +256,10 @@ class JobRun:
         """Channels that cannot commit, or are catching up, while the others go on."""
         return self._committer.laggards.shown()
 
+    def rates(self) -> dict[str, float]:
+        """Rows a second that a snapshot reads now, by channel token."""
+        return {} if self._snapshot is None else self._snapshot.rates()
+
     # -- the thread
 
     def _run(self) -> None:
@@ -262,6 +270,7 @@ class JobRun:
 
     def _work(self) -> None:
         self._retrying(self._finish_intents)
+        self._retrying(self._bring_rows)
         while not self._ending.is_set():
             self._retrying(self._live)
 
@@ -296,6 +305,10 @@ class JobRun:
             self._tell(error)
             if self._ending.wait(self._series.wait(retry)):
                 return None
+
+    def _bring_rows(self) -> None:
+        if self._snapshot is not None:
+            self._snapshot.run(self._ending, self._mended)
 
     def _finish_intents(self) -> None:
         if not self._abandoned:
@@ -340,7 +353,7 @@ class JobRun:
     def _ends_with(self, message: FromWorker) -> bool:
         match message:
             case Staged(epoch=epoch):
-                self._commit(epoch, self._committer.commit)
+                self._commit(self._judged(epoch), self._committer.commit)
             case Told(token=token, source=source):
                 self._learn(token, source)
             case Trouble(error=error):
@@ -367,9 +380,20 @@ class JobRun:
         self._committing = None
         took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
+        if self._snapshot is not None:
+            self._snapshot.committed(epoch.end)
+        self._mended()
+
+    def _mended(self) -> None:
         if self._series.failures or self._slow:
             self._series, self._slow = Series(), False
             self._tell(None)
+
+    def _judged(self, epoch: Epoch) -> Epoch:
+        """Until the binlog has brought what the snapshot saw, the rows never were the source's state."""
+        if self._snapshot is None or self._snapshot.whole(epoch.end):
+            return epoch
+        return replace(epoch, end=replace(epoch.end, whole=False))
 
     def _ack(self, epoch: Epoch) -> None:
         if self._life is not None:

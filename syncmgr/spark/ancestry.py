@@ -11,9 +11,10 @@ from typing import Final
 from syncmgr.spark.layout import Snapshot
 
 EPOCH_MARK: Final = "syncmgr.epoch"  # "token:epoch" in the summary of an epoch's snapshot
+CHUNK_MARK: Final = "syncmgr.chunk"  # "plan:number" beside it, where the snapshot is that of a chunk
 FILES_MARK: Final = "syncmgr.files"  # the folder of its files
 UPKEEP_MARK: Final = "syncmgr.upkeep"  # "fold", "compact": rows are the same before and after
-MARKS: Final = (EPOCH_MARK, FILES_MARK, UPKEEP_MARK)
+MARKS: Final = (EPOCH_MARK, CHUNK_MARK, FILES_MARK, UPKEEP_MARK)
 REWRITES: Final = "replace"  # Iceberg's own word for a snapshot that leaves the rows as they were
 
 
@@ -23,6 +24,10 @@ def token_property(token: str) -> str:
 
 def fingerprint_property(token: str) -> str:
     return f"syncmgr.fingerprint.{token}"
+
+
+def chunks_property(token: str) -> str:
+    return f"syncmgr.chunks.{token}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

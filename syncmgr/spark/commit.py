@@ -1,4 +1,4 @@
-"""Commits one channel's segment of one epoch into one table, exactly once.
+"""Commits one channel's segment of one epoch, or a chunk of its snapshot, into one table, exactly once.
 
 Owns: the fence, the order of write and commit, what a refused or unknown commit means.
 Must not know: jobs, intents, the source; how Java is called.
@@ -15,21 +15,14 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import of_lake
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.key_index import Keys
-from syncmgr.spark import plain, rows
-from syncmgr.spark.ancestry import (
-    EPOCH_MARK,
-    FILES_MARK,
-    MARKS,
-    Standing,
-    fingerprint_property,
-    standing,
-    token_property,
-)
+from syncmgr.spark import jdbc, plain, rows
+from syncmgr.spark.ancestry import FILES_MARK, MARKS, Standing, standing, token_property
+from syncmgr.spark.bearing import ADDED_ROWS, bearing_of
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import TableIndex
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import CERTAIN, FAILURES, REFUSED, Java, failed, java_class, text_of
-from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, key_shape
+from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, key_shape
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.vectors import Deletion
 
@@ -59,8 +52,7 @@ class Commit:
     def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str], indexing: Indexing) -> None:
         self._iceberg = iceberg
         self._channel = channel
-        self._key = token_property(channel.token)
-        self._mark = f"{channel.token}:{channel.epoch}"
+        self._bearing = bearing_of(iceberg, channel)
         self._written: Written | None = None
         self._strays = strays
         self._indexing = indexing
@@ -92,7 +84,7 @@ class Commit:
             with self._indexing.lock:
                 index = self._index(table)
             self._fitting(table, self._iceberg.layout(table), self._gone(index, self._standing(table)))
-            if index is not None:
+            if index is not None and not self._channel.empty:
                 self._data_keys(table)
         passing(CrashPoint.FILES_WRITTEN)
         with self._indexing.lock:
@@ -106,31 +98,34 @@ class Commit:
         found = self._standing(table)
         index = self._index(table)
         written = self._fitting(table, self._iceberg.layout(table), self._gone(index, found))
-        deletion = None if index is None else self._deletion(table, index)
+        deletion = None if index is None else self._deletion(table, index, found)
         snapshot = self._commit(transaction, written, deletion)
         passing(CrashPoint.TABLE_COMMITTED)
         if deletion is not None:
             table = self._iceberg.table_of(transaction)
             files = list(zip(self._data_files(table), self._data_keys(table), strict=True))
-            deletion.took_effect(self._indexing, table, files, count_missing=self._channel.where is None)
+            complete = self._channel.where is None and self._channel.settled
+            deletion.took_effect(self._indexing, table, files, count_missing=complete)
         self._sweep(_name(written.folder))
-        return ChannelCommitted(snapshot=snapshot, foreign=found.foreign)
+        return ChannelCommitted(snapshot=snapshot, foreign=found.foreign, rows=self._rows_of_chunk(table))
+
+    def _rows_of_chunk(self, table: Java) -> int:
+        if self._channel.chunk is None:
+            return 0
+        return sum(self._iceberg.record_count(file) for file in self._data_files(table))
 
     def _commit(self, transaction: Java, written: Written, deletion: Deletion | None) -> int:
         """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
         table = self._iceberg.table_of(transaction)
         delta = self._iceberg.fenced_delta(transaction)
-        marks = {EPOCH_MARK: self._mark, FILES_MARK: _name(written.folder)}
-        token, fingerprint = str(self._channel.epoch), self._channel.fingerprint
+        marks = {**self._bearing.marks, FILES_MARK: _name(written.folder)}
         try:
             if deletion is not None:
                 deletion.add_to(delta, written.folder)
                 passing(CrashPoint.VECTORS_WRITTEN)
             vanished = self._equality_deletes(table) if deletion is None else []
             self._iceberg.add(delta, self._data_files(table), vanished, marks)
-            self._iceberg.set_properties(
-                transaction, {self._key: token, fingerprint_property(self._channel.token): fingerprint}
-            )
+            self._iceberg.set_properties(transaction, self._bearing.properties(table))
             return self._iceberg.finish(transaction)
         except FAILURES as error:
             self._indexing.lost()
@@ -142,10 +137,11 @@ class Commit:
 
     def _index(self, table: Java) -> TableIndex | None:
         """The index where it holds for this table and can say where the keys of the epoch are."""
-        if not self._channel.keys or not self._channel.files:
+        if not self._channel.keys or self._channel.empty:
             return None
         try:
-            self._touched(table)
+            if self._channel.chunk is None:
+                self._touched(table)
         except UnindexableError as error:
             self._indexing.give_up(error)
             return None
@@ -157,12 +153,18 @@ class Commit:
         return self._epoch_keys
 
     def _distinct(self) -> bool:
+        """Whether no key has two changes; a chunk is one look at rows of different keys."""
+        if self._channel.chunk is not None:
+            return True
         changes = sum(file.rows for file in self._channel.files)
         return self._epoch_keys is not None and len(self._epoch_keys.keys) == changes
 
-    def _deletion(self, table: Java, index: TableIndex) -> Deletion:
-        self._data_keys(table)
-        return Deletion(self._iceberg, table, index, self._touched(table))
+    def _deletion(self, table: Java, index: TableIndex, found: Standing) -> Deletion:
+        """Nobody but somebody else can have put a key of a chunk into the table before."""
+        written = self._data_keys(table)
+        if self._channel.chunk is None:
+            return Deletion(self._iceberg, table, index, self._touched(table))
+        return Deletion(self._iceberg, table, index, inserted_keys(written) if found.foreign and written else None)
 
     def _data_keys(self, table: Java) -> list[Keys]:
         """The keys of the data files that were written, row by row."""
@@ -174,30 +176,20 @@ class Commit:
         return written.keys
 
     def _gone(self, index: TableIndex | None, found: Standing) -> rows.Gone:
-        if index is not None:
+        if index is not None or (self._channel.chunk is not None and not found.foreign):
             return rows.Gone.NONE
         return rows.Gone.ALL if self._channel.key_may_exist or found.foreign else rows.Gone.CHANGED
 
     def _borne(self, table: Java) -> bool:
-        found = self._iceberg.token(table, self._key)
-        if found > self._channel.epoch:
+        try:
+            return self._bearing.is_in(table)
+        except SyncError:
             self._discard()
-            raise SyncError(Code.FENCED, table=self._channel.table, found=found, epoch=self._channel.epoch)
-        if found == self._channel.epoch:
-            self._refuse_other_history(table)
-        return found == self._channel.epoch
-
-    def _refuse_other_history(self, table: Java) -> None:
-        """Metadata restored from before its last commit counts on from there: the same number, but other rows."""
-        found = self._iceberg.property(table, fingerprint_property(self._channel.token))
-        if found is not None and found != self._channel.fingerprint:
-            self._discard()
-            label = f"{self._channel.db}.{self._channel.table}"
-            raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self._channel.epoch)
+            raise
 
     def _standing(self, table: Java) -> Standing:
         token, last = self._channel.token, self._channel.last_snapshot
-        epoch = self._iceberg.token(table, self._key)
+        epoch = self._iceberg.token(table, token_property(token))
         found = standing(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last)
         if found.replaced:
             self._discard()
@@ -216,10 +208,10 @@ class Commit:
         if written is not None and written.layout == layout and written.gone >= gone:
             return written
         self._discard()
-        name = f"{self._channel.token}-{self._channel.epoch}-{uuid.uuid4()}"
+        name = f"{self._bearing.name}-{uuid.uuid4()}"
         written = Written(folder=f"{table.location()}/data/{name}", layout=layout, gone=gone)
         self._written = written
-        if self._channel.files:
+        if not self._channel.empty:
             self._write(written, self._iceberg.codec(table))
         return written
 
@@ -237,7 +229,10 @@ class Commit:
             self._discard()
             raise
         except FAILURES as error:
-            bad = rows.value_error(text_of(error), channel, layout)
+            text = text_of(error)
+            bad = rows.value_error(text, channel, layout)
+            if bad is None and channel.chunk is not None:
+                bad = jdbc.source_error(text, channel.chunk)
             if bad is None:
                 raise
             self._discard()
@@ -246,6 +241,8 @@ class Commit:
     def _write_plain(self, written: Written, codec: str) -> bool:
         """Whether the epoch could be written without Spark."""
         touched = self._epoch_keys
+        if self._channel.chunk is not None:
+            return False
         if self._channel.keys and (touched is None or written.gone is not rows.Gone.NONE or not touched.complete):
             return False
         epoch = plain.plain(self._channel, written.layout, written.folder)
@@ -304,12 +301,12 @@ class Commit:
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
         """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count."""
-        for snapshot in self._iceberg.history(table, MARKS):
-            if snapshot.marks.get(EPOCH_MARK) == self._mark:
-                self._give_up()
-                self._sweep(snapshot.marks.get(FILES_MARK, ""))
-                return ChannelCommitted(snapshot=snapshot.id, passed_over=True)
-        return ChannelCommitted(snapshot=None, passed_over=True)
+        snapshot = self._bearing.found(table)
+        if snapshot is None:
+            return ChannelCommitted(snapshot=None, passed_over=True)
+        self._give_up()
+        self._sweep(snapshot.marks.get(FILES_MARK, ""))
+        return ChannelCommitted(snapshot=snapshot.id, passed_over=True, rows=int(snapshot.marks.get(ADDED_ROWS, 0)))
 
     def _sweep(self, referenced: str) -> None:
         """The epoch is in: of all the folders written for it only one counts."""

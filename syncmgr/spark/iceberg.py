@@ -249,6 +249,10 @@ class Iceberg:
             file.upperBounds(),
         )
 
+    def record_count(self, file: Java) -> int:
+        """Rows of a data or delete file."""
+        return int(file.recordCount())
+
     def format_version(self, table: Java) -> int:
         return int(table.operations().current().formatVersion())
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.job.key_index import Keys, Words
+from syncmgr.job.key_index import Keys, Words, joined
 from syncmgr.spark.layout import Field, Layout
 
 FIELD_ID: Final = b"PARQUET:field_id"
@@ -109,6 +109,14 @@ def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
         live=operations[last] != ChangeKind.DELETE,
         complete=len(rows) == changes,
     )
+
+
+def inserted_keys(parts: list[Keys]) -> EpochKeys:
+    """Of rows whose keys all differ, none of which is known to have been there."""
+    keys = joined(parts)
+    order = keys.order()
+    none = np.zeros(len(keys), np.bool_)
+    return EpochKeys(keys=keys.take(order), known=none, last=order, live=~none, complete=True)
 
 
 def _plain(expression: str) -> str:

@@ -174,17 +174,18 @@ class Lake:
             check_files(label, pointer, iceberg, iceberg.load(db, table))
 
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
-        """Commits one channel's segment of one epoch exactly once; durable when it returns.
+        """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, NO_SUCH_TABLE, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, SOURCE_VALUE for good;
-        LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
+        Raises FENCED, TARGET_REPLACED, NO_SUCH_TABLE, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, SOURCE_VALUE,
+        SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING, LAKE_FAILED and SOURCE_UNREACHABLE when the same
+        call may be tried again.
         """
         self.ready()
         strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
         with upkeep.commit():
             with lake_disk(), asked():
                 iceberg = self.iceberg()
-                iceberg.use_pool("commit")
+                iceberg.use_pool("commit" if channel.chunk is None else "snapshot")
                 done = Commit(iceberg, channel, strays, upkeep.indexing).run()
             self._make_durable()
         return done
@@ -226,7 +227,12 @@ class Lake:
             return self._upkeep[db, table]
 
     def _strays_of(self, channel: ChannelCommit) -> list[str]:
-        """Folders that failed attempts at this epoch left behind; those of earlier epochs are settled."""
+        """Folders that failed attempts at this epoch left behind; those of earlier epochs are settled.
+
+        Chunks are committed side by side, so that none may sweep for the others: their strays are orphans.
+        """
+        if channel.chunk is not None:
+            return []
         with self._lock:
             epoch, strays = self._strays.get(channel.token, (channel.epoch, []))
             if epoch != channel.epoch:
@@ -314,9 +320,11 @@ class Lake:
             upkeep.indexing.drop()
 
     def is_empty(self, db: str, table: str) -> bool:
-        """Whether the table never had a snapshot. Raises NO_SUCH_TABLE."""
+        """Whether the table has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
         with asked():
-            return self.iceberg().load(db, table).currentSnapshot() is None
+            iceberg = self.iceberg()
+            totals = iceberg.current(iceberg.load(db, table))
+            return totals is None or totals.data_files == 0
 
     def check_channel(self, channel: ChannelDescription) -> None:
         """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""

@@ -27,8 +27,9 @@ from syncmgr.spark.java import java_home
 CATALOG: Final = "lake"
 PACKAGES: Final = (
     "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0,org.xerial:sqlite-jdbc:3.50.3.0,"
-    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
+    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0,com.mysql:mysql-connector-j:9.5.0"
 )
+EXCLUDED: Final = "com.google.protobuf:protobuf-java"  # of MySQL's X protocol alone
 LOCAL_FILES: Final = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 CATALOG_FILE: Final = "catalog.db"
 COMPLETE: Final = "complete"
@@ -125,7 +126,8 @@ def fetching(conf: Mapping[str, str], place: LakePlace) -> dict[str, str] | None
     packages = conf.get("spark.jars.packages", PACKAGES)
     # the class is in one of them
     rest = {key: value for key, value in conf.items() if value != LOCAL_FILES}
-    return {**rest, "spark.jars.packages": packages, "spark.jars.ivy": str(_cache(conf, place))}
+    own = {"spark.jars.packages": packages, "spark.jars.ivy": str(_cache(conf, place))}
+    return {"spark.jars.excludes": EXCLUDED, **rest, **own}
 
 
 def with_jars(conf: Mapping[str, str], place: LakePlace) -> dict[str, str]:
@@ -208,6 +210,7 @@ class Jvm:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        self._hang_up()
 
     def _hang_up(self) -> None:
         assert self._process.stdin is not None

@@ -1,4 +1,4 @@
-"""The one Spark job of an epoch: change rows in, new row images and vanished keys out.
+"""The one Spark job of an epoch, or of a chunk: change rows in, new row images and vanished keys out.
 
 Owns: netting, WHERE, expressions, casts, partition values, and how they are written as Parquet.
 Must not know: tokens, transactions, snapshots.
@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.epoch import ChannelCommit
+from syncmgr.spark.jdbc import relation
 from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import Field, Layout, PartitionField
 from syncmgr.spark.segment import by_schema
@@ -113,10 +114,16 @@ def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: 
     columns = filled(channel, layout)
     as_they_are = not channel.keys or (writing.distinct and writing.gone is Gone.NONE)
     shape = _appends(channel) if as_they_are else _upserts(channel, columns, writing.gone)
-    [(ddl, paths)] = _one_schema(channel)
-    images = _images(shape(_narrow(spark.read.schema(ddl).parquet(*paths), channel)), columns, layout)
+    images = _images(shape(_changes(spark, channel)), columns, layout)
     options = {"compression": writing.codec, **ZSTD_LEVEL}
     images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(writing.folder)
+
+
+def _changes(spark: SparkSession, channel: ChannelCommit) -> DataFrame:
+    if channel.chunk is not None:
+        return relation(spark, channel.chunk)
+    [(ddl, paths)] = _one_schema(channel)
+    return _narrow(spark.read.schema(ddl).parquet(*paths), channel)
 
 
 def _one_schema(channel: ChannelCommit) -> list[tuple[str, list[str]]]:

@@ -214,7 +214,7 @@ PROPERTIES: Final[list[Case]] = [
     (_job(mysql__pasword="x"), Code.PROPERTY_UNKNOWN, "did you mean 'mysql.password'?"),
     (_job(mysql__ssl="maybe"), Code.PROPERTY_WRONG, "it must be one of disabled, preferred, required"),
     (_job(mysql__server_id="1"), Code.SOURCE_SERVER_ID, "server id 1 is already used"),
-    (_job(start="sometime"), Code.PROPERTY_WRONG, "neither latest, earliest, a GTID set nor file:position"),
+    (_job(start="sometime"), Code.PROPERTY_WRONG, "neither snapshot, latest, earliest, a GTID set nor file:position"),
     (_job(start="0-1-5"), Code.PROPERTY_WRONG, "it is not a GTID set of this kind of server"),
     (SYNC + GOOD + ' FROM BINLOG ("type" = "mysql", "type" = "mysql")', Code.SYNTAX, "'type' is given twice"),
     (

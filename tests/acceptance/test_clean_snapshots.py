@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 ACCOUNTS, MONEY = 50, 100
 BINLOG = (
-    'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
+    'FROM BINLOG ("type" = "mysql", "start" = "latest", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
     '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 

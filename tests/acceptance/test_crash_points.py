@@ -21,7 +21,7 @@ CAUGHT_UP_SECOND = 120.0
 BURST = 100  # rounds of the writer
 REST_SECOND = 6.0
 BINLOG = (
-    'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
+    'FROM BINLOG ("type" = "mysql", "start" = "latest", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
     '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 TABLES = ("one", "two")

@@ -153,7 +153,7 @@ def test_a_setting_takes_effect_on_a_running_job(desk: Desk) -> None:
     key = "sync_commit_interval_second"
     desk.run("CREATE TABLE t (id INT PRIMARY KEY)")
     desk.table("t", "id INT NOT NULL", "UNIQUE KEY(id)")
-    desk.sync("job1", f"FROM {desk.name}.t INTO t")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t", start="latest")
     desk.run("INSERT INTO t VALUES (1)")
     desk.wait_for(f"SELECT id FROM {desk.name}.t", [(1,)])
     [before] = desk.ask(f"SHOW FRONTEND CONFIG LIKE '{key}'")
@@ -186,16 +186,21 @@ def test_mariadb_is_a_source(mariadb_server: MysqlServer, frontend: FrontendProc
 
 
 def test_a_job_starts_where_it_is_told(desk: Desk) -> None:
-    """`earliest` brings every row, a GTID set and file:position those behind them, `latest` only new ones."""
+    """`earliest` brings every row, a GTID set and file:position those behind them, `latest` only new ones;
+    whoever says nothing gets the rows that are there.
+    """
     desk.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
     [status] = desk.run("SHOW BINARY LOG STATUS")
     desk.run("INSERT INTO t VALUES (2)")
     starts = {"earliest": "earliest", "gtid": status[4].replace("\n", ""), "place": f"{status[0]}:{status[1]}"}
+    desk.table("everything", "id INT NOT NULL", "UNIQUE KEY(id)")
+    desk.sync("job_all", f"FROM {desk.name}.t INTO everything")
     for name, start in (starts | {"latest": "latest"}).items():
         desk.table(name, "id INT NOT NULL", "UNIQUE KEY(id)")
         desk.sync(f"job_{name}", f"FROM {desk.name}.t INTO {name}", start=start)
     desk.run("INSERT INTO t VALUES (3)")
     expected = {"earliest": [(1,), (2,), (3,)], "gtid": [(2,), (3,)], "place": [(2,), (3,)], "latest": [(3,)]}
+    expected["everything"] = expected["earliest"]
     for name, rows in expected.items():
         desk.wait_for(f"SELECT id FROM {desk.name}.{name} ORDER BY id", rows)
 
@@ -205,7 +210,7 @@ def test_a_target_without_key_appends(desk: Desk, policy: str, expected: list[st
     """`append` adds the new image of an update, `ignore` leaves it out; a delete takes nothing away."""
     desk.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9))")
     desk.table("t", "id INT, name STRING", "DUPLICATE KEY(id)")
-    desk.sync("job1", f"FROM {desk.name}.t INTO t", f'PROPERTIES ("append_on_change" = "{policy}")')
+    desk.sync("job1", f"FROM {desk.name}.t INTO t", f'PROPERTIES ("append_on_change" = "{policy}")', start="latest")
     desk.run(
         "INSERT INTO t VALUES (1, 'a')", "UPDATE t SET name = 'b'", "DELETE FROM t", "INSERT INTO t VALUES (2, 'z')"
     )
@@ -217,7 +222,7 @@ def test_a_target_without_key_refuses_changes_by_default(desk: Desk) -> None:
     """The job pauses with what to do, and goes on no further than it can."""
     desk.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9))")
     desk.table("t", "id INT, name STRING", "DUPLICATE KEY(id)")
-    desk.sync("job1", f"FROM {desk.name}.t INTO t")
+    desk.sync("job1", f"FROM {desk.name}.t INTO t", start="latest")
     desk.run("INSERT INTO t VALUES (1, 'a')")
     desk.wait_for(f"SELECT * FROM {desk.name}.t", [(1, "a")])
     desk.run("DELETE FROM t")
@@ -243,7 +248,8 @@ def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
     for name in ("orders", "items"):
         desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY, n INT)")
         desk.table(name, "id INT NOT NULL, n INT", "UNIQUE KEY(id)")
-    desk.sync("job1", f"FROM {desk.name}.orders INTO orders, FROM {desk.name}.items INTO items")
+    channels = f"FROM {desk.name}.orders INTO orders, FROM {desk.name}.items INTO items"
+    desk.sync("job1", channels, start="latest")
     done = threading.Event()
 
     def load() -> None:

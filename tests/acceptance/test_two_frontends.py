@@ -15,8 +15,8 @@ from tests.until import until
 pytestmark = [pytest.mark.mysql, pytest.mark.spark, pytest.mark.long]
 
 BINLOG = (
-    'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root",'
-    ' "mysql.password" = "", "mysql.ssl" = "disabled")'
+    'FROM BINLOG ("type" = "mysql", "start" = "latest", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}",'
+    ' "mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 REPLACED = 3
 

@@ -22,8 +22,8 @@ from tests.servers import MysqlServer
 from tests.until import until
 
 BINLOG = (
-    'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root",'
-    ' "mysql.password" = "", "mysql.ssl" = "disabled")'
+    'FROM BINLOG ("type" = "mysql", "start" = "latest", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}",'
+    ' "mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 COLUMNS = "id BIGINT {key}, c1 INT, c2 VARCHAR(40), c3 DECIMAL(12,2), c4 DATETIME, c5 BIGINT, c6 VARCHAR(60)"
 ROW = "{id}, {id} % 1000, CONCAT('name-', {id}), {id} / 7, '2026-01-01', {id} * 3, CONCAT('text of row ', {id})"

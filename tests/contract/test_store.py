@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.description import Listed
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
@@ -108,7 +109,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        for table in ("owner", "users", "grants"):
+        for table in ("owner", "users", "grants", "loads"):
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
@@ -251,3 +252,29 @@ def test_users_come_back_as_they_were(store: Store, tmp_path: Path) -> None:
     assert found is not None
     assert opens("s3cret", found.secret)
     assert not any(b"s3cret" in path.read_bytes() for path in tmp_path.iterdir())
+
+
+PLAN = ChunkPlan(id="p", key=("a", "b"), bounds=(("1", "x'41'"), ("2", "x'42'")), rows=30)
+
+
+def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
+    """Its plan, the chunks that are in the lake, each counted once, and its upper bound; then it is consistent."""
+    channels = (make_channel(), make_channel(token="token-2", target="lines"))
+    job = store.add(make_job(channels=channels), START, 0.0, frozenset(), frozenset({"token-1"}))
+    ledger = JobLedger(store, job.id, lambda: 900.0)
+    assert ledger.loads() == {"token-1": Load(token="token-1")}
+    ledger.plan_load("token-1", PLAN)
+    ledger.add_chunk("token-1", 3, ChannelCommitted(snapshot=7, rows=10))
+    ledger.add_chunk("token-1", 3, ChannelCommitted(snapshot=7, passed_over=True, rows=10))
+    ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=None, passed_over=True))
+    assert ledger.loads()["token-1"] == Load(token="token-1", plan=PLAN, done=frozenset({1, 3}), rows=10)
+    assert ledger.progress()["token-1"].last_snapshot == 7
+    assert (store.figures(job.id).rows, store.figures(job.id).commits) == (10, 2)
+    ledger.end_loads(START)
+    assert store.oldest_snapshot("token-1", job.id) is None
+    ledger.catch_up()
+    load = ledger.loads()["token-1"]
+    assert (load.upper, load.caught_up) == (START, True)
+    assert store.oldest_snapshot("token-1", job.id) == 7
+    store.forget(job.id)
+    assert store.loads.of(job.id) == {}

@@ -24,8 +24,8 @@ STAGING_MEBIBYTES: Final = 64
 TABLE_MEBIBYTES: Final = 256
 FILLED: Final = "vaults"  # the table of the bank whose disk is full now and then
 BINLOG: Final = (
-    'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root",'
-    ' "mysql.password" = "", "mysql.ssl" = "disabled")'
+    'FROM BINLOG ("type" = "mysql", "start" = "latest", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}",'
+    ' "mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 # What the server has shown to a replica outlives its own kill: what it gave to the operating system is enough.
 DURABLE: Final = {"innodb-flush-log-at-trx-commit": "2"}

@@ -20,7 +20,7 @@ def test_a_source_has_defaults() -> None:
     """Host, user and password are enough; the rest is what an operator expects."""
     source = source_of(GIVEN)
     assert isinstance(source, MysqlDescription)
-    assert (source.port, source.start, source.ssl, source.server_id) == (3306, "latest", "preferred", 0)
+    assert (source.port, source.start, source.ssl, source.server_id) == (3306, "snapshot", "preferred", 0)
     assert source.address == "db1:3306"
 
 

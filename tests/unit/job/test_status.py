@@ -71,7 +71,17 @@ def test_a_row_has_the_twelve_columns_of_doris() -> None:
 def test_a_position_inside_a_transaction_is_torn(ordinal: int, *, torn: bool) -> None:
     """From its first row on."""
     figures = Figures(position=Position(ordinal=ordinal), rows=0, bytes=0, commits=0)
-    shown = status_json(figures, lag=None, server=None, last_error=None, advised=None, behind={}, upkeep={}, index={})
+    shown = status_json(
+        figures,
+        lag=None,
+        server=None,
+        last_error=None,
+        advised=None,
+        behind={},
+        upkeep={},
+        index={},
+        snapshot={},
+    )
     assert json.loads(shown)["torn"] is torn
 
 
@@ -86,6 +96,7 @@ def test_status_is_json() -> None:
     )
     index = {"orders": index_facts(standing)}
     upkeep = {"orders": last_upkeep([SimpleNamespace(kind="fold", at=0.0), folded])}
+    snapshot = {"orders": {"phase": "snapshot", "rows": 3}}
     assert json.loads(
         status_json(
             figures,
@@ -96,6 +107,7 @@ def test_status_is_json() -> None:
             behind={},
             upkeep=upkeep,
             index=index,
+            snapshot=snapshot,
         )
     ) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
@@ -121,6 +133,7 @@ def test_status_is_json() -> None:
                 "missing": 0,
             },
         },
+        "snapshot": snapshot,
     }
 
 

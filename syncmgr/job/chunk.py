@@ -1,0 +1,198 @@
+"""The chunks in which a snapshot reads a table, and which of them are in the lake.
+
+Owns: the plan of the chunks, their sizes and conditions, the text of a done-set, what is shown of the progress.
+Must not know: connections, Spark, where a plan is kept. Sizes in rows.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.job.position import Order, Position, compare
+from syncmgr.job.schema import SourceTable
+from syncmgr.job.select_list import quoted
+from syncmgr.job.source import MysqlDescription
+
+Bound = tuple[str, ...]  # a value of each key column, as SQL literals
+
+MOST_CHUNKS: Final = 500  # each is a commit: a bigger table has bigger chunks
+CHUNK_BYTES: Final = 256 * 1024 * 1024  # of rows at the source: a consistent read that long, a file of that size
+MOST_CONNECTIONS: Final = 64  # of one job at a time
+SPARSE: Final = 4  # up to so many integers for each row, ranges of integers are chunks of bounded size
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChunkPlan:
+    """How a table is cut: chunk n, counted from 1, ends with bounds[n - 1]; the first and the last are open-ended.
+
+    `id`: random; a table's done-set names the plan that it counts. `key`: columns of a unique key that the target's
+    key includes, so that two rows of one target key are never in two chunks. None: one chunk, whatever there is.
+    `rows`: estimated by the server.
+    """
+
+    id: str
+    key: tuple[str, ...]
+    bounds: tuple[Bound, ...]
+    rows: int
+
+    @property
+    def count(self) -> int:
+        return len(self.bounds) + 1
+
+    @property
+    def numbers(self) -> range:
+        return range(1, self.count + 1)
+
+    def condition(self, number: int) -> str:
+        """WHERE of a chunk in MySQL's words; "" where it is the whole table."""
+        names, parts = [quoted(name) for name in self.key], []
+        if number > 1:
+            parts.append(beyond(names, self.bounds[number - 2]))
+        if number < self.count:
+            parts.append(f"NOT {beyond(names, self.bounds[number - 1])}")
+        return " AND ".join(parts)
+
+
+def beyond(key: Sequence[str], bound: Bound) -> str:
+    """That a row lies behind a bound; `key`: quoted names. In (a, b) > (x, y) MySQL would see no range of an index."""
+    ways = []
+    for place in range(len(key)):
+        same = [f"{name} = {value}" for name, value in zip(key[:place], bound[:place], strict=True)]
+        ways.append(" AND ".join([*same, f"{key[place]} > {bound[place]}"]))
+    return "(" + " OR ".join(f"({way})" for way in ways) + ")"
+
+
+def chunk_rows(rows: int, wanted: int, row_bytes: int) -> int:
+    """Rows of a chunk of a table with so many of this size: as wanted, fewer of wide ones, more of a huge table."""
+    return max(min(wanted, CHUNK_BYTES // max(row_bytes, 1)), math.ceil(rows / MOST_CHUNKS), 1)
+
+
+def is_dense(low: int, high: int, rows: int) -> bool:
+    """Whether equal ranges of integers are chunks of bounded size, however the rows lie between both ends."""
+    return high - low < SPARSE * rows
+
+
+def even_bounds(low: int, high: int, chunks: int) -> tuple[int, ...]:
+    """The last integers of all equal ranges but the last."""
+    span = high - low + 1
+    chunks = min(chunks, span)
+    return tuple(low + span * number // chunks - 1 for number in range(1, chunks))
+
+
+# -- done-sets
+
+
+def numbers_text(numbers: Iterable[int]) -> str:
+    """Numbers in ranges: "1-5,7"."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in _ranges(sorted(numbers)))
+
+
+def _ranges(ordered: Sequence[int]) -> Iterator[tuple[int, int]]:
+    first = last = None
+    for number in ordered:
+        if last is not None and number == last + 1:
+            last = number
+            continue
+        if first is not None and last is not None:
+            yield first, last
+        first = last = number
+    if first is not None and last is not None:
+        yield first, last
+
+
+def numbers_of(text: str) -> frozenset[int]:
+    """The inverse of numbers_text."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+# -- one chunk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChunkRows:
+    """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
+
+    `condition`: WHERE in MySQL's words, "": all rows. Times in seconds.
+    """
+
+    plan: str
+    number: int
+    source: MysqlDescription
+    table: SourceTable
+    columns: tuple[str, ...]
+    condition: str
+    connect_timeout: float
+
+
+# -- how far a snapshot is
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Load:
+    """The snapshot of one channel. `plan` None: not made yet. `done`: chunks in the lake; `rows`: those in them.
+
+    `upper`: where the source's binlog ended behind the last read; None: chunks are missing. `caught_up`: that end has
+    been passed, so that the table is consistent.
+    """
+
+    token: str
+    plan: ChunkPlan | None = None
+    done: frozenset[int] = frozenset()
+    rows: int = 0
+    upper: Position | None = None
+    caught_up: bool = False
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Chunks that are not in the lake yet, in order."""
+        assert self.plan is not None
+        return tuple(number for number in self.plan.numbers if number not in self.done)
+
+    @property
+    def phase(self) -> str:
+        """As SHOW prints it."""
+        if self.upper is None:
+            return "snapshot"
+        return "streaming" if self.caught_up else "catch-up"
+
+
+def has_passed(position: Position, upper: Position) -> bool:
+    """Whether all up to `upper` has been read.
+
+    A transaction may be in the binlog, and shown by a SELECT, for a moment before it counts as executed: where both
+    lie in one file, the coordinate has to be passed, too. A file that has ended waited for its last commit, and the
+    next one may stay without any.
+    """
+    by_gtid = bool(position.gtids and upper.gtids)
+    if by_gtid and compare(position, upper) not in {Order.SAME, Order.AFTER}:
+        return False
+    if by_gtid and (position.server, position.file) != (upper.server, upper.file):
+        return True
+    return compare(_coordinate(position), _coordinate(upper)) in {Order.SAME, Order.AFTER}
+
+
+def _coordinate(at: Position) -> Position:
+    """Whoever reads from one position to the other has seen that the files were not begun anew."""
+    return Position(file=at.file, offset=at.offset, server=at.server, created=1)
+
+
+def load_facts(load: Load, rate: float | None) -> dict[str, str | int | float | None]:
+    """What the Status column says of a snapshot. `rate`: rows a second now, None where it is not read now."""
+    estimated = None if load.plan is None else max(load.plan.rows, load.rows)
+    left, reads = None, load.plan is not None and load.upper is None and bool(load.missing)
+    if rate and load.plan is not None and reads:
+        left = round(max(load.plan.rows, load.rows) * len(load.missing) / load.plan.count / rate, 1)
+    return {
+        "phase": load.phase,
+        "rows": load.rows,
+        "estimated_rows": load.rows if load.upper is not None else estimated,
+        "chunks": None if load.plan is None else load.plan.count,
+        "chunks_done": len(load.done),
+        "rows_per_second": round(rate) if rate is not None and reads else None,
+        "left_second": left,
+    }

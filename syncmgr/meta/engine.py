@@ -1,0 +1,23 @@
+"""How the metadata database is opened.
+
+Owns: the options of its connections.
+Must not know: what is in it.
+"""
+
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import make_url
+
+
+def engine_of(url: str) -> Engine:
+    """Of an SQLAlchemy URL. Raises what SQLAlchemy does for one that is wrong."""
+    engine = create_engine(url, pool_pre_ping=True)
+    if make_url(url).get_backend_name() == "sqlite":
+        event.listen(engine, "connect", _set_pragmas)
+    return engine
+
+
+def _set_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+        connection.execute(f"PRAGMA {pragma}")

@@ -1,0 +1,102 @@
+"""What the frontend remembers of snapshots, in SQL.
+
+Owns: reading and writing plans, done chunks and upper bounds, each change in one transaction.
+Must not know: how a table is cut or read.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, null, select, update
+
+from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
+from syncmgr.job.epoch import ChannelCommitted
+from syncmgr.job.position import Position
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta import codec
+from syncmgr.meta.tables import CHANNELS, EPOCHS, LOADS, TOTALS
+
+Connecting = Callable[[], AbstractContextManager[Connection]]
+
+
+class Loads:
+    """The snapshots of all jobs. Safe to use from any thread; every call is one transaction."""
+
+    def __init__(self, reading: Connecting, writing: Connecting) -> None:
+        self._reading = reading
+        self._writing = writing
+
+    def of(self, job_id: JobId) -> dict[str, Load]:
+        """By channel token, in the order of the channels; empty for a job without a snapshot."""
+        query = (
+            select(LOADS)
+            .join(CHANNELS, CHANNELS.c.token == LOADS.c.token)
+            .where(CHANNELS.c.job_id == job_id)
+            .order_by(CHANNELS.c.ordinal)
+        )
+        with self._reading() as connection:
+            return {row.token: _load(row) for row in connection.execute(query).all()}
+
+    def plan(self, token: str, plan: ChunkPlan) -> None:
+        with self._writing() as connection:
+            connection.execute(update(LOADS).where(LOADS.c.token == token).values(plan=codec.plan_json(plan)))
+
+    def add_chunk(self, job_id: JobId, token: str, number: int, committed: ChannelCommitted) -> None:
+        """A chunk is in the lake. One that is known already counts once."""
+        with self._writing() as connection:
+            this = LOADS.c.token == token
+            load = _load(connection.execute(select(LOADS).where(this)).one())
+            if number in load.done:
+                return
+            done = numbers_text(load.done | {number})
+            connection.execute(update(LOADS).where(this).values(done=done, rows=load.rows + committed.rows))
+            if committed.snapshot is not None:
+                values = {"last_snapshot": committed.snapshot}
+                connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+            totals = {"rows": TOTALS.c.rows + committed.rows, "commits": TOTALS.c.commits + 1}
+            connection.execute(update(TOTALS).where(TOTALS.c.job_id == job_id).values(**totals))
+
+    def end(self, job_id: JobId, upper: Position) -> None:
+        """Every chunk of every table is in the lake."""
+        with self._writing() as connection:
+            mine = LOADS.c.token.in_(_tokens(job_id)) & LOADS.c.upper.is_(null())
+            connection.execute(update(LOADS).where(mine).values(upper=codec.position_json(upper)))
+
+    def catch_up(self, job_id: JobId) -> None:
+        """The upper bound has been passed. Where nothing had to be read for that, the start is a consistent point."""
+        with self._writing() as connection:
+            connection.execute(update(LOADS).where(LOADS.c.token.in_(_tokens(job_id))).values(caught_up=True))
+            mine = EPOCHS.c.job_id == job_id
+            newest = connection.execute(select(func.max(EPOCHS.c.number)).where(mine)).scalar_one()
+            if newest == 0:
+                point = snapshots(connection, job_id)
+                connection.execute(update(EPOCHS).where(mine, EPOCHS.c.number == 0).values(snapshots=point))
+
+
+def snapshots(connection: Connection, job_id: JobId) -> dict[str, int | None]:
+    """What each channel of a job committed last."""
+    query = select(CHANNELS.c.token, CHANNELS.c.last_snapshot).where(CHANNELS.c.job_id == job_id)
+    return {row.token: row.last_snapshot for row in connection.execute(query).all()}
+
+
+def begin(connection: Connection, tokens: frozenset[str]) -> None:
+    """Channels whose rows come by a snapshot first."""
+    for token in sorted(tokens):
+        values = {"plan": null(), "done": "", "rows": 0, "upper": null(), "caught_up": False}
+        connection.execute(insert(LOADS).values(token=token, **values))
+
+
+def _tokens(job_id: JobId) -> Any:  # noqa: ANN401 - a subquery
+    return select(CHANNELS.c.token).where(CHANNELS.c.job_id == job_id).scalar_subquery()
+
+
+def _load(row: Row[Any]) -> Load:
+    return Load(
+        token=row.token,
+        plan=None if row.plan is None else codec.plan_of(row.plan),
+        done=numbers_of(row.done),
+        rows=row.rows,
+        upper=None if row.upper is None else codec.position_of(row.upper),
+        caught_up=row.caught_up,
+    )

@@ -1,0 +1,96 @@
+"""A server as one connection finds it: its settings, where its binlog ends, what it calls a missing grant.
+
+Owns: the questions that CREATE SYNC and a snapshot share.
+Must not know: jobs, tables, how the stream is read.
+"""
+
+from typing import Any, Final
+
+from pymysql import err
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import GtidSet, MariadbGtids, Position
+from syncmgr.mysql.address import Connection, MysqlAddress, query
+
+VARIABLES: Final = (
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_metadata",
+    "binlog_row_value_options",
+    "gtid_mode",
+    "log_bin",
+    "server_id",
+    "server_uuid",
+    "version",
+)
+PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
+SYNTAX: Final = 1064
+
+
+class Server:
+    """`variables`: the global ones that matter here."""
+
+    def __init__(self, address: MysqlAddress, connection: Connection) -> None:
+        self._address = address
+        self._connection = connection
+        names = ", ".join(f"'{name}'" for name in VARIABLES)
+        rows = query(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
+        self.variables: dict[str, str] = {row["Variable_name"]: row["Value"] for row in rows}
+        self.mariadb = "mariadb" in self.variables["version"].lower()
+
+    @property
+    def id(self) -> str:
+        """As a position names it."""
+        return self.variables["server_id" if self.mariadb else "server_uuid"]
+
+    @property
+    def by_gtid(self) -> bool:
+        return self.mariadb or self.variables.get("gtid_mode") == "ON"
+
+    @property
+    def full_metadata(self) -> bool:
+        return self.variables.get("binlog_row_metadata") == "FULL"
+
+    def latest(self) -> Position:
+        """The end of the binlog. Raises SOURCE_GRANT_MISSING."""
+        row = self.privileged("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")[0]
+        if self.mariadb or not self.by_gtid:
+            return self._placed(str(row["File"]), int(row["Position"]))
+        gtids = str(GtidSet.parse(row["Executed_Gtid_Set"]))
+        return Position(gtids=gtids, file=str(row["File"]), offset=int(row["Position"]), server=self.id)
+
+    def latest_shown(self) -> Position:
+        """MariaDB alone says up to where in the binlog a consistent read sees."""
+        query(self._connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        rows = query(self._connection, "SHOW STATUS LIKE 'binlog_snapshot_%'")
+        query(self._connection, "COMMIT")
+        told = {row["Variable_name"].lower(): row["Value"] for row in rows}
+        return self._placed(told["binlog_snapshot_file"], int(told["binlog_snapshot_position"]))
+
+    def _placed(self, file: str, offset: int) -> Position:
+        gtids = ""
+        if self.mariadb:
+            told = query(self._connection, "SELECT BINLOG_GTID_POS(%s, %s) gtids", file, offset)[0]["gtids"]
+            gtids = str(MariadbGtids.parse(told or ""))
+        return Position(gtids=gtids, file=file, offset=offset, server=self.id)
+
+    def privileged(self, *texts: str) -> list[dict[str, Any]]:
+        """The first of several spellings that the server knows. Raises SOURCE_GRANT_MISSING."""
+        for text in texts:
+            try:
+                return query(self._connection, text)
+            except err.MySQLError as error:
+                number = error.args[0] if error.args else 0
+                if number in PRIVILEGE_MISSING:
+                    raise self.grant_missing("REPLICATION CLIENT", "REPLICATION CLIENT", "*.*") from error
+                if number != SYNTAX or text == texts[-1]:
+                    raise
+        raise AssertionError("the last one returned or raised")
+
+    def grant_missing(self, shown: str, grant: str, on: str) -> SyncError:
+        """`shown`: what lacks, `grant` and `on`: what would give it."""
+        user = self._address.user
+        account = query(self._connection, "SELECT CURRENT_USER() account")[0]["account"]
+        name, _, host = account.rpartition("@")
+        remedy = f"GRANT {grant} ON {on} TO '{name}'@'{host}'"
+        return SyncError(Code.SOURCE_GRANT_MISSING, user=user, grant=shown, address=self._address.label, remedy=remedy)

@@ -1,0 +1,230 @@
+"""What a snapshot asks a server beside the rows: where to cut a table, where the binlog ends, what it still holds.
+
+Owns: the questions, and a key's values as literals that only the server compares.
+Must not know: who reads the chunks, what is done with them, jobs.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
+from syncmgr.job.position import GtidSet, Position, parse_gtids
+from syncmgr.job.schema import INTEGER_BITS, SourceColumn, SourceTable
+from syncmgr.job.select_list import quoted as quoted_column
+from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.server import Server
+from syncmgr.mysql.tables import quoted, schema_of, unique_keys
+
+AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
+AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
+AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
+HOUR: Final = 3600.0
+
+
+class MysqlSnapshot:
+    """Each question has a connection of its own; they come rarely.
+
+    All raise SOURCE_UNREACHABLE and SOURCE_ACCESS_DENIED.
+    """
+
+    def __init__(self, addresses: Sequence[MysqlAddress]) -> None:
+        self._addresses = tuple(addresses)
+        self._address = self._addresses[0]
+
+    def settle(self, start: Position) -> tuple[str, int]:
+        """Host and port of the server at which the job began; it is the one that is asked from now on.
+
+        Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog.
+        """
+        error = None
+        for address in self._addresses:
+            self._address = address
+            try:
+                with self._connected() as connection:
+                    if Server(address, connection).id == start.server:
+                        return address.host, address.port
+            except SyncError as failed:
+                error = failed
+                continue
+            error = unreachable(address, f"it is not the server at which the job began, {start.server}")
+        assert error is not None, "there is at least one address"
+        raise error
+
+    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan:
+        """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk.
+
+        Raises SNAPSHOT_BROKEN where the table is gone.
+        """
+        with self._connected() as connection:
+            return _Planning(connection, table, key, wanted_rows).plan()
+
+    def end(self) -> Position:
+        """Behind every transaction that a SELECT has shown up to now."""
+        with self._connected() as connection:
+            return Server(self._address, connection).latest()
+
+    def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
+        """Raises SNAPSHOT_BROKEN where a wanted column is not any more what it was when the job was made."""
+        with self._connected() as connection:
+            for table, wanted in tables:
+                _check_same(connection, table, wanted)
+
+    def check_held(self, start: Position) -> float | None:
+        """Hours for which the server keeps its binlog, None: until somebody purges it.
+
+        Raises SOURCE_POSITION_LOST where it does not reach back to `start` any more.
+        """
+        with self._connected() as connection:
+            server = Server(self._address, connection)
+            reason = _missing(connection, server, start)
+            if reason is not None:
+                shown = start.gtids or f"{start.file}:{start.offset}"
+                address = self._address.label
+                raise SyncError(Code.SOURCE_POSITION_LOST, position=shown, address=address, reason=reason)
+            return _kept_hours(connection)
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        connection = connect(self._address)
+        try:
+            with naming_failures(self._address):
+                query(connection, AS_CHUNKS_READ)
+                yield connection
+        finally:
+            connection.close()
+
+
+class _Planning:
+    """One table's."""
+
+    def __init__(self, connection: Connection, table: SourceTable, key: Sequence[str], wanted_rows: int) -> None:
+        self._connection = connection
+        self._table = table
+        self._name = quoted((table.db, table.name))
+        self._wanted_key = key
+        self._wanted_rows = wanted_rows
+
+    def plan(self) -> ChunkPlan:
+        if schema_of(self._connection, (self._table.db, self._table.name)) is None:
+            raise broken(self._table, "it is not there any more")
+        rows = self._estimated()
+        key = self._key()
+        names = tuple(column.name for column in key)
+        return ChunkPlan(id=uuid4().hex[:12], key=names, bounds=tuple(self._bounds(key, rows)), rows=rows)
+
+    def _estimated(self) -> int:
+        """By the statistics that the optimizer has now; those of information_schema may be a day old."""
+        told = query(self._connection, f"EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM {self._name}")  # noqa: S608 - quoted
+        return int(told[0]["rows"] or 0)
+
+    def _row_bytes(self) -> int:
+        told = query(
+            self._connection,
+            "SELECT AVG_ROW_LENGTH size FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+            *(self._table.db, self._table.name),
+        )
+        return int(told[0]["size"] or 0) if told else 0
+
+    def _key(self) -> tuple[SourceColumn, ...]:
+        """A unique key inside of the target's key, of types with literals; none: the table stays whole."""
+        folded = {name.casefold() for name in self._wanted_key}
+        for names in unique_keys(self._connection, (self._table.db, self._table.name)):
+            columns = [column for name in names if (column := self._table.column(name)) is not None]
+            fits = len(columns) == len(names) and {name.casefold() for name in names} <= folded
+            if fits and all(_selectable(column) is not None for column in columns):
+                return tuple(columns)
+        return ()
+
+    def _bounds(self, key: tuple[SourceColumn, ...], rows: int) -> Iterator[Bound]:
+        if not key:
+            return
+        size = chunk_rows(rows, self._wanted_rows, self._row_bytes())
+        if len(key) == 1 and key[0].type in INTEGER_BITS:
+            low, high = self._ends(key[0])
+            if low is None or high is None or high - low < size:
+                return
+            if is_dense(low, high, rows):
+                yield from ((str(bound),) for bound in even_bounds(low, high, -(-rows // size)))
+                return
+        yield from self._walked(key, size)
+
+    def _ends(self, column: SourceColumn) -> tuple[int | None, int | None]:
+        name = quoted_column(column.name)
+        row = query(self._connection, f"SELECT MIN({name}) low, MAX({name}) high FROM {self._name}")[0]  # noqa: S608 - quoted
+        return row["low"], row["high"]
+
+    def _walked(self, key: tuple[SourceColumn, ...], size: int) -> Iterator[Bound]:
+        """Every `size`-th row of the index, each sought behind the one before."""
+        names = [quoted_column(column.name) for column in key]
+        items = ", ".join(f"{_selectable(column)} v{place}" for place, column in enumerate(key))
+        order = ", ".join(names)
+        where = ""
+        while True:
+            text = f"SELECT {items} FROM {self._name}{where} ORDER BY {order} LIMIT 1 OFFSET {size - 1}"  # noqa: S608 - quoted
+            found = query(self._connection, text)
+            if not found:
+                return
+            bound = tuple(_literal(column, found[0][f"v{place}"]) for place, column in enumerate(key))
+            yield bound
+            where = f" WHERE {beyond(names, bound)}"
+
+
+def _selectable(column: SourceColumn) -> str | None:
+    """The form in which a key's value is asked for; None for types that compare otherwise than their literals."""
+    name = quoted_column(column.name)
+    if column.type in INTEGER_BITS or column.type == "decimal":
+        return name
+    if column.type in AS_TEXT:
+        return f"CAST({name} AS CHAR)"
+    return f"HEX({name})" if column.type in AS_BYTES else None
+
+
+def _literal(column: SourceColumn, value: Any) -> str:  # noqa: ANN401 - whatever the driver made of it
+    """Text stays in its own charset, so that the column's collation compares."""
+    if column.type in AS_BYTES:
+        return f"{'_' + column.charset + ' ' if column.charset else ''}x'{value}'"
+    if column.type in AS_TEXT:
+        return f"'{value}'"
+    return f"{value:f}" if column.type == "decimal" else str(value)
+
+
+def broken(table: SourceTable, reason: str) -> SyncError:
+    return SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason=reason)
+
+
+def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str]) -> None:
+    now = schema_of(connection, (table.db, table.name))
+    if now is None:
+        raise broken(table, "it is not there any more")
+    for name in wanted:
+        before, after = table.column(name), now.column(name)
+        if before != after:
+            was = "" if before is None else before.text
+            raise broken(table, f"column '{name}' was {was} and is {'gone' if after is None else after.text}")
+
+
+def _missing(connection: Connection, server: Server, start: Position) -> str | None:
+    """Why the binlog does not reach back to a position."""
+    if start.gtids and not server.mariadb:
+        purged = query(connection, "SELECT @@global.gtid_purged gtids")[0]["gtids"]
+        held = parse_gtids(start.gtids)
+        assert isinstance(held, GtidSet)
+        left = GtidSet.parse(purged).subtract(held)
+        return f"the server has purged {left}" if left else None
+    if not start.file or start.server != server.id:
+        return None
+    files = {str(row["Log_name"]) for row in query(connection, "SHOW BINARY LOGS")}
+    return None if start.file in files else f"the server has purged {start.file}"
+
+
+def _kept_hours(connection: Connection) -> float | None:
+    names = "'binlog_expire_logs_seconds', 'expire_logs_days', 'binlog_expire_logs_auto_purge'"
+    rows = query(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
+    told = {row["Variable_name"]: row["Value"] for row in rows}
+    if told.get("binlog_expire_logs_auto_purge") == "OFF":
+        return None
+    seconds = float(told.get("binlog_expire_logs_seconds") or 0) or float(told.get("expire_logs_days") or 0) * 24 * HOUR
+    return seconds / HOUR or None

@@ -1,0 +1,132 @@
+"""How a table shows that it has what a commit brings: an epoch of a channel, or a chunk of its snapshot.
+
+Owns: the token and the done-set in a table's properties, the marks of a commit in its snapshot's summary.
+Must not know: files, indexes, when something is committed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import ChunkRows, numbers_of, numbers_text
+from syncmgr.job.epoch import ChannelCommit
+from syncmgr.spark.ancestry import CHUNK_MARK, EPOCH_MARK, MARKS, chunks_property, fingerprint_property, token_property
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.jvm import Java
+from syncmgr.spark.layout import Snapshot
+
+ADDED_ROWS: Final = "added-records"  # Iceberg's own word in a snapshot's summary
+
+
+class Bearing(Protocol):
+    """What a commit brings, as far as its table tells it."""
+
+    @property
+    def name(self) -> str:
+        """Of the folder of its files."""
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """For the summary of its snapshot."""
+
+    def is_in(self, table: Java) -> bool:
+        """Raises FENCED, OTHER_HISTORY."""
+
+    def properties(self, table: Java) -> Mapping[str, str]:
+        """What the table must say when it is in."""
+
+    def found(self, table: Java) -> Snapshot | None:
+        """The snapshot by which it came; None where that was expired or was none."""
+
+
+def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> Bearing:
+    if channel.chunk is None:
+        return EpochBearing(iceberg, channel)
+    return ChunkBearing(iceberg, channel, channel.chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBearing:
+    """The table stores token -> epoch."""
+
+    iceberg: Iceberg
+    channel: ChannelCommit
+
+    @property
+    def name(self) -> str:
+        return f"{self.channel.token}-{self.channel.epoch}"
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        return {EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}"}
+
+    def is_in(self, table: Java) -> bool:
+        channel = self.channel
+        found = self.iceberg.token(table, token_property(channel.token))
+        if found > channel.epoch:
+            raise SyncError(Code.FENCED, table=channel.table, found=found, epoch=channel.epoch)
+        if found == channel.epoch:
+            self._refuse_other_history(table)
+        return found == channel.epoch
+
+    def _refuse_other_history(self, table: Java) -> None:
+        """Metadata restored from before its last commit counts on from there: the same number, but other rows."""
+        channel = self.channel
+        found = self.iceberg.property(table, fingerprint_property(channel.token))
+        if found is not None and found != channel.fingerprint:
+            raise SyncError(Code.OTHER_HISTORY, table=f"{channel.db}.{channel.table}", epoch=channel.epoch)
+
+    def properties(self, table: Java) -> Mapping[str, str]:  # noqa: ARG002 - the table does not matter
+        token = self.channel.token
+        return {token_property(token): str(self.channel.epoch), fingerprint_property(token): self.channel.fingerprint}
+
+    def found(self, table: Java) -> Snapshot | None:
+        return _by_marks(self.iceberg.history(table, MARKS), self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkBearing:
+    """The table stores token -> plan and the numbers of its chunks. Their snapshots count as those of the epoch that
+    the table bears already.
+    """
+
+    iceberg: Iceberg
+    channel: ChannelCommit
+    chunk: ChunkRows
+
+    @property
+    def name(self) -> str:
+        return f"{self.channel.token}-chunk{self.chunk.number}"
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        return {
+            EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}",
+            CHUNK_MARK: f"{self.chunk.plan}:{self.chunk.number}",
+        }
+
+    def is_in(self, table: Java) -> bool:
+        channel = self.channel
+        found = self.iceberg.token(table, token_property(channel.token))
+        if found > channel.epoch:
+            raise SyncError(Code.FENCED, table=channel.table, found=found, epoch=channel.epoch)
+        return self.chunk.number in self._done(table)
+
+    def _done(self, table: Java) -> frozenset[int]:
+        plan, _, numbers = (self.iceberg.property(table, chunks_property(self.channel.token)) or "").partition(":")
+        if plan and plan != self.chunk.plan:
+            label = f"{self.channel.db}.{self.channel.table}"
+            raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self.channel.epoch)
+        return numbers_of(numbers)
+
+    def properties(self, table: Java) -> Mapping[str, str]:
+        numbers = numbers_text(self._done(table) | {self.chunk.number})
+        return {chunks_property(self.channel.token): f"{self.chunk.plan}:{numbers}"}
+
+    def found(self, table: Java) -> Snapshot | None:
+        return _by_marks(self.iceberg.history(table, (*MARKS, ADDED_ROWS)), self.marks)
+
+
+def _by_marks(history: Iterator[Snapshot], marks: Mapping[str, str]) -> Snapshot | None:
+    return next((each for each in history if marks.items() <= each.marks.items()), None)

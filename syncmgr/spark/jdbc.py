@@ -1,0 +1,108 @@
+"""A part of a source table as Spark reads it, through JDBC.
+
+Owns: the connection's options, the SELECT, the relation that has the columns of a segment, what its errors mean.
+Must not know: chunks' plans, commits, where the rows go.
+"""
+
+import re
+from typing import Final
+from urllib.parse import quote
+
+from pyspark.sql import DataFrame, SparkSession
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job import select_list
+from syncmgr.job.batch import OP, SEQ, ChangeKind
+from syncmgr.job.chunk import ChunkRows
+from syncmgr.job.description import quoted
+from syncmgr.job.schema import SourceColumn, arrow_type
+from syncmgr.job.source import MysqlDescription
+from syncmgr.spark.segment import spark_type
+
+DRIVER: Final = "com.mysql.cj.jdbc.Driver"
+ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which keeps memory flat
+SLOW_READER_SECOND: Final = 600  # for which the server waits while Spark writes
+SILENCE_SECOND: Final = 600  # a server that says nothing for so long has lost the query
+NOT_THERE: Final = re.compile(
+    r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
+)
+
+
+def relation(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
+    """Its wanted columns in the types of a segment, `_op` and `_seq`; one partition. Reads nothing yet but the types.
+
+    Nothing is pushed down: WHERE means what Spark says.
+    """
+    columns = [_column(chunk, name) for name in chunk.columns]
+    told = [select_list.selected(column) for column in columns]
+    wire = [f"c{place}" for place in range(len(columns))]
+    items = ", ".join(f"{one.sql} AS {name}" for one, name in zip(told, wire, strict=True))
+    table = f"{select_list.quoted(chunk.table.db)}.{select_list.quoted(chunk.table.name)}"
+    where = f" WHERE {chunk.condition}" if chunk.condition else ""
+    rows = (
+        spark.read.format("jdbc")
+        .options(**options(chunk.source, chunk.connect_timeout))
+        .option("dbtable", f"(SELECT {items} FROM {table}{where}) chunk")  # noqa: S608 - quoted
+        .option("customSchema", ", ".join(f"{name} {one.wire}" for one, name in zip(told, wire, strict=True)))
+        .load()
+    )
+    casts = [
+        f"CAST({name} AS {spark_type(arrow_type(column))}) AS {quoted(wanted)}"
+        for name, column, wanted in zip(wire, columns, chunk.columns, strict=True)
+    ]
+    return rows.selectExpr(*casts, f"CAST({ChangeKind.INSERT:d} AS TINYINT) AS `{OP}`", f"0L AS `{SEQ}`")
+
+
+def _column(chunk: ChunkRows, name: str) -> SourceColumn:
+    column = chunk.table.column(name)
+    assert column is not None, "a channel reads columns of its source"
+    return column
+
+
+def options(source: MysqlDescription, connect_timeout: float) -> dict[str, str]:
+    """Of Spark's JDBC source. The session's time zone is that of Spark; its SQL mode neither pads nor refuses."""
+    host, port = source.hosts[0]
+    host = f"[{host}]" if ":" in host else host
+    properties = {
+        "sslMode": source.ssl.upper(),
+        "allowPublicKeyRetrieval": "true",
+        "characterEncoding": "UTF-8",
+        "characterSetResults": "UTF-8",  # the server converts, who knows its charsets
+        "connectionTimeZone": "UTC",
+        "tinyInt1isBit": "false",
+        "yearIsDateType": "false",
+        "jdbcCompliantTruncation": "false",
+        "connectTimeout": str(int(connect_timeout * 1000)),
+        "socketTimeout": str(SILENCE_SECOND * 1000),
+        "tcpKeepAlive": "true",
+        "netTimeoutForStreamingResults": str(SLOW_READER_SECOND),
+        "sessionVariables": "time_zone='+00:00',sql_mode=''",
+    }
+    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in properties.items())
+    return {
+        "url": f"jdbc:mysql://{host}:{port}/?{query}",
+        "driver": DRIVER,
+        "user": source.user,
+        "password": source.password,
+        "fetchsize": str(ROW_BY_ROW),
+        "sessionInitStatement": "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "pushDownPredicate": "false",
+        "pushDownAggregate": "false",
+        "pushDownLimit": "false",
+        "pushDownOffset": "false",
+        "pushDownTableSample": "false",
+    }
+
+
+def source_error(text: str, chunk: ChunkRows) -> SyncError | None:
+    """The error of a source that did not give its rows; None where Spark's words tell of something else."""
+    found = re.search(r"(?:java\.sql\.SQL\w*|com\.mysql\.cj\S*)Exception: (.*)", text)
+    if found is None:
+        return None
+    reason = found[1].strip()
+    if NOT_THERE.search(reason):
+        return SyncError(Code.SNAPSHOT_BROKEN, table=chunk.table.label, reason=reason)
+    if "Access denied for user" in reason:
+        address, user = chunk.source.address, chunk.source.user
+        return SyncError(Code.SOURCE_ACCESS_DENIED, address=address, user=user, reason=reason)
+    return SyncError(Code.SOURCE_UNREACHABLE, address=chunk.source.address, reason=reason)

@@ -1,0 +1,203 @@
+"""Rows that were there before the job: all of them arrive, once, whatever happens meanwhile."""
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pymysql
+import pytest
+
+from syncmgr.crash import CrashPoint
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+CAUGHT_UP_SECOND = 120.0
+DEATH_SECOND = 300.0
+ROWS = 2000
+BINLOG = (
+    'FROM BINLOG ("type" = "mysql", "start" = "snapshot", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
+    '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
+)
+POINTS = (
+    CrashPoint.PLAN_STORED,
+    CrashPoint.FILES_WRITTEN,
+    CrashPoint.TABLE_COMMITTED,
+    CrashPoint.CHUNK_STORED,
+    CrashPoint.SNAPSHOT_STORED,
+)
+CHUNKS = 'PROPERTIES ("snapshot_chunk_rows" = "{rows}", "snapshot_max_connections" = "{connections}")'
+COLUMNS = "id, code, number, amount, note"
+
+
+class Filled:
+    """Two source tables with rows, one with a composite key, and their targets, under names of their own."""
+
+    def __init__(self, name: str, mysql: MysqlServer, fe: FrontendProcess, place: str = "") -> None:
+        self.name, self.mysql, self.fe = name, mysql, fe
+        columns = "id BIGINT NOT NULL, code VARCHAR(9) NOT NULL, number BIGINT, amount DECIMAL(12,2), note VARCHAR(99)"
+        mysql.run(f"CREATE DATABASE {name}")
+        for table, key in (("one", "id"), ("two", "code, id")):
+            mysql.run(f"CREATE TABLE {name}.{table} ({columns}, PRIMARY KEY ({key}))")
+            for start in range(0, ROWS, 1000):
+                rows = ", ".join(self._row(number) for number in range(start, start + 1000))
+                mysql.run(f"INSERT INTO {name}.{table} VALUES {rows}")
+        fe.sql(f"CREATE DATABASE {name}")
+        for table, key in (("one", "id"), ("two", "code, id")):
+            fe.sql(f"CREATE TABLE {name}.{table} ({columns}) UNIQUE KEY({key}) {place}")
+
+    def _row(self, number: int) -> str:
+        return f"({number}, 'c{number % 7}', {number}, {number}.25, 'n{number}')"
+
+    def create_sync(self, rows: int = 100, connections: int = 2) -> None:
+        channels = f"FROM {self.name}.one INTO one, FROM {self.name}.two INTO two"
+        properties = CHUNKS.format(rows=rows, connections=connections)
+        self.fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {BINLOG.format(port=self.mysql.port)} {properties}")
+
+    def job(self) -> dict[str, Any]:
+        return self.fe.job(self.name)
+
+    def loads(self) -> dict[str, dict[str, Any]]:
+        loads: dict[str, dict[str, Any]] = self.job()["Status"]["snapshot"]
+        return loads
+
+    def done(self) -> int:
+        return sum(load["chunks_done"] for load in self.loads().values())
+
+    @contextmanager
+    def writing(self, pause: float = 0.01) -> Iterator[None]:
+        """Keys come, change, move across the table, go and come back, for as long as it takes."""
+        ended = threading.Event()
+        writer = threading.Thread(target=self._write, args=(ended, pause))
+        writer.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            writer.join()
+
+    def _write(self, ended: threading.Event, pause: float) -> None:
+        dice, beyond = random.Random(5), 10**6
+        while not ended.wait(pause):
+            for table in ("one", "two"):
+                key, other = dice.randrange(ROWS), dice.randrange(ROWS)
+                try:
+                    self.mysql.run(
+                        f"UPDATE {self.name}.{table} SET number = number + 1 WHERE id BETWEEN {key} AND {key + 20}",
+                        f"UPDATE IGNORE {self.name}.{table} SET id = {beyond + key}, code = 'm' WHERE id = {key}",
+                        f"UPDATE IGNORE {self.name}.{table} SET id = {other} WHERE id = {beyond + other}",
+                        f"DELETE FROM {self.name}.{table} WHERE id = {other}",
+                        f"INSERT IGNORE INTO {self.name}.{table} VALUES {self._row(dice.randrange(ROWS))}",
+                        f"REPLACE INTO {self.name}.{table} VALUES ({other}, 'r', {key}, NULL, NULL)",
+                    )
+                except pymysql.err.MySQLError:
+                    if ended.wait(0.2):  # the server is being started again
+                        return
+
+    def wait_until_equal(self) -> None:
+        """Row by row, exact values, and past the upper bound."""
+        until(
+            lambda: {load["phase"] for load in self.loads().values()} == {"streaming"},
+            deadline=CAUGHT_UP_SECOND,
+            why="the end of the snapshot",
+        )
+        for table in ("one", "two"):
+            sql = f"SELECT {COLUMNS} FROM {self.name}.{table} ORDER BY id, code"
+            expected = self.mysql.run(sql)
+            until(
+                lambda sql=sql, expected=expected: [tuple(row.values()) for row in self.fe.sql(sql)] == expected,  # type: ignore[misc]
+                deadline=CAUGHT_UP_SECOND,
+                why=f"{table} equal to its source",
+            )
+            assert self.job()["Status"]["index"][table]["state"] == "ready"
+
+
+@pytest.fixture
+def filled(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[..., Filled]:
+    return lambda name, place="": Filled(name, mysql_server, frontend, place)
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_rows_that_were_there_arrive_under_writes(filled: Callable[..., Filled], place: str) -> None:
+    """Snapshot, then binlog: nothing is lost, doubled or left, and SHOW tells how far it is."""
+    f = filled(f"snap{len(place)}", place)
+    with f.writing():
+        f.create_sync()
+        until(lambda: f.done() >= 3, deadline=CAUGHT_UP_SECOND, why="some chunks")
+        load = f.loads()["one"]
+        assert load["chunks"] >= 15
+        assert 0 < load["rows"] <= ROWS + 500
+        until(lambda: f.loads()["two"]["phase"] != "snapshot", deadline=CAUGHT_UP_SECOND, why="the last chunk")
+    f.wait_until_equal()
+    assert f.job()["Status"]["index"]["one"]["missing"] == 0
+    f.mysql.run(f"DELETE FROM {f.name}.one WHERE id % 2 = 0", f"UPDATE {f.name}.two SET note = 'after'")
+    f.wait_until_equal()
+
+
+def test_a_target_that_has_rows_is_refused(filled: Callable[..., Filled]) -> None:
+    """What the source does not have any more would stay in it for ever; a target without a key is refused as well."""
+    f = filled("refused")
+    f.create_sync()
+    f.wait_until_equal()
+    f.fe.sql("STOP SYNC JOB refused.job1")
+    with pytest.raises(pymysql.err.MySQLError, match=r"the target is not empty.*\"start\" = \"latest\""):
+        f.create_sync()
+    f.fe.sql("CREATE TABLE refused.three (id BIGINT)")
+    with pytest.raises(pymysql.err.MySQLError, match="the target has no UNIQUE KEY"):
+        f.fe.sql(f"CREATE SYNC refused.job2 (FROM refused.one INTO three (id)) {BINLOG.format(port=f.mysql.port)}")
+
+
+def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Filled]) -> None:
+    """PAUSE ends behind a chunk; the JVM, the server and the frontend die; what is done is not read again."""
+    f = filled("mended")
+    with f.writing(0.05):
+        f.create_sync(rows=60, connections=1)
+        until(lambda: f.done() >= 2, deadline=CAUGHT_UP_SECOND, why="two chunks")
+        f.fe.sql("PAUSE SYNC JOB mended.job1")
+        assert f.job()["State"] == "PAUSED"
+        done = f.done()
+        f.fe.sql("RESUME SYNC JOB mended.job1")
+        until(lambda: f.done() > done, deadline=CAUGHT_UP_SECOND, why="more chunks")
+        assert f.loads()["one"]["phase"] == "snapshot"
+        f.fe.kill()
+        f.fe.start()
+        until(lambda: f.done() > done + 1, deadline=CAUGHT_UP_SECOND, why="more chunks after a kill")
+        os.kill(jvm_of(f.fe), signal.SIGKILL)
+        done = f.done()
+        until(lambda: f.done() > done + 1, deadline=CAUGHT_UP_SECOND, why="more chunks after Spark's death")
+        f.mysql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")  # else it forgets rows that its binlog tells
+        f.mysql.kill()
+        f.mysql.start()
+    f.wait_until_equal()
+
+
+def jvm_of(fe: FrontendProcess) -> int:
+    assert fe.process is not None
+    return next(c.pid for c in psutil.Process(fe.process.pid).children() if c.name().startswith("java"))
+
+
+@pytest.mark.long
+def test_death_between_every_two_steps(mysql_server: MysqlServer, tmp_path: Path) -> None:
+    """The frontend dies at each point of a snapshot in turn, under writes; the lake equals the source."""
+    fe = FrontendProcess(tmp_path).start()
+    f = Filled("snapdying", mysql_server, fe)
+    try:
+        with f.writing(0.05):
+            fe.arm(POINTS[0])
+            f.create_sync(rows=150, connections=2)
+            fe.await_death(POINTS[0], deadline=DEATH_SECOND)
+            for point in POINTS[1:]:
+                fe.die_at(point, deadline=DEATH_SECOND)
+            fe.start()
+        f.wait_until_equal()
+        assert fe.stop() == 0
+    finally:
+        fe.stop()

@@ -1,0 +1,163 @@
+"""Chunks of a snapshot in the lake: each exactly once, with the index at their heels."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommit, MappedColumn
+from syncmgr.mysql.snapshot import MysqlSnapshot
+from tests.contract.mysql_reader import address, database, facts
+from tests.contract.test_snapshot_values import chunk_of
+from tests.servers import MysqlServer
+from tests.spark_session import SPARK, LakeTable, Tables
+
+pytestmark = [pytest.mark.mysql, *SPARK]
+
+INS, UPD, DEL = range(3)
+
+
+@pytest.fixture
+def db(mysql_server: MysqlServer) -> Iterator[str]:
+    with database(mysql_server) as name:
+        mysql_server.run(f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, v BIGINT, at DATE)")
+        values = ", ".join(f"({n}, {n * 2}, '2024-02-29')" for n in range(100))
+        mysql_server.run(f"INSERT INTO {name}.t VALUES {values}", f"ANALYZE TABLE {name}.t")
+        yield name
+
+
+class Chunked:
+    """A source table, its plan, and a target."""
+
+    def __init__(self, server: MysqlServer, db: str, target: LakeTable) -> None:
+        self.server, self.target = server, target
+        self.table = facts(server, [(db, "t")]).tables[0]
+        self.plan = MysqlSnapshot([address(server)]).plan(self.table, ("id",), 10)
+
+    def commit(self, number: int, **changes: Any) -> ChannelCommit:
+        chunk = replace(
+            chunk_of(self.server, self.table, self.plan.condition(number)),
+            plan=self.plan.id,
+            number=number,
+            columns=tuple(self.target.columns),
+        )
+        commit = ChannelCommit(
+            token=self.target.token,
+            epoch=0,
+            fingerprint="",
+            db=self.target.db,
+            table=self.target.name,
+            files=(),
+            columns=tuple(MappedColumn(target=name, expression=f"`{name}`") for name in self.target.columns),
+            keys=self.target.keys,
+            where=None,
+            key_may_exist=False,
+            last_snapshot=None,
+            settled=False,
+            chunk=chunk,
+        )
+        return replace(commit, **changes)
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_chunks_side_by_side_are_there_once(mysql_server: MysqlServer, db: str, tables: Tables, place: str) -> None:
+    """In any order, a second time, on partitions: every row once, no delete, and an index that holds."""
+    target = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
+    source = Chunked(mysql_server, db, target)
+    assert source.plan.count >= 10
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(target.lake.commit, map(source.commit, reversed(source.plan.numbers))))
+    assert sum(one.rows for one in done) == 100
+    assert not any(one.foreign or one.passed_over for one in done)
+    again = target.lake.commit(source.commit(1))
+    assert (again.passed_over, again.rows) == (True, done[-1].rows)
+    assert target.rows() == [(n, n * 2) for n in range(100)]
+    assert target.files(2) == target.files(1) == 0
+    target.last_snapshot = done[-1].snapshot
+    target.commit([(UPD, 1, 5), (DEL, 2, 4), (INS, 200, 1)])
+    expected = {n: n * 2 for n in range(100)} | {1: 5, 200: 1}
+    del expected[2]
+    assert target.rows() == sorted(expected.items())
+    assert (target.indexing.standing().state, target.indexing.standing().missing) == ("ready", 0)
+    assert target.files(2) == 0
+
+
+def test_where_and_expressions_hold_for_a_snapshot(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """They mean what Spark says, as for every change."""
+    target = tables.make("(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)")
+    source = Chunked(mysql_server, db, target)
+    columns = (MappedColumn(target="id", expression="`id`"), MappedColumn(target="v", expression="`v` + 1"))
+    for number in source.plan.numbers:
+        target.lake.commit(source.commit(number, where="id % 2 = 0", columns=columns))
+    assert target.rows() == [(n, n * 2 + 1) for n in range(0, 100, 2)]
+
+
+def test_rows_that_somebody_else_wrote_are_replaced(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """A chunk deletes its keys where another writer may have put them."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    target.sql("INSERT INTO {table} VALUES (1, 0), (1000, 7)")
+    for number in source.plan.numbers:
+        target.lake.commit(source.commit(number))
+    assert target.rows() == [*((n, n * 2) for n in range(100)), (1000, 7)]
+
+
+def test_a_chunk_behind_the_binlog_is_fenced(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """Once a change from the binlog is in a table, no chunk of an earlier look at it may come."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    target.commit([(DEL, 1, 0)])
+    with pytest.raises(SyncError) as raised:
+        target.lake.commit(source.commit(1))
+    assert raised.value.code is Code.FENCED
+    other = replace(source.commit(1), epoch=1)
+    target.lake.commit(other)
+    assert other.chunk is not None
+    with pytest.raises(SyncError) as raised:
+        target.lake.commit(replace(other, chunk=replace(other.chunk, plan="another", number=2)))
+    assert raised.value.code is Code.OTHER_HISTORY
+
+
+def test_an_empty_chunk_is_remembered(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """A table without rows stays empty, and its one chunk is done."""
+    mysql_server.run(f"DELETE FROM {db}.t")
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    assert target.lake.commit(source.commit(1)).rows == 0
+    assert target.lake.commit(source.commit(1)).passed_over
+    assert target.rows() == []
+    assert target.lake.is_empty(target.db, target.name)
+
+
+def test_a_date_that_is_none_is_told(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """As from the binlog: by the column's name, and nothing is left behind."""
+    mysql_server.run("SET sql_mode = ''", f"UPDATE {db}.t SET at = '2024-00-00' WHERE id = 7")
+    target = tables.make("(id BIGINT NOT NULL, at DATE) UNIQUE KEY(id)", ("id", "at"))
+    source = Chunked(mysql_server, db, target)
+    with pytest.raises(SyncError, match=r"Column 'at' of table .*2024-00-00") as raised:
+        target.lake.commit(source.commit(1))
+    assert raised.value.code is Code.SOURCE_VALUE
+    assert set() == target.stray_files()
+
+
+def test_a_source_that_does_not_give_its_rows_is_told(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """Gone, forbidden, away: each has its own error."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    commit = source.commit(1)
+    assert commit.chunk is not None
+    cases = (
+        ({"password": "wrong"}, Code.SOURCE_ACCESS_DENIED),
+        ({"port": 1}, Code.SOURCE_UNREACHABLE),
+        ({}, Code.SNAPSHOT_BROKEN),
+    )
+    mysql_server.run(f"RENAME TABLE {db}.t TO {db}.u")
+    for changes, code in cases:
+        broken = replace(commit.chunk, source=replace(commit.chunk.source, **changes))
+        with pytest.raises(SyncError) as raised:
+            target.lake.commit(replace(commit, chunk=broken))
+        assert raised.value.code is code, str(raised.value)
+    assert target.rows() == []

@@ -1,0 +1,240 @@
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import ChunkPlan, Load
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
+from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
+from tests.unit.job.factories import make_channel, make_source
+
+START, END = (Position(file="b.000001", offset=at, server="s") for at in (4, 100))
+ROWS = 10
+AWAY = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
+
+
+@dataclass(frozen=True)
+class Done:
+    key_may_exist: bool = True
+    last_snapshot: int | None = None
+    last_epoch: int = 0
+
+
+@dataclass
+class MemoryLoads:
+    """What a job's ledger keeps of its snapshot."""
+
+    known: dict[str, Load]
+    last: Epoch = field(default_factory=lambda: Epoch(number=0, end=START, last_seq=0))
+
+    def loads(self) -> Mapping[str, Load]:
+        return dict(self.known)
+
+    def plan_load(self, token: str, plan: ChunkPlan) -> None:
+        self.known[token] = replace(self.known[token], plan=plan)
+
+    def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None:
+        load = self.known[token]
+        self.known[token] = replace(load, done=load.done | {number}, rows=load.rows + committed.rows)
+
+    def end_loads(self, upper: Position) -> None:
+        self.known = {token: replace(load, upper=upper) for token, load in self.known.items()}
+
+    def catch_up(self) -> None:
+        self.known = {token: replace(load, caught_up=True) for token, load in self.known.items()}
+
+    def progress(self) -> Mapping[str, Done]:
+        return dict.fromkeys(self.known, Done())
+
+    def last_epoch(self) -> Epoch:
+        return self.last
+
+
+@dataclass
+class MemorySource:
+    """Each table has 30 chunks."""
+
+    asked: list[str] = field(default_factory=list)
+    fails: Callable[[str], None] = lambda _: None
+
+    def _ask(self, what: str) -> None:
+        self.asked.append(what)
+        self.fails(what)
+
+    def settle(self, start: Position) -> tuple[str, int]:
+        self._ask("settle")
+        return "db2", 3307
+
+    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan:
+        self._ask(f"plan {wanted_rows}")
+        return ChunkPlan(id="p", key=("id",), bounds=tuple((str(n),) for n in range(29)), rows=300)
+
+    def end(self) -> Position:
+        self._ask("end")
+        return END
+
+    def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
+        self._ask("same")
+
+    def check_held(self, start: Position) -> float | None:
+        self._ask("held")
+        return None
+
+
+@dataclass
+class CountingLake:
+    """Takes chunks and counts how many come at a time."""
+
+    on_commit: Callable[[ChannelCommit], None] = lambda _: None
+    commits: list[tuple[str, int]] = field(default_factory=list)
+    now: int = 0
+    most: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def check_whole(self, db: str, table: str) -> None:
+        """It always is."""
+
+    def commit(self, commit: ChannelCommit) -> ChannelCommitted:
+        assert commit.chunk is not None
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        self.on_commit(commit)
+        with self.lock:
+            self.now -= 1
+            self.commits.append((commit.token, commit.chunk.number))
+        return ChannelCommitted(snapshot=1, rows=ROWS)
+
+
+class Bench:
+    """A snapshot of two channels on doubles."""
+
+    def __init__(self, **options: Any) -> None:
+        channels = (make_channel(token="one"), make_channel(token="two", target="lines"))
+        self.loads = MemoryLoads({channel.token: Load(token=channel.token) for channel in channels})
+        self.source, self.lake, self.ending = MemorySource(), CountingLake(), threading.Event()
+        limits = {"connections": lambda: 3, "chunk_rows": lambda: 1000, "rows_per_second": lambda: 0} | options
+        self.options = SnapshotOptions(
+            description=make_source(start="snapshot"), channels=channels, connect_timeout=1.0, **limits
+        )
+
+    def run(self) -> Snapshot:
+        snapshot = Snapshot(self.options, self.source, self.loads, self.lake)
+        snapshot.run(self.ending, lambda: None)
+        return snapshot
+
+
+def test_all_chunks_of_all_tables_come_once() -> None:
+    """Plans first, then the chunks, then the tables are looked at again, and only then the end is asked for."""
+    bench = Bench()
+    bench.run()
+    assert sorted(bench.lake.commits) == [(token, number) for token in ("one", "two") for number in range(1, 31)]
+    assert bench.source.asked == ["settle", "held", "plan 1000", "plan 1000", "same", "held", "end"]
+    assert all(load.upper == END and not load.caught_up for load in bench.loads.known.values())
+    assert bench.loads.known["one"].rows == 300
+
+
+def test_chunks_are_read_side_by_side_and_no_more() -> None:
+    """As many as the setting says, and it may change while they are read."""
+    connections = 1
+    together = threading.Barrier(4)
+
+    def on_commit(commit: ChannelCommit) -> None:
+        nonlocal connections
+        assert commit.chunk is not None
+        if commit.chunk.number == 5:
+            connections = 4
+        if commit.token == "one" and 6 <= commit.chunk.number <= 9:
+            together.wait(10)
+
+    bench = Bench(connections=lambda: connections)
+    bench.lake.on_commit = on_commit
+    bench.run()
+    assert bench.lake.most == 4
+
+
+def test_a_pause_ends_behind_a_chunk_and_the_rest_is_read_later() -> None:
+    """What is in the lake is not read again."""
+    bench = Bench(connections=lambda: 1)
+
+    def on_commit(_: ChannelCommit) -> None:
+        if len(bench.lake.commits) == 6:
+            bench.ending.set()
+
+    bench.lake.on_commit = on_commit
+    bench.run()
+    assert len(bench.lake.commits) == 7
+    assert bench.loads.known["one"].upper is None
+    bench.ending.clear()
+    bench.lake.on_commit = lambda _: None
+    bench.run()
+    assert len(bench.lake.commits) == len(set(bench.lake.commits)) == 60
+
+
+@pytest.mark.parametrize("what", ["settle", "held", "plan 1000", "same", "end"])
+def test_a_server_that_is_away_is_asked_again(what: str) -> None:
+    """Whatever step fails, the next attempt goes on there."""
+    bench = Bench()
+
+    def fail(asked: str) -> None:
+        if asked == what:
+            bench.source.fails = lambda _: None
+            raise AWAY
+
+    bench.source.fails = fail
+    with pytest.raises(SyncError, match="refused"):
+        bench.run()
+    bench.run()
+    assert len(set(bench.lake.commits)) == len(bench.lake.commits) == 60
+
+
+def test_a_chunk_that_fails_is_read_again() -> None:
+    """Those beside it end first; the error comes out; only what is not in the lake comes again."""
+    bench = Bench()
+
+    def fail(commit: ChannelCommit) -> None:
+        if commit.chunk is not None and commit.chunk.number == 9:
+            raise AWAY
+
+    bench.lake.on_commit = fail
+    with pytest.raises(SyncError, match="refused"):
+        bench.run()
+    assert bench.lake.now == 1, "only the one that failed has not ended"
+    assert bench.loads.known["one"].upper is None
+    bench.lake.on_commit = lambda _: None
+    bench.run()
+    assert {number for token, number in bench.lake.commits if token == "one"} == set(range(1, 31))
+
+
+def test_a_slow_reading_has_small_chunks_and_waits() -> None:
+    """With a bound no more rows are read in a second than it says."""
+    bench = Bench(rows_per_second=lambda: 5, connections=lambda: 1)
+    bench.lake.on_commit = lambda _: bench.ending.set() if len(bench.lake.commits) == 1 else None
+    bench.run()
+    assert bench.source.asked[2] == "plan 50"
+    assert len(bench.lake.commits) == 2
+
+
+@pytest.mark.parametrize(("offset", "whole"), [(99, False), (100, True)])
+def test_rows_are_a_state_of_the_source_past_the_upper_bound(offset: int, *, whole: bool) -> None:
+    """No consistent point before; from then on every epoch is one."""
+    bench = Bench()
+    snapshot = bench.run()
+    end = replace(START, offset=offset)
+    assert snapshot.whole(end) is whole
+    snapshot.committed(end)
+    assert bench.loads.known["one"].caught_up is whole
+    assert snapshot.whole(START) is whole
+
+
+def test_a_quiet_source_is_consistent_at_once() -> None:
+    """Where nothing was written meanwhile there is nothing to catch up with."""
+    bench = Bench()
+    bench.loads.last = replace(bench.loads.last, end=END)
+    assert bench.run().whole(START)
+    assert bench.loads.known["one"].caught_up
