@@ -112,7 +112,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def stranger(console: Running, chance: random.Random) -> None:
     """One that does not know the password: a mangled login, and then statements as if it had been let in."""
-    with console.raw() as raw, suppress(ConnectionError, TimeoutError):
+    with console.raw() as raw, suppress(OSError):  # the console may hang up at any byte
         raw.greet()
         good = raw.hello(chance.randbytes(32), user=chance.choice(("root", "nobody", "")))
         raw.write((mangled(good, chance) if chance.random() < 0.8 else good)[:60_000])
