@@ -182,6 +182,7 @@ class Jvm:
         """py4j's port and secret. Raises LAKE_FAILED with the JVM's last words if it ends first."""
         while not self._announcement.is_file():
             if self._process.poll() is not None:
+                self._hang_up()
                 raise SyncError(Code.LAKE_FAILED, reason=self._last_words())
             if time.monotonic() > deadline:
                 self.kill()

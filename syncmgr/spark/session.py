@@ -78,16 +78,16 @@ class Session:
             self._thread.join(STOP_GRACE_SECOND)
 
     def _run(self) -> None:
-        delay = RETRY_FIRST_SECOND
+        delay, served = RETRY_FIRST_SECOND, False
         while not self._stopping.is_set():
             try:
                 process, spark = self._launch()
             except SyncError as error:
-                self._failed(error)
+                self._failed(error, told=not served or delay > RETRY_FIRST_SECOND)
                 self._stopping.wait(delay)
                 delay = min(delay * 2, RETRY_LAST_SECOND)
                 continue
-            delay = RETRY_FIRST_SECOND
+            delay, served = RETRY_FIRST_SECOND, True
             self._is_ready(spark)
             status = process.wait()  # the watcher: returns the moment the JVM is gone
             self._is_lost(status)
@@ -136,9 +136,12 @@ class Session:
         if not self._stopping.is_set():
             logger.warning("Spark's JVM ended with status %s; starting another", status)
 
-    def _failed(self, error: SyncError) -> None:
+    def _failed(self, error: SyncError, *, told: bool) -> None:
+        """Whoever waits is told, but for the first failure after a JVM that served: the same hand may have killed both,
+        and the next one is on its way.
+        """
         with self._changed:
-            self._failure, self._state = error, str(error)
+            self._failure, self._state = error if told else None, str(error)
             self._changed.notify_all()
         if not self._stopping.is_set():
             logger.warning("Spark did not start: %s", error)

@@ -18,7 +18,10 @@ pytestmark = SPARK
 
 
 def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
-    """Noticed within a second; SHOW still answers; a running query ends with one error; then commits go on."""
+    """Noticed within a second; SHOW still answers; a running query ends with one error; then commits go on,
+
+    though the next JVM dies while it starts.
+    """
     lake = tables.lake
     table = tables.make()
     table.commit([(INS, 1, 1)])
@@ -34,6 +37,9 @@ def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
     assert time.monotonic() - killed < 2
     assert [table.name] == tables.catalog.tables(tables.db)
     assert tables.catalog.table(tables.db, table.name).columns[0].name == "id"
+    until(lambda: lake.pid not in {None, pid}, deadline=60, why="the next JVM")
+    assert lake.pid is not None
+    os.kill(lake.pid, signal.SIGKILL)
     lake.ready(START_SECOND)
     assert not psutil.pid_exists(pid)
     table.commit([(INS, 2, 2)])
