@@ -60,7 +60,7 @@ ZSTD: Final = Algorithm(
 )
 
 
-def agreed(capabilities: Capability) -> Algorithm | None:
+def agreed(capabilities: int) -> Algorithm | None:
     """What both sides speak behind the login; a client that offers both gets zlib, as from MySQL."""
     if capabilities & Capability.COMPRESS:
         return ZLIB

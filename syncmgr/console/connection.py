@@ -109,7 +109,7 @@ class Connection:
         self.stream = stream
         self._gate = gate
         self._limits = gate.limits
-        self._capabilities = Capability(0)
+        self._capabilities = 0
         self._login = Login(gate, stream, host=self.host)
         self._prepared = PreparedStatements(gate.limits)
         self._task: asyncio.Task[None] | None = None
@@ -163,7 +163,7 @@ class Connection:
 
     async def _enter(self, hello: Hello, session: Session) -> None:
         self.user = hello.user
-        self._capabilities = hello.capabilities & OFFERED
+        self._capabilities = hello.capabilities & OFFERED.value
         self.speak(by_collation(hello.collation))
         if hello.db:
             await session.use(hello.db)
@@ -364,9 +364,9 @@ class Connection:
 
     async def _set_option(self, body: bytes, _session: Session) -> None:
         if Reader(body).uint(2) == 0:
-            self._capabilities |= Capability.MULTI_STATEMENTS
+            self._capabilities |= Capability.MULTI_STATEMENTS.value
         else:
-            self._capabilities &= ~Capability.MULTI_STATEMENTS
+            self._capabilities &= ~Capability.MULTI_STATEMENTS.value
         self.stream.put(end_of_rows(self._status(), self._capabilities))
 
     async def _reset_connection(self, _body: bytes, session: Session) -> None:

@@ -13,6 +13,7 @@ from syncmgr.console.packet import ProtocolError, Reader, lenenc, lenenc_bytes
 from syncmgr.console.protocol import NATIVE, SHA2, VERSION, Capability, Status
 from syncmgr.errors import SyncError
 
+KNOWN: Final = sum(Capability)
 SSL_REQUEST_SIZE: Final = 32
 MAX_ATTRIBUTES: Final = 128
 MAX_MESSAGE: Final = 2000  # characters of an ERR; clients have small buffers
@@ -20,9 +21,12 @@ MAX_MESSAGE: Final = 2000  # characters of an ERR; clients have small buffers
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hello:
-    """A handshake response, or a SSL request if `user` is None."""
+    """A handshake response, or a SSL request if `user` is None.
 
-    capabilities: Capability
+    `capabilities` is a plain number: Python keeps every combination of an IntFlag that ever was, and strangers choose.
+    """
+
+    capabilities: int
     collation: int
     user: str | None = None
     response: bytes = b""
@@ -53,7 +57,7 @@ def greeting(*, connection_id: int, nonce: bytes, capabilities: Capability) -> b
 def parse_hello(packet: bytes) -> Hello:
     """Raises ProtocolError; a client older than MySQL 4.1 is one."""
     reader = Reader(packet)
-    capabilities = Capability(reader.uint(4))
+    capabilities = reader.uint(4) & KNOWN
     if not capabilities & Capability.PROTOCOL_41:
         raise ProtocolError("a client older than MySQL 4.1")
     reader.take(4)  # its largest packet: ours are split anyway
@@ -76,7 +80,7 @@ def parse_hello(packet: bytes) -> Hello:
     )
 
 
-def parse_change_user(packet: bytes, capabilities: Capability) -> Hello:
+def parse_change_user(packet: bytes, capabilities: int) -> Hello:
     """Raises ProtocolError."""
     reader = Reader(packet)
     user = _text(reader.until_nul())
@@ -98,7 +102,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _response(reader: Reader, capabilities: Capability) -> bytes:
+def _response(reader: Reader, capabilities: int) -> bytes:
     if capabilities & Capability.LENENC_AUTH:
         return reader.lenenc_bytes()
     if capabilities & Capability.SECURE_CONNECTION:
@@ -143,7 +147,7 @@ def tracked(status: Status, info: bytes, changes: bytes) -> tuple[Status, bytes]
     return status, lenenc_bytes(info) if info else b""
 
 
-def end_of_rows(status: Status, capabilities: Capability, *, warnings: int = 0) -> bytes:
+def end_of_rows(status: Status, capabilities: int, *, warnings: int = 0) -> bytes:
     if capabilities & Capability.DEPRECATE_EOF:
         return ok(status, warnings=warnings, mark=b"\xfe")
     return b"\xfe" + min(warnings, 0xFFFF).to_bytes(2, "little") + status.to_bytes(2, "little")

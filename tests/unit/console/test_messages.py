@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import pytest
 
 from syncmgr.console.charset import UTF8MB4, by_collation, by_name
@@ -88,3 +90,13 @@ def test_collations() -> None:
     ]
     with pytest.raises(SyncError, match="Unknown character set: 'klingon'"):
         by_name("klingon")
+
+
+def test_capabilities_leave_nothing_behind() -> None:
+    """Strangers may name any combination of capabilities: none of them is remembered."""
+    before = len(Capability._value2member_map_)
+    for number in range(2000):
+        sent = (number << 9 & ~0x800 | BASE.value).to_bytes(4, "little") + HEAD + b"root" + bytes(8)
+        with suppress(ProtocolError):
+            parse_hello(sent)
+    assert len(Capability._value2member_map_) == before
