@@ -440,6 +440,8 @@ class Router:
         self._file, self._offset = events.rotate(bytes(data[start:end]))
         artificial = data[start + 17] & wire.FLAG_ARTIFICIAL  # where a dump begins, which by GTID may lie far back
         if self._between_transactions and not (artificial and self._end_file):
+            if self._file != self._end_file:
+                self._end_created = 0  # its head follows
             self._end_file, self._end_offset = self._file, self._offset
             self.moved = not artificial
 
