@@ -370,7 +370,7 @@ def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
     for name in ("a", "b"):
         desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY)")
         desk.table(name, "id INT NOT NULL", "UNIQUE KEY(id)")
-    desk.sync("job1", ", ".join(f"FROM {desk.name}.{name} INTO {name}" for name in "ab"))
+    desk.sync("job1", ", ".join(f"FROM {desk.name}.{name} INTO {name}" for name in "ab"), start="latest")
     count = f"SELECT (SELECT count(*) FROM {desk.name}.a {{0}}), (SELECT count(*) FROM {desk.name}.b {{0}})"
     for number in (1, 2):
         desk.run("BEGIN", f"INSERT INTO a VALUES ({number})", f"INSERT INTO b VALUES ({number})", "COMMIT")
