@@ -173,7 +173,8 @@ def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Fill
         os.kill(jvm_of(f.fe), signal.SIGKILL)
         done = f.done()
         until(lambda: f.done() > done + 1, deadline=CAUGHT_UP_SECOND, why="more chunks after Spark's death")
-        f.mysql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")  # else it forgets rows that its binlog tells
+        # else it forgets rows that its binlog tells
+        f.mysql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1", "FLUSH ENGINE LOGS")
         f.mysql.kill()
         f.mysql.start()
     f.wait_until_equal()
