@@ -9,7 +9,7 @@ import socket
 import ssl
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -79,7 +79,7 @@ class BinlogStream:
             self._connection = connect(address, opened)
             self._socket: socket.socket = self._connection._sock  # type: ignore[attr-defined]  # noqa: SLF001
             opened(self._socket)  # TLS has put another one around the first
-            with naming_failures(address):
+            with naming_failures(address), self._closed_on_failure():
                 self._open(options)
         except SyncError as error:
             if error.code is Code.SOURCE_UNREACHABLE:
@@ -283,6 +283,15 @@ class BinlogStream:
 
     def _lost(self, reason: str) -> StreamLostError:
         return StreamLostError(unreachable(self._address, reason))
+
+    @contextlib.contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Nobody else knows of the connection yet."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """From the reading thread. Others shut the socket that `opened` gave them."""

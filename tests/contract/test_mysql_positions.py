@@ -131,11 +131,16 @@ def test_several_servers_need_gtids(own_server: MysqlServer) -> None:
     assert "mysql.host" in str(caught.value)
 
 
-def reader_of(pair: Pair, start: Position) -> Reader:
+@pytest.fixture
+def reader(pair: Pair) -> Iterator[Reader]:
+    """Reads whichever of the two it reaches, from the first one's end on."""
     reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
-    addresses = [address(server) for server in pair]
-    reader.source = MysqlSource(addresses, 4711, start, {TABLE: WANTED}, options=QUICK, trouble=reader.troubles.append)
-    return reader
+    known = [address(server) for server in pair]
+    here = latest(pair[0])
+    reader.source = MysqlSource(known, 4711, here, {TABLE: WANTED}, options=QUICK, trouble=reader.troubles.append)
+    yield reader
+    reader.source.close()
+    reader.source.get(0)
 
 
 def rows(server: MysqlServer) -> dict[int, str]:
@@ -146,10 +151,9 @@ def ids(reader: Reader) -> list[int]:
     return [row["id"] for row in reader.rows(TABLE)]
 
 
-def test_a_job_goes_on_at_the_next_server(pair: Pair) -> None:
+def test_a_job_goes_on_at_the_next_server(pair: Pair, reader: Reader) -> None:
     """The one that is read dies, its replica takes over: every change comes once, and Status names who is read."""
     first, second = pair
-    reader = reader_of(pair, latest(first))
     first.run(*(f"INSERT INTO moved.t VALUES ({n}, 'first')" for n in range(20)))
     until(lambda: reader.get() and len(ids(reader)) == 20, deadline=30)
     assert reader.source.server() == f"127.0.0.1:{first.port}"
@@ -163,7 +167,6 @@ def test_a_job_goes_on_at_the_next_server(pair: Pair) -> None:
     assert reader.source.server() == f"127.0.0.1:{second.port}"
     assert any(trouble is not None and trouble.code is Code.SOURCE_UNREACHABLE for trouble in reader.troubles)
     assert reader.troubles[-1] is None
-    reader.source.close()
 
 
 def _rows_if_there(server: MysqlServer) -> list[tuple[object, ...]]:
@@ -172,10 +175,9 @@ def _rows_if_there(server: MysqlServer) -> list[tuple[object, ...]]:
     return server.run("SELECT id FROM moved.t")
 
 
-def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair) -> None:
+def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair, reader: Reader) -> None:
     """A replica that had not caught up when its source died: the job says which transactions it does not have."""
     first, second = pair
-    reader = reader_of(pair, latest(first))
     first.run("INSERT INTO moved.t VALUES (1, 'both')")
     until(lambda: len(_rows_if_there(second)) == 1, deadline=30, why="the replica")
     second.run("STOP REPLICA" if second.flavour == "mysql" else "STOP SLAVE")
@@ -195,13 +197,11 @@ def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair)
 
     until(lost, deadline=30)
     assert ids(reader) == [1, 2]
-    reader.source.close()
 
 
-def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair) -> None:
+def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair, reader: Reader) -> None:
     """A part that was handed on may be cut otherwise by another server: it is not mixed with what that one sends."""
     first, second = pair
-    reader = reader_of(pair, latest(first))
     values = ", ".join(f"({n}, '{'x' * 90}')" for n in range(2000))
     first.run(f"INSERT INTO moved.t VALUES {values}")
     until(lambda: len(_rows_if_there(second)) == 2000, deadline=30, why="the replica")
