@@ -5,23 +5,25 @@ Must not know: who is asking, how the tables are shown.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.status import snapshot_row
+from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.store import Store, StoredEpoch
 
 Row = tuple[object, ...]
 
-TABLES: Final = ("sync_jobs", "sync_channels", "sync_epochs", "sync_points")
+TABLES: Final = ("sync_jobs", "sync_channels", "sync_epochs", "sync_points", "sync_snapshots")
 
 
 class Jobs(Protocol):
-    """The rows of SHOW SYNC JOB, by id."""
+    """The rows of SHOW SYNC JOB, by id, and how fast snapshots go now."""
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]: ...
+    def rates(self, job_id: JobId) -> Mapping[str, float]: ...
 
 
 class History:
@@ -43,6 +45,8 @@ class History:
                 return [row for job in jobs for row in self._channels(job)]
             case "sync_epochs":
                 return [row for job in jobs for row in self._epochs(job)]
+            case "sync_snapshots":
+                return [row for job in jobs for row in self._loads(job)]
             case _:
                 return [row for job in jobs for row in self._points(job)]
 
@@ -72,6 +76,12 @@ class History:
                 if snapshot is not None:
                     where = (channel.target_db, channel.target, snapshot)
                     yield *_name(job), stored.epoch.number, _time(stored.committed_at), *where
+
+    def _loads(self, job: SyncJob) -> Iterator[Row]:
+        loads, rates = self._store.loads.of(job.id), self._jobs.rates(job.id)
+        for channel in job.channels:
+            if channel.token in loads:
+                yield *_name(job), *snapshot_row(channel, loads[channel.token], rates.get(channel.token))
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> dict[tuple[str, str], int]:
         """The snapshot of each of a job's tables at a consistent point; `epoch` None: at the newest.

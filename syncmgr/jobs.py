@@ -245,6 +245,11 @@ class Jobs:
         """Database and name of the jobs of a database, or of all, by JobId."""
         return {str(job.id): (job.db, job.name) for job in self._store.jobs(db)}
 
+    def rates(self, job_id: JobId) -> Mapping[str, float]:
+        """Rows a second that a job's snapshot reads now, by channel token."""
+        run = self._runs.get(job_id)
+        return {} if run is None else run.rates()
+
     def create_text(self, name: Name, db: str | None) -> str:
         """SHOW CREATE SYNC JOB; passwords are masked."""
         return self._store.by_name(self._database(name, db), name.name).statement
@@ -440,7 +445,7 @@ class Jobs:
             behind={channel.table: behind_facts(channel) for channel in behind},
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
-            snapshot=snapshot_facts(job, self._store.loads.of(job.id), {} if run is None else run.rates()),
+            snapshot=snapshot_facts(job, self._store.loads.of(job.id), self.rates(job.id)),
         )
         return show_row(job, status)
 

@@ -65,7 +65,7 @@ class History(Protocol):
     """What jobs have done."""
 
     def rows(self, table: str) -> Sequence[tuple[object, ...]]:
-        """Of sync_jobs, sync_channels, sync_epochs or sync_points: id, database and name of the job, then the rest."""
+        """Of a sync_* table of information_schema: id, database and name of the job, then the rest."""
         ...
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> Mapping[tuple[str, str], int]:

@@ -80,6 +80,8 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "sync_epochs": """JOB_ID JOB_SCHEMA JOB_NAME EPOCH STATE CHANGE_ROWS STAGED_BYTES SOURCE_TIME COMMIT_TIME
         GTIDS BINLOG_FILE BINLOG_POSITION""",
     "sync_points": "JOB_ID JOB_SCHEMA JOB_NAME EPOCH COMMIT_TIME TARGET_SCHEMA TARGET_TABLE SNAPSHOT_ID",
+    "sync_snapshots": """JOB_ID JOB_SCHEMA JOB_NAME SOURCE_SCHEMA SOURCE_TABLE TARGET_SCHEMA TARGET_TABLE PHASE
+        ROWS_DONE ROWS_ESTIMATED CHUNKS CHUNKS_DONE ROWS_PER_SECOND LEFT_SECOND""",
     "session_variables": "VARIABLE_NAME VARIABLE_VALUE",
     "global_variables": "VARIABLE_NAME VARIABLE_VALUE",
 }
@@ -113,6 +115,12 @@ _NUMBERS: Final = frozenset(
         "LAST_EPOCH",
         "LAST_SNAPSHOT_ID",
         "SNAPSHOT_ID",
+        "ROWS_DONE",
+        "ROWS_ESTIMATED",
+        "CHUNKS",
+        "CHUNKS_DONE",
+        "ROWS_PER_SECOND",
+        "LEFT_SECOND",
     }
 )
 TABLES: Final[Mapping[str, tuple[str, ...]]] = {name: tuple(text.split()) for name, text in _COLUMNS.items()}

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from syncmgr.errors import SyncError
 from syncmgr.job.chunk import Load, load_facts
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.failure import advice, time_text
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import SyncJob
@@ -156,6 +157,16 @@ def snapshot_facts(
     """What the Status column says of a job's snapshot, by target. `loads`, `rates`: by channel token."""
     targets = {channel.token: channel.target for channel in job.channels}
     return {targets[token]: load_facts(load, rates.get(token)) for token, load in loads.items()}
+
+
+def snapshot_row(channel: ChannelDescription, load: Load, rate: float | None) -> tuple[str | int | float | None, ...]:
+    """One row of information_schema.sync_snapshots behind its job."""
+    facts = load_facts(load, rate)
+    return (
+        *(channel.source.db, channel.source.name, channel.target_db, channel.target),
+        *(facts["phase"], facts["rows"], facts["estimated_rows"], facts["chunks"], facts["chunks_done"]),
+        *(facts["rows_per_second"], facts["left_second"]),
+    )
 
 
 def status_json(

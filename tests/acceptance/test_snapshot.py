@@ -69,6 +69,16 @@ class Filled:
         loads: dict[str, dict[str, Any]] = self.job()["Status"]["snapshot"]
         return loads
 
+    def chunks(self, table: str) -> int:
+        chunks: int = self.loads()[table]["chunks"]
+        return chunks
+
+    def listed(self) -> list[tuple[Any, ...]]:
+        """What information_schema tells of the snapshots of this job."""
+        sql = "SELECT source_table, target_table, phase, chunks FROM information_schema.sync_snapshots"
+        rows = self.fe.sql(f"{sql} WHERE job_schema = '{self.name}' AND chunks_done <= chunks ORDER BY 1")
+        return [tuple(row.values()) for row in rows]
+
     def done(self) -> int:
         return sum(load["chunks_done"] for load in self.loads().values())
 
@@ -135,6 +145,7 @@ def test_rows_that_were_there_arrive_under_writes(filled: Callable[..., Filled],
         load = f.loads()["one"]
         assert load["chunks"] >= 15
         assert 0 < load["rows"] <= ROWS + 500
+        assert f.listed() == [("one", "one", "snapshot", load["chunks"]), ("two", "two", "snapshot", f.chunks("two"))]
         until(lambda: f.loads()["two"]["phase"] != "snapshot", deadline=CAUGHT_UP_SECOND, why="the last chunk")
     f.wait_until_equal()
     assert f.job()["Status"]["index"]["one"]["missing"] == 0

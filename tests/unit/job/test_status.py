@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent
 from syncmgr.job.status import (
@@ -15,9 +16,10 @@ from syncmgr.job.status import (
     lag_second,
     last_upkeep,
     show_row,
+    snapshot_row,
     status_json,
 )
-from tests.unit.job.factories import make_job
+from tests.unit.job.factories import make_channel, make_job
 
 CAUGHT_UP = {
     "heard_at": 99.0,
@@ -152,3 +154,10 @@ def test_what_is_behind_is_told_with_its_reason_and_what_to_do() -> None:
     moving = SimpleNamespace(table="demo.t", epochs=1, bytes=200, since=1_600_000_000.0, error=None)
     facts = behind_facts(moving)
     assert (facts["error"], facts["reason"], facts["advice"]) == (None, None, None)
+
+
+def test_a_snapshot_is_told_by_its_tables() -> None:
+    """One row for each target: from where, into what, and how far."""
+    plan = ChunkPlan(id="p", key=("id",), bounds=(("9",),), rows=20)
+    row = snapshot_row(make_channel(), Load(token="token-1", plan=plan, done=frozenset({1}), rows=10), 5.0)
+    assert row == ("shop", "orders", "demo", "orders", "snapshot", 10, 20, 2, 1, 5, 2.0)
