@@ -205,7 +205,7 @@ make_job() {
   at_console "CREATE TABLE demo.order_lines (order_id BIGINT NOT NULL, line_no INT NOT NULL, sku VARCHAR(16), quantity INT, price DECIMAL(10,2)) UNIQUE KEY(order_id, line_no);"
   at_console "CREATE SYNC demo.shop (
   FROM shop.customers INTO customers (id, name, city, credit),
-  FROM shop.orders INTO orders (id, customer_id, status, amount, note, changed_at),
+  FROM shop.orders INTO orders,
   FROM shop.order_lines INTO order_lines (order_id, line_no, sku, quantity, price)
 ) FROM BINLOG (
   \"type\" = \"mysql\", \"mysql.host\" = \"127.0.0.1\", \"mysql.port\" = \"$MYSQL_PORT\",
@@ -237,7 +237,17 @@ change_and_watch() {
   sleep $((WORKLOAD_SECOND / 4)) && at_console "SHOW SYNC JOB FROM demo\G"
   sleep $((WORKLOAD_SECOND / 4)) && at_console "SELECT status, count(*) AS orders, sum(amount) AS amount FROM demo.orders GROUP BY status ORDER BY status;"
   sleep $((WORKLOAD_SECOND / 8)) && at_console "SELECT status, count(*) AS orders, sum(amount) AS amount FROM demo.orders GROUP BY status ORDER BY status;"
+  alter_a_table
   wait "$workload_pid"
+}
+
+# The job has no column list for orders, so that it follows new columns.
+alter_a_table() {
+  title "a column is added meanwhile"
+  at_mysql "ALTER TABLE shop.orders ADD COLUMN channel VARCHAR(8) NOT NULL DEFAULT 'shop' AFTER status;"
+  at_mysql "UPDATE shop.orders SET channel = 'web' WHERE id BETWEEN 1 AND 5;"
+  sleep $((WORKLOAD_SECOND / 8)) && at_console "SELECT channel, count(*) AS orders FROM demo.orders GROUP BY channel;"
+  at_console "SELECT ddl_time, table_name, state, outcome FROM information_schema.sync_ddl;"
 }
 
 change_while_paused() {

@@ -14,6 +14,7 @@ from syncmgr import settings
 from syncmgr.errors import Code
 from syncmgr.job.description import JOB_PROPERTIES
 from syncmgr.job.failure import TREATMENTS
+from syncmgr.job.policy import Kind, OnDdl, meaning
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
 from syncmgr.job.state import TRANSITIONS
 from syncsql import MetaKind, Statement
@@ -87,6 +88,11 @@ def _clients() -> str:
     return _table(["Client", "Version", *checks], rows)
 
 
+def _ddl() -> str:
+    rows = ((kind.value, *(meaning(kind, policy) for policy in OnDdl)) for kind in Kind)
+    return _table(["DDL on a synced table", *(f"`{policy}`" for policy in OnDdl)], rows)
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": _settings,
     "errors": _errors,
@@ -97,6 +103,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "states": _states,
     "statements": _statements,
     "clients": _clients,
+    "ddl": _ddl,
     "grammar": lambda: "```lark\n" + (ROOT / "grammar" / "sync_job.lark").read_text() + "```\n",
 }
 

@@ -17,7 +17,7 @@ from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.spark.lake import Lake
 from syncmgr.spark.layout import FORMAT_VERSION, Field, Layout, PartitionField
 
-TYPES: Final = "syncmgr.types"  # JSON: field id -> type in Doris' words
+TYPES: Final = target.TYPES
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
 COMMENT: Final = "comment"

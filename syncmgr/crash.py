@@ -31,6 +31,12 @@ class CrashPoint(StrEnum):
     EPOCH_STORED = "epoch stored"
     ACKED = "acked"
     STAGED_FILES_DROPPED = "staged files dropped"
+    # a DDL statement: the worker dies at the first two, the frontend at the others
+    DDL_TOLD = "ddl told"
+    DDL_ANSWERED = "ddl answered"
+    DDL_DECIDED = "ddl decided"
+    TABLE_ALTERED = "table altered"
+    DDL_STORED = "ddl stored"
     # the snapshot of a job
     PLAN_STORED = "plan stored"
     CHUNK_STORED = "chunk stored"

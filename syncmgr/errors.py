@@ -106,6 +106,7 @@ class Code(Enum):
         "HY000",
         "Table '{table}' has no snapshot at the consistent point '{point}': it is no target of that job, or had no rows",
     )
+    NO_DDL_TO_SETTLE = 20018, "HY000", "The sync job '{job}' is not paused by a DDL statement"
 
     # ours: the source
     SOURCE_UNREACHABLE = 20101, "HY000", "Cannot reach the MySQL server at {address}: {reason}"

@@ -32,6 +32,8 @@ from syncmgr.history import History
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
+from syncmgr.job.following import Rules
+from syncmgr.job.policy import OnDdl, deeds_of
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.jobs import Inspected, Jobs
@@ -156,7 +158,7 @@ class Frontend:
             job_id=job.id,
             name=f"{job.db}.{job.name}",
             channels=job.channels,
-            append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
+            rules=self._rules(job),
             folder=self._staging(job.id),
             silence_second=settings.seconds("source_read_timeout_second") / 2,  # two heartbeats
             limits=partial(limits_of, settings, job),
@@ -218,6 +220,14 @@ class Frontend:
                 )
             case _:
                 assert_never(job.source)
+
+    def _rules(self, job: SyncJob) -> Rules:
+        return Rules(
+            policy=OnDdl(job.properties.get("on_ddl", OnDdl.EVOLVE)),
+            append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
+            describe=lambda channel: self.catalog.table(channel.target_db, channel.target),
+            deeds=deeds_of(job.properties),
+        )
 
     def _staging(self, job_id: JobId) -> Path:
         return self._settings.folder("staging_dir") / f"job-{job_id}"

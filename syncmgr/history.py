@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.status import snapshot_row
+from syncmgr.job.status import ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.store import Store, StoredEpoch
 
 Row = tuple[object, ...]
 
-TABLES: Final = ("sync_jobs", "sync_channels", "sync_epochs", "sync_points", "sync_snapshots")
+TABLES: Final = ("sync_jobs", "sync_channels", "sync_epochs", "sync_points", "sync_snapshots", "sync_ddl")
 
 
 class Jobs(Protocol):
@@ -47,6 +47,8 @@ class History:
                 return [row for job in jobs for row in self._epochs(job)]
             case "sync_snapshots":
                 return [row for job in jobs for row in self._loads(job)]
+            case "sync_ddl":
+                return [(*_name(job), *ddl_row(record)) for job in jobs for record in self._store.ddl.of(job.id)]
             case _:
                 return [row for job in jobs for row in self._points(job)]
 

@@ -19,8 +19,6 @@ from syncmgr.job.canal_text import caveats, check_exact
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import (
     ChannelDescription,
-    ColumnItem,
-    Condition,
     check_loadable,
     overrides_of,
     plan_channel,
@@ -47,7 +45,8 @@ from syncmgr.job.status import (
     status_json,
 )
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
-from syncsql import Channel, ColumnMapping, CreateSync, Expression, Name, SqlSyntaxError
+from syncmgr.written import altered, condition, item, refuse_on_canal, refuse_twice
+from syncsql import AlterSync, Channel, CreateSync, Name, SettleDdl
 
 ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
 
@@ -123,6 +122,12 @@ class Loads(Protocol):
     def of(self, job_id: JobId) -> Mapping[str, Load]: ...
 
 
+class DdlLog(Protocol):
+    """The memory of DDL."""
+
+    def settle(self, job_id: JobId, instead: str | None) -> bool: ...
+
+
 class Store(Protocol):
     """The memory of jobs."""
 
@@ -138,6 +143,8 @@ class Store(Protocol):
     def figures(self, job_id: JobId) -> Figures: ...
     @property
     def loads(self) -> Loads: ...
+    @property
+    def ddl(self) -> DdlLog: ...
 
 
 Inspect = Callable[[SourceDescription, Sequence[tuple[str, str]]], Inspected]
@@ -182,6 +189,7 @@ class Jobs:
             return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
         source = source_of({each.key: each.value for each in node.binlog})
         overrides = overrides_of({each.key: each.value for each in node.properties})
+        refuse_on_canal(source, overrides)
         channels, inspected = self._plan(node.channels, db, source)
         job = SyncJob(
             id=JobId(0),
@@ -224,6 +232,27 @@ class Jobs:
     def resume(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.RESUMED, lambda _: None)
         self.wake()
+
+    def alter(self, node: AlterSync, db: str | None) -> None:
+        """ALTER SYNC ... SET: other properties for a job that is paused."""
+        with self._changing:
+            self._store.save(altered(self._paused(node.job, db), node))
+
+    def settle_ddl(self, node: SettleDdl, db: str | None) -> None:
+        """ALTER SYNC ... SKIP DDL, APPLY DDL: what RESUME does with the statement that paused the job.
+
+        Raises NO_DDL_TO_SETTLE.
+        """
+        with self._changing:
+            job = self._paused(node.job, db)
+            if not self._store.ddl.settle(job.id, node.instead):
+                raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name)
+
+    def _paused(self, name: Name, db: str | None) -> SyncJob:
+        job = self._store.by_name(self._database(name, db), name.name)
+        if job.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}:
+            raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered; PAUSE it first")
+        return job
 
     def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
         with self._changing:
@@ -351,10 +380,10 @@ class Jobs:
         db: str,
         source: SourceDescription,
     ) -> tuple[tuple[ChannelDescription, ...], Inspected]:
-        _refuse_twice(f"{node.source.db}.{node.source.name}" for node in nodes)
+        refuse_twice(f"{node.source.db}.{node.source.name}" for node in nodes)
         targets = [self._target(node, db) for node in nodes]
-        _refuse_twice(target.label for target in targets)
-        wanted = [([_item(column) for column in node.columns], _condition(node)) for node in nodes]
+        refuse_twice(target.label for target in targets)
+        wanted = [([item(column) for column in node.columns], condition(node)) for node in nodes]
         tables = [(str(node.source.db), node.source.name) for node in nodes]
         if isinstance(source, CanalDescription):
             self._refuse_second_reader(source)
@@ -459,37 +488,3 @@ def _unless_down() -> Iterator[None]:
         if error.code is not Code.META_DOWN:
             raise
         log.warning("a report was not stored: %s", error)
-
-
-def _refuse_twice(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise SyncError(Code.DUPLICATE_MAPPING, table=name)
-        seen.add(name)
-
-
-def _item(column: ColumnMapping) -> ColumnItem:
-    if column.expression is None:
-        return ColumnItem(target=column.target)
-    return ColumnItem(
-        target=column.target,
-        expression=_spark(column.expression),
-        reads=column.expression.columns(),
-    )
-
-
-def _condition(node: Channel) -> Condition | None:
-    if node.where is None:
-        return None
-    return Condition(expression=_spark(node.where), reads=node.where.columns())
-
-
-def _spark(expression: Expression) -> str:
-    """The expression in Spark's words. Raises SYNTAX where Spark has none."""
-    try:
-        return expression.spark()
-    except SqlSyntaxError as error:
-        raise SyncError(
-            Code.SYNTAX, reason=error.reason, near=error.near, line=error.line, column=error.column
-        ) from error

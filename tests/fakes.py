@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from syncmgr.errors import SyncError
 from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.following import DdlRecord
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
@@ -265,6 +266,7 @@ class MemoryLedger:
         self.stored: list[tuple[Epoch, bool]] = [(Epoch(number=0, end=Position(), last_seq=0), True)]
         self._progress = {token: MemoryProgress() for token in tokens}
         self.learnt: dict[str, SourceTable] = {}
+        self.refused: list[DdlRecord] = []
 
     def add_intent(self, epoch: Epoch) -> None:
         assert epoch.number == self.stored[-1][0].number + 1, "epochs follow each other without a gap"
@@ -296,6 +298,12 @@ class MemoryLedger:
 
     def learn(self, token: str, source: SourceTable) -> None:
         self.learnt[token] = source
+
+    def refuse(self, record: DdlRecord) -> None:
+        self.refused.append(record)
+
+    def skips(self, position: Position) -> bool:
+        return False
 
     def last_epoch(self) -> Epoch:
         return self.stored[-1][0]

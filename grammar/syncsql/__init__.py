@@ -33,12 +33,14 @@ from syncsql.session import (
     ValueKind,
 )
 from syncsql.sync import (
+    AlterSync,
     Channel,
     ColumnMapping,
     CreateSync,
     PartitionNames,
     PauseSync,
     ResumeSync,
+    SettleDdl,
     ShowCreateSync,
     ShowSync,
     StopSync,
@@ -81,6 +83,7 @@ from syncsql.user import (
 
 __all__ = [
     "AdminSetFrontendConfig",
+    "AlterSync",
     "AlterUser",
     "Channel",
     "ColumnDefinition",
@@ -129,6 +132,7 @@ __all__ = [
     "SetUserVariable",
     "SetValue",
     "SetVariable",
+    "SettleDdl",
     "ShowColumns",
     "ShowCreateDatabase",
     "ShowCreateSync",

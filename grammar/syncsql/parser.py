@@ -22,7 +22,16 @@ from syncsql.session import (
     ShowProcesslist,
     Transaction,
 )
-from syncsql.sync import CreateSync, PauseSync, ResumeSync, ShowCreateSync, ShowSync, StopSync
+from syncsql.sync import (
+    AlterSync,
+    CreateSync,
+    PauseSync,
+    ResumeSync,
+    SettleDdl,
+    ShowCreateSync,
+    ShowSync,
+    StopSync,
+)
 from syncsql.table import (
     CreateDatabase,
     CreateTable,
@@ -41,6 +50,8 @@ from syncsql.user import AlterUser, CreateUser, DropUser, Grant, Revoke, SetPass
 
 Statement: TypeAlias = (
     CreateSync
+    | AlterSync
+    | SettleDdl
     | PauseSync
     | ResumeSync
     | StopSync
@@ -86,7 +97,6 @@ class Parsed:
 
 
 _ROWS: Final = "rows come from sync jobs alone; change them at the source, or use CREATE SYNC"
-_NO_ALTER_SYNC: Final = "there is no ALTER SYNC JOB; use STOP SYNC JOB and CREATE SYNC"
 _NO_ALTER: Final = "there is no ALTER; drop and create it again"
 _NO_ROLES: Final = "there are no roles; GRANT to the user"
 _NO_VIEWS: Final = "there are no views; use a query with WITH"
@@ -94,9 +104,9 @@ _NO_PREPARE: Final = "there is no PREPARE in SQL; use the driver's prepared stat
 _NO_LOCKS: Final = "there are no table locks; every query reads one snapshot"
 
 # Two words decide before one.
-_NOT_OFFERED: Final[Mapping[tuple[str, ...], str]] = {
+_NOT_OFFERED: Final[Mapping[tuple[str, ...], str | None]] = {
     **{(verb,): _ROWS for verb in ("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "LOAD", "TRUNCATE")},
-    ("ALTER", "SYNC"): _NO_ALTER_SYNC,
+    ("ALTER", "SYNC"): None,  # the one ALTER that there is
     ("ALTER",): _NO_ALTER,
     ("RENAME",): _NO_ALTER,
     ("DROP", "SYNC"): "there is no DROP SYNC JOB; use STOP SYNC JOB",
@@ -148,7 +158,7 @@ _BY_FIRST_WORD: Final[Mapping[str, Callable[[Cursor], Statement]]] = {
 }
 _BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]] = {
     "CREATE": {**read_table.CREATE, **read_user.CREATE, "SYNC": read_sync.create_sync},
-    "ALTER": read_user.ALTER,
+    "ALTER": {**read_user.ALTER, "SYNC": read_sync.alter_sync},
     "DROP": {**read_table.DROP, **read_user.DROP},
 }
 
@@ -176,6 +186,6 @@ def _statement(tokens: TokenisedStatement) -> Statement:
 
 def _refuse_not_offered(at: Cursor) -> None:
     words = (at.word() or "", at.word(1) or "")
-    reason = _NOT_OFFERED.get(words) or _NOT_OFFERED.get(words[:1])
+    reason = _NOT_OFFERED.get(words, _NOT_OFFERED.get(words[:1]))
     if reason is not None:
         raise at.error(reason)

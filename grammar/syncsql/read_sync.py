@@ -10,12 +10,14 @@ from typing import Final
 from syncsql.cursor import Cursor
 from syncsql.names import Name
 from syncsql.sync import (
+    AlterSync,
     Channel,
     ColumnMapping,
     CreateSync,
     PartitionNames,
     PauseSync,
     ResumeSync,
+    SettleDdl,
     StopSync,
 )
 from syncsql.tokens import Kind
@@ -51,6 +53,19 @@ def stop_sync(at: Cursor) -> StopSync:
     """Behind STOP."""
     at.expect("SYNC")
     return at.end(StopSync(job=job_name(at)))
+
+
+def alter_sync(at: Cursor) -> AlterSync | SettleDdl:
+    """Behind ALTER SYNC."""
+    job = job_name(at)
+    if at.take("SKIP"):
+        at.expect("DDL")
+        return at.end(SettleDdl(job=job))
+    if at.take("APPLY"):
+        at.expect("DDL")
+        return at.end(SettleDdl(job=job, instead=at.string("a DDL statement")))
+    at.expect("SET")
+    return at.end(AlterSync(job=job, properties=at.properties()))
 
 
 def job_name(at: Cursor) -> Name:

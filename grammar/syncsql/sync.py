@@ -8,7 +8,17 @@ from dataclasses import dataclass, replace
 
 from syncsql.expression import Expression
 from syncsql.filter import EVERY_ROW, Filter, Limit, OrderItem
-from syncsql.names import Name, Property, clause, print_properties, printed, quote_name, quote_names, words
+from syncsql.names import (
+    Name,
+    Property,
+    clause,
+    print_properties,
+    printed,
+    quote_name,
+    quote_names,
+    quote_string,
+    words,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,6 +115,29 @@ class StopSync:
 
     def sql(self) -> str:
         return f"STOP SYNC JOB {self.job.sql()}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlterSync:
+    """ALTER SYNC [JOB] [db.]job SET (properties)"""
+
+    job: Name
+    properties: tuple[Property, ...]
+
+    def sql(self) -> str:
+        return f"ALTER SYNC JOB {self.job.sql()} SET {print_properties(self.properties)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettleDdl:
+    """ALTER SYNC [JOB] [db.]job SKIP DDL | APPLY DDL 'statement'"""
+
+    job: Name
+    instead: str | None = None
+
+    def sql(self) -> str:
+        how = "SKIP DDL" if self.instead is None else f"APPLY DDL {quote_string(self.instead)}"
+        return f"ALTER SYNC JOB {self.job.sql()} {how}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

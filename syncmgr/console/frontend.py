@@ -10,7 +10,7 @@ from typing import Protocol
 from syncmgr.errors import Remark
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope
-from syncsql import CreateSync, CreateTable, DropTable, Name
+from syncsql import AlterSync, CreateSync, CreateTable, DropTable, Name, SettleDdl
 
 Refuse = Callable[[tuple[str, str] | None], None]
 
@@ -27,6 +27,10 @@ class Jobs(Protocol):
     def resume(self, name: Name, db: str | None) -> None: ...
 
     def stop(self, name: Name, db: str | None) -> None: ...
+
+    def alter(self, node: AlterSync, db: str | None) -> None: ...
+
+    def settle_ddl(self, node: SettleDdl, db: str | None) -> None: ...
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None."""

@@ -12,7 +12,7 @@ from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, L
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope, database, job, table
-from syncsql import CreateSync, CreateTable, DropTable, Name
+from syncsql import AlterSync, CreateSync, CreateTable, DropTable, Name, SettleDdl
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +73,14 @@ class GuardedJobs:
     def pause(self, name: Name, db: str | None) -> None:
         self._need(name, db)
         self._jobs.pause(name, db)
+
+    def alter(self, node: AlterSync, db: str | None) -> None:
+        self._need(node.job, db)
+        self._jobs.alter(node, db)
+
+    def settle_ddl(self, node: SettleDdl, db: str | None) -> None:
+        self._need(node.job, db)
+        self._jobs.settle_ddl(node, db)
 
     def resume(self, name: Name, db: str | None) -> None:
         self._need(name, db)

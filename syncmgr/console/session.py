@@ -32,6 +32,7 @@ from syncmgr.job.status import SHOW_COLUMNS
 from syncmgr.job.user import Account
 from syncsql import (
     AdminSetFrontendConfig,
+    AlterSync,
     AlterUser,
     CreateDatabase,
     CreateSync,
@@ -60,6 +61,7 @@ from syncsql import (
     SetItem,
     SetNames,
     SetPassword,
+    SettleDdl,
     SetTransaction,
     SetUserVariable,
     SetValue,
@@ -88,7 +90,7 @@ LONG_TEXT: Final = 32 * KiB  # characters; longer texts are parsed in a thread
 MAX_USER_VARIABLES: Final = 1000
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
 
-JobStatement = CreateSync | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
+JobStatement = CreateSync | AlterSync | SettleDdl | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
 LakeStatement = CreateDatabase | DropDatabase | CreateTable | DropTable | Use | Select | ExplainSelect
 CatalogQuestion = ShowDatabases | ShowCreateDatabase | ShowTables | ShowCreateTable | ShowColumns | DescribeTable
 ServerStatement = ShowProcesslist | Kill | ShowFrontendConfig | AdminSetFrontendConfig | Help
@@ -183,7 +185,9 @@ class StatementSession:
 
     async def _run(self, statement: Statement) -> Result:
         match statement:
-            case CreateSync() | PauseSync() | ResumeSync() | StopSync() | ShowSync() | ShowCreateSync():
+            case CreateSync() | AlterSync() | SettleDdl() | PauseSync() | ResumeSync() | StopSync():
+                return await self._on_jobs(statement)
+            case ShowSync() | ShowCreateSync():
                 return await self._on_jobs(statement)
             case CreateDatabase() | DropDatabase() | CreateTable() | DropTable() | Use() | Select() | ExplainSelect():
                 return await self._on_lake(statement)
@@ -221,6 +225,10 @@ class StatementSession:
             case CreateSync():
                 # it asks the source, which may be slow to answer
                 return self._done(await self._workers.slow(jobs.create, statement, db))
+            case AlterSync():
+                await quick(jobs.alter, statement, db)
+            case SettleDdl():
+                await quick(jobs.settle_ddl, statement, db)
             case PauseSync():
                 await quick(jobs.pause, statement.job, db)
             case ResumeSync():

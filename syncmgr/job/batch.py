@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from syncmgr.job.following import Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 
@@ -46,11 +47,17 @@ class TableChanges(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ddl:
-    """A DDL statement on a subscribed table, met right after the batch's `end`."""
+    """A DDL statement on a subscribed table, met right after the batch's `end`.
+
+    `said`: what there is to know of it, where the source can follow it; the source gives nothing more until it is told
+    how. `behind`: the position behind it.
+    """
 
     table: tuple[str, str]
     statement: str
     rows_survive: bool  # False: TRUNCATE, DROP, RENAME ... change rows without row events
+    said: Said | None = None
+    behind: Position | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

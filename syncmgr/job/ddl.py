@@ -15,7 +15,19 @@ from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, first_word, read
 
-__all__ = ["Concern", "Table", "changes_rows", "concerned", "keeps_values", "mentioned", "touched"]
+__all__ = [
+    "Concern",
+    "Table",
+    "changes_rows",
+    "concerned",
+    "is_copy",
+    "is_set_aside",
+    "keeps_values",
+    "meant",
+    "mentioned",
+    "renewed",
+    "touched",
+]
 
 _DML: Final = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO"})
 
@@ -62,6 +74,49 @@ def concerned(statement: str, default_db: str, synced: Collection[Table], modes:
     return Concern(tables=hit, rows_survive=effect.rows_survive, columns=frozenset(effect.columns))
 
 
+def meant(
+    statement: str, default_db: str, synced: Collection[Table], modes: Modes, *, with_rows: bool = False
+) -> tuple[Table, ...]:
+    """The synced tables that a statement is about; of one that cannot be read, those that it can mean.
+
+    `with_rows`: they follow it in its transaction, so that it makes no copy for a tool to fill.
+    """
+    try:
+        parsed = read(statement, default_db, modes)
+    except UnclearError:
+        return touched(statement, default_db, synced)
+    effect = _effect(parsed)
+    if isinstance(parsed, nodes.CreateTable | nodes.ChangeIndex):
+        effect.tables.append(parsed.table)
+    if isinstance(parsed, nodes.CreateTable) and not with_rows:
+        effect.tables += _copied(parsed, synced)
+    folded = _folded if modes.folds else _as_it_is
+    named = {folded(table) for table in effect.tables}
+    database = None if effect.database is None else folded((effect.database, ""))[0]
+    return tuple(t for t in synced if folded(t) in named or folded(t)[0] == database)
+
+
+def _copied(statement: nodes.CreateTable, synced: Collection[Table]) -> list[Table]:
+    """Of which tables it may be the copy of a migration tool."""
+    return [] if statement.select or statement.begins else [t for t in synced if is_copy(statement.table, of=t)]
+
+
+def is_copy(table: Table, *, of: Table) -> bool:
+    """Whether it has the name that gh-ost, pt-online-schema-change, Spirit or LHM give to their copy of a table.
+
+    The names of others tell nothing of the rows: who swaps by hand may have copied a part of them.
+    """
+    name = re.escape(of[1])
+    return table[0] == of[0] and re.fullmatch(rf"_+{name}_(?:gho|new)|lhmn_{name}", table[1]) is not None
+
+
+def is_set_aside(table: Table, *, of: Table) -> bool:
+    """Whether it has the name that such a tool gives to the table that its copy is to replace."""
+    name = re.escape(of[1])
+    names = rf"_+{name}(?:_\d+)?_(?:del|old)|lhma_[\d_]+_{name}"
+    return table[0] == of[0] and re.fullmatch(names, table[1]) is not None
+
+
 def changes_rows(statement: str) -> bool:
     """Whether it is a statement in place of row events: binlog_format was not ROW."""
     return first_word(statement) in _DML
@@ -100,6 +155,10 @@ def keeps_values(old: SourceColumn, new: SourceColumn) -> bool:
         return old.precision == new.precision  # its text shows the digits
     same_labels = new.members[: len(old.members)] == old.members
     return same_labels and new.precision >= old.precision and (new.length >= old.length or not new.length)
+
+
+def _as_it_is(table: Table) -> Table:
+    return table
 
 
 def _folded(table: Table) -> Table:
@@ -142,10 +201,10 @@ def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
             case nodes.RowsChange(other=other):
                 effect.loses(*([other] if other else []))
             case _:
-                effect.columns |= {name.casefold() for name in _renewed(clause)}
+                effect.columns |= {name.casefold() for name in renewed(clause)}
 
 
-def _renewed(clause: nodes.Clause) -> tuple[str, ...]:
+def renewed(clause: nodes.Clause) -> tuple[str, ...]:
     """Columns whose values are not what earlier row events said."""
     match clause:
         case nodes.AddColumn(definition=definition):

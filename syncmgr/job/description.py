@@ -4,15 +4,17 @@ Owns: PROPERTIES, the plan of a channel and every check that needs no IO.
 Must not know: servers, Spark, statements' text.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.policy import OF_ONE_KIND, OnDdl
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
 from syncmgr.job.source import Property, wrong_property
+from syncmgr.job.statement.words import Modes
 from syncmgr.job.target import fits, spark_cast
 from syncmgr.settings import SETTINGS, did_you_mean, find, parse
 
@@ -34,7 +36,20 @@ JOB_PROPERTIES: Final = (
         AppendOnChange.ERROR,
         "What an update or delete does to a target without a key: `error`, `append` or `ignore`.",
     ),
+    Property(
+        "on_ddl",
+        OnDdl.EVOLVE,
+        "What becomes of DDL on a synced table: `evolve`, `add_only`, `ignore` or `pause`; see DDL.",
+    ),
+    Property("on_drop_column", "as on_ddl", "Of a dropped column alone: `drop`, `keep` it with NULL, or `pause`."),
+    Property("on_truncate", "as on_ddl", "Of TRUNCATE alone: `apply`, `ignore` or `pause`."),
+    Property("on_drop_table", "as on_ddl", "Of a dropped table alone: `keep` the target's rows, or `pause`."),
 )
+_CHOICES: Final[Mapping[str, Collection[str]]] = {
+    "append_on_change": list(AppendOnChange),
+    "on_ddl": list(OnDdl),
+    **{name: deeds for name, (_, deeds) in OF_ONE_KIND.items()},
+}
 
 
 def overrides_of(given: Mapping[str, str]) -> dict[str, str]:
@@ -43,9 +58,10 @@ def overrides_of(given: Mapping[str, str]) -> dict[str, str]:
     for name, value in given.items():
         if name not in names:
             raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=PROPERTIES, hint=did_you_mean(name, names))
-        if name == "append_on_change":
-            if value not in list(AppendOnChange):
-                raise wrong_property(name, value, "it must be error, append or ignore")
+        if name in _CHOICES:
+            *choices, last = _CHOICES[name]
+            if value not in [*choices, last]:
+                raise wrong_property(name, value, f"it must be {', '.join(choices)} or {last}")
         else:
             try:
                 parse(find(name), value)
@@ -83,6 +99,28 @@ class Listed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Spoken:
+    """A statement, and what is needed to read it again."""
+
+    text: str
+    db: str
+    modes: Modes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shadow:
+    """A copy of a source table that a migration tool alters, fills, and puts in its place in the end.
+
+    `alters`: what has changed it since it was a copy. `left`: no copy, but a name that the table itself had before.
+    """
+
+    db: str
+    name: str
+    alters: tuple[Spoken, ...] = ()
+    left: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelDescription:
     """Source table -> target table, resolved against both schemas.
 
@@ -90,7 +128,9 @@ class ChannelDescription:
     the source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns behind
     them, in the same order. `where`: Spark SQL or None. `places`: empty where columns are mapped by name; else Doris'
     list, which names the source columns by their place: `reads` and `source_keys` hold its names, and `source` has no
-    columns until the first rows have told them.
+    columns until the first rows have told them. `follows`: there is no column list, so that new columns come
+    along. `gone`: the source table was dropped. `shadows`: copies of it that may take its place,
+    and the names that it left.
     """
 
     token: str
@@ -103,6 +143,9 @@ class ChannelDescription:
     reads: tuple[str, ...]
     where: str | None = None
     places: tuple[Listed, ...] = ()
+    follows: bool = False
+    gone: bool = False
+    shadows: tuple[Shadow, ...] = ()
 
     @property
     def label(self) -> str:
@@ -125,6 +168,7 @@ def plan_channel(
     goes into the target column of its name. Raises UNKNOWN_COLUMN, DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN,
     TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED.
     """
+    follows = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
     mapped = [_mapped(item, source, target) for item in items]
     _refuse_duplicates(column.target for column, _ in mapped)
@@ -148,6 +192,7 @@ def plan_channel(
         source_keys=source_keys,
         reads=tuple(c.name for c in source.columns if c.name in needed),
         where=where.expression if where else None,
+        follows=follows,
     )
 
 

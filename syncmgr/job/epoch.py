@@ -7,9 +7,14 @@ Must not know: where rows come from, or how they are committed. Sizes in bytes, 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from typing import TYPE_CHECKING
 
 from syncmgr.job.chunk import ChunkRows
 from syncmgr.job.position import Position
+
+if TYPE_CHECKING:
+    from syncmgr.job.following import DdlStep
+    from syncmgr.job.lake_change import LakeChange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +77,8 @@ class Epoch:
     """A stretch of the source's history, cut at a transaction boundary.
 
     `files`: what was staged, by channel token; none: an empty epoch, only the position moves. `prepared`: by xid, all
-    XA transactions that are open at `end`; whoever reads on from there must have them.
+    XA transactions that are open at `end`; whoever reads on from there must have them. `ddl`: a statement that stands
+    between two epochs of rows; such an epoch has no files.
     """
 
     number: int
@@ -83,6 +89,7 @@ class Epoch:
     bytes: int = 0
     source_time: float = 0.0
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
+    ddl: "DdlStep | None" = None
 
     @property
     def prepared_files(self) -> frozenset[str]:
@@ -140,6 +147,19 @@ class ChannelCommit:
     def empty(self) -> bool:
         """Whether there is nothing to read."""
         return not self.files and self.chunk is None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelAlter:
+    """What the lake needs to change one channel's table for one epoch, exactly once; the words are ChannelCommit's."""
+
+    token: str
+    epoch: int
+    fingerprint: str
+    db: str
+    table: str
+    changes: "tuple[LakeChange, ...]"
+    last_snapshot: int | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

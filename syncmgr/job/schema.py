@@ -66,11 +66,12 @@ class SourceColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceTable:
-    """A table of a MySQL server."""
+    """A table of a MySQL server. `charset`: of new text columns of which none is said; None: not known."""
 
     db: str
     name: str
     columns: tuple[SourceColumn, ...]
+    charset: str | None = None
 
     @property
     def label(self) -> str:

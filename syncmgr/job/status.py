@@ -13,6 +13,7 @@ from syncmgr.errors import SyncError
 from syncmgr.job.chunk import Load, load_facts
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.failure import advice, time_text
+from syncmgr.job.following import DdlRecord
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import SyncJob
 
@@ -223,6 +224,13 @@ def show_row(job: SyncJob, status: str) -> tuple[str | None, ...]:
         _time(job.finished_at),
         None if job.fail is None else job.fail.text,
     )
+
+
+def ddl_row(record: DdlRecord) -> tuple[str, ...]:
+    """Table, time, position, state, outcome and statement, as information_schema.sync_ddl has them."""
+    at = record.position
+    where = at.gtids or f"{at.file}:{at.offset}"
+    return record.table, str(_time(record.at)), where, record.state.value, record.outcome, record.statement
 
 
 def _time(at: float | None) -> str | None:

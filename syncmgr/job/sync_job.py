@@ -71,6 +71,10 @@ class SyncJob:
         resumes = remedy(error.code) in {Remedy.RETRY, Remedy.RESUME}
         return replace(after, failures=failures, resume_at=at + resume_after(failures) if resumes else None)
 
+    def with_properties(self, properties: Mapping[str, str], statement: str) -> "SyncJob":
+        """The same job with other properties; `statement`: the CREATE SYNC that has them."""
+        return replace(self, properties=properties, statement=statement, version=self.version + 1)
+
     def troubled(self, fail: FailMsg | None) -> "SyncJob":
         """The same job with another Msg: a trouble that is being retried, or None when it has passed."""
         failures = self.failures if fail else 0

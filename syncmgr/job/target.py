@@ -24,6 +24,7 @@ from syncmgr.job.schema import (
     TargetType,
 )
 
+TYPES: Final = "syncmgr.types"  # property of a table: JSON, field id -> type in Doris' words
 RESERVED_PREFIX: Final = "syncmgr_"
 RESERVED: Final = frozenset({"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_op", "_seq"})
 NAME_LENGTH: Final = 64  # MySQL's own bound

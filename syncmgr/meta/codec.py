@@ -7,20 +7,24 @@ Must not know: tables, connections.
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, get_args
 
 from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan
-from syncmgr.job.description import ChannelDescription, Listed
+from syncmgr.job.description import ChannelDescription, Listed, Shadow, Spoken
 from syncmgr.job.epoch import MappedColumn, Prepared, StagedFile
 from syncmgr.job.failure import FailMsg, FailType
+from syncmgr.job.following import DdlStep
+from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetType
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
+from syncmgr.job.statement.words import Modes
 
 Json = dict[str, Any]
+_CHANGES: Final = {kind.__name__: kind for kind in get_args(LakeChange)}
 
 
 class Vault:
@@ -65,13 +69,19 @@ def channel_of(stored: Json) -> ChannelDescription:
         "columns": tuple(MappedColumn(**column) for column in stored["columns"]),
         "places": tuple(Listed(**each) for each in stored.get("places", ())),
         "source": _table_of(stored["source"]),
+        "shadows": tuple(map(_shadow_of, stored.get("shadows", ()))),
     }
     return ChannelDescription(**(stored | lists | made))
 
 
+def _shadow_of(stored: Json) -> Shadow:
+    alters = tuple(Spoken(**(each | {"modes": Modes(**each["modes"])})) for each in stored["alters"])
+    return Shadow(db=stored["db"], name=stored["name"], alters=alters, left=stored.get("left", False))
+
+
 def _table_of(stored: Json) -> SourceTable:
     columns = tuple(SourceColumn(**(c | {"members": tuple(c["members"])})) for c in stored["columns"])
-    return SourceTable(db=stored["db"], name=stored["name"], columns=columns)
+    return SourceTable(**(stored | {"columns": columns}))
 
 
 def plan_json(plan: ChunkPlan) -> Json:
@@ -114,3 +124,38 @@ def prepared_json(prepared: Mapping[str, Prepared]) -> Json:
 def prepared_of(stored: Json | None) -> dict[str, Prepared]:
     """None: of an epoch from before they were stored, or of one that is not the newest."""
     return {xid: Prepared(files=files_of(one["files"]), bytes=one["bytes"]) for xid, one in (stored or {}).items()}
+
+
+def ddl_json(step: DdlStep) -> Json:
+    return {
+        "statement": step.statement,
+        "at": step.at,
+        "channels": {token: channel_json(channel) for token, channel in step.channels.items()},
+        "changes": {
+            token: [asdict(change) | {"kind": type(change).__name__} for change in changes]
+            for token, changes in step.changes.items()
+        },
+        "done": dict(step.done),
+    }
+
+
+def ddl_of(stored: Json | None) -> DdlStep | None:
+    """None: the epoch is one of rows."""
+    if stored is None:
+        return None
+    return DdlStep(
+        statement=stored["statement"],
+        at=stored["at"],
+        channels={token: channel_of(channel) for token, channel in stored["channels"].items()},
+        changes={token: tuple(map(_change_of, changes)) for token, changes in stored["changes"].items()},
+        done=stored["done"],
+    )
+
+
+def _change_of(stored: Json) -> LakeChange:
+    facts = dict(stored)
+    kind = _CHANGES[facts.pop("kind")]
+    if "type" in facts:
+        facts["type"] = TargetType(name=facts["type"]["name"], args=tuple(facts["type"]["args"]))
+    made: LakeChange = kind(**facts)
+    return made

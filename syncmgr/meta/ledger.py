@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.following import DdlRecord, DdlState
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.sync_job import JobId
@@ -59,6 +60,14 @@ class JobLedger:
 
     def catch_up(self) -> None:
         self._store.loads.catch_up(self._job_id)
+
+    def refuse(self, record: DdlRecord) -> None:
+        self._store.ddl.refuse(self._job_id, record)
+
+    def settled(self, position: Position) -> DdlRecord | None:
+        """What an operator wants done with the statement that ends there, if anything."""
+        told = (r for r in self._store.ddl.of(self._job_id) if r.position == position)
+        return next((record for record in told if record.state in {DdlState.SKIP, DdlState.APPLY}), None)
 
     def last_epoch(self) -> Epoch | None:
         return self._store.last_epoch(self._job_id)

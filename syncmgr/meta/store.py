@@ -34,7 +34,7 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta import codec, loads
+from syncmgr.meta import codec, ddl_log, loads
 from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.engine import engine_of
 from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, OWNER, TOTALS
@@ -85,6 +85,11 @@ class Store:
     def loads(self) -> loads.Loads:
         """The snapshots of all jobs, in the same database."""
         return loads.Loads(self._reading, self._writing)
+
+    @property
+    def ddl(self) -> ddl_log.DdlLog:
+        """What was done with DDL."""
+        return ddl_log.DdlLog(self._reading, self._writing)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -267,9 +272,10 @@ class Store:
             # a torn transaction has none either
             point = loads.snapshots(connection, job_id) if epoch.end.whole and not behind else {}
             files, count = codec.files_json(waiting), len(waiting) or None
-            connection.execute(
-                update(EPOCHS).where(this).values(committed_at=at, snapshots=point, files=files, waiting=count)
-            )
+            done = {"committed_at": at, "snapshots": point, "files": files, "waiting": count, "ddl": null()}
+            connection.execute(update(EPOCHS).where(this).values(done))
+            if epoch.ddl is not None:
+                ddl_log.follow(connection, job_id, epoch, epoch.ddl)
             old = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & (EPOCHS.c.committed_at < keep_since)
             connection.execute(delete(EPOCHS).where(old, EPOCHS.c.waiting.is_(None)))
             stale = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number < epoch.number) & EPOCHS.c.prepared.is_not(null())
@@ -474,6 +480,7 @@ def _epoch_values(epoch: Epoch) -> dict[str, Any]:
         "bytes": epoch.bytes,
         "source_time": epoch.source_time,
         "prepared": codec.prepared_json(epoch.prepared) if epoch.prepared else null(),
+        "ddl": null() if epoch.ddl is None else codec.ddl_json(epoch.ddl),
     }
 
 
@@ -487,6 +494,7 @@ def _epoch(row: Row[Any]) -> Epoch:
         bytes=row.bytes,
         source_time=row.source_time,
         prepared=codec.prepared_of(row.prepared),
+        ddl=codec.ddl_of(row.ddl),
     )
 
 

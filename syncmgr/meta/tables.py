@@ -82,6 +82,21 @@ EPOCHS = Table(
     Column("snapshots", JSON),  # by channel token: a consistent point
     Column("waiting", Integer),  # so many channels have not committed it, though the epoch counts; NULL: none
     Column("prepared", JSON),  # by xid: XA transactions open at `end`; only the newest epoch's are kept
+    Column("ddl", JSON),  # what a statement makes of the job; NULL: an epoch of rows
+)
+
+DDL = Table(
+    "ddl",
+    METADATA,
+    Column("id", ID, primary_key=True, autoincrement=True),
+    Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("position", JSON, nullable=False),  # behind the statement
+    Column("at", Double, nullable=False),  # unix seconds, of the source
+    Column("table_name", String(511), nullable=False),
+    Column("statement", Text, nullable=False),
+    Column("state", String(16), nullable=False),  # a DdlState
+    Column("outcome", Text, nullable=False),
+    Column("instead", Text),  # the statement that an operator wants applied in its place
 )
 
 OWNER = Table(

@@ -12,16 +12,41 @@ from typing import Final
 import zstandard
 
 from syncmgr.job.position import GtidSet, MariadbGtids, Sid
-from syncmgr.mysql import wire
+from syncmgr.mysql import charsets, wire
+from syncmgr.mysql.collations import CHARSET_OF
 from syncmgr.mysql.decoder import inflate
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
 MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
 MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
 MARIADB_PREPARED_XA: Final = 64
+MARIADB_COMPLETED_XA: Final = 128
+MARIADB_ALTER_BEGINS, MARIADB_ALTER_FAILED = 2, 8  # of the extra flags
 LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
 ZSTD: Final = 0
 MAX_PAYLOAD: Final = 1 << 31
+
+# status variables of a QUERY event
+SQL_MODE, OLD_CATALOG, CHARSET, TIME_ZONE, CATALOG, INVOKER, UPDATED_DATABASES, MICROSECONDS = 1, 2, 4, 5, 6, 11, 12, 13
+MARIADB_MICROSECONDS: Final = 128
+MANY_DATABASES: Final = 254  # that many or more are not told
+VARIABLE_BYTES: Final = {
+    0: 4,
+    1: 8,
+    3: 4,
+    4: 6,
+    7: 2,
+    8: 2,
+    9: 8,
+    10: 4,
+    13: 3,
+    16: 1,
+    17: 8,
+    18: 2,
+    19: 1,
+    20: 1,
+    128: 3,
+}
 
 _XID: Final = re.compile(r"X'[0-9a-f]*',X'[0-9a-f]*',[0-9]+$", re.IGNORECASE)
 
@@ -32,10 +57,17 @@ TAGGED_FLAGS, TAGGED_UUID, TAGGED_GNO, TAGGED_TAG = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A statement in the stream and the database that was current."""
+    """A statement in the stream and the database that was current.
+
+    `sql_mode`: bits. `zone`: of the session, "" where not told. `micros`: of the second in which it began, None where
+    not told.
+    """
 
     db: str
     text: str
+    sql_mode: int = 0
+    zone: str = ""
+    micros: int | None = None
 
 
 def query(event: bytes) -> Query:
@@ -46,11 +78,59 @@ def query(event: bytes) -> Query:
     variables = cursor.uint(2)
     if event[4] == wire.EXECUTE_LOAD_QUERY:
         cursor.take(LOAD_HEADER)
-    cursor.take(variables)
+    session = _session(cursor.take(variables))
     db = cursor.take(db_size).decode("utf-8", "surrogateescape")
     cursor.take(1)
     text = inflate(cursor) if event[4] == wire.QUERY_COMPRESSED else cursor.take(cursor.left)
-    return Query(db, text.decode("utf-8", "surrogateescape"))
+    micros = session.get(MICROSECONDS) or session.get(MARIADB_MICROSECONDS)
+    return Query(
+        db,
+        _text(text, session.get(CHARSET, b"")),
+        sql_mode=int.from_bytes(session.get(SQL_MODE, b""), "little"),
+        zone=session.get(TIME_ZONE, b"").decode("ascii", "replace"),
+        micros=None if micros is None else int.from_bytes(micros, "little"),
+    )
+
+
+def is_begin(data: memoryview, start: int, end: int) -> bool:
+    """The most frequent statement, recognised without being parsed."""
+    if end - start < wire.HEADER + 19 or bytes(data[end - 6 : end]) != b"\0BEGIN":
+        return False
+    variables = data[start + 30] | data[start + 31] << 8
+    return start + 32 + variables + data[start + 27] + 6 == end
+
+
+def _session(variables: bytes) -> dict[int, bytes]:
+    """By code, as far as the codes are known."""
+    cursor, found = Cursor(variables), dict[int, bytes]()
+    while cursor.left:
+        code = cursor.uint(1)
+        if code in {CATALOG, TIME_ZONE, OLD_CATALOG}:
+            found[code] = cursor.take(cursor.uint(1))
+            cursor.take(code == OLD_CATALOG)
+        elif code == INVOKER:
+            found[code] = cursor.take(cursor.uint(1)) + cursor.take(cursor.uint(1))
+        elif code == UPDATED_DATABASES:
+            count = cursor.uint(1)
+            for _ in range(count if count < MANY_DATABASES else 0):
+                while cursor.uint(1):
+                    pass
+        elif code in VARIABLE_BYTES:
+            found[code] = cursor.take(VARIABLE_BYTES[code])
+        else:
+            break
+    return found
+
+
+def _text(text: bytes, charset: bytes) -> str:
+    """`charset`: the client's collation and more; bytes that are no text in it are kept."""
+    name = CHARSET_OF.get(int.from_bytes(charset[:2], "little"), "utf8mb4")
+    if text.isascii() or name in charsets.UTF8 or name == "binary":
+        return text.decode("utf-8", "surrogateescape")
+    try:
+        return charsets.decode_label(name, text)
+    except (charsets.UndecodableError, KeyError):
+        return text.decode("utf-8", "surrogateescape")
 
 
 def rotate(event: bytes) -> tuple[str, int]:
@@ -146,6 +226,19 @@ def mariadb_xid(event: bytes) -> str:
         cursor.take(8)
     number, global_size, branch_size = cursor.uint(4), cursor.uint(1), cursor.uint(1)
     return xid(number, cursor.take(global_size), cursor.take(branch_size))
+
+
+def mariadb_alters_nothing(event: bytes) -> bool:
+    """Whether a MARIADB_GTID stands before an ALTER that only begins, or is given up; binlog_alter_two_phase."""
+    cursor = Cursor(event, wire.HEADER + 12)
+    flags = cursor.uint(1)
+    if flags & MARIADB_GROUP_COMMIT:
+        cursor.take(8)
+    if flags & (MARIADB_PREPARED_XA | MARIADB_COMPLETED_XA):
+        cursor.take(4)
+        cursor.take(cursor.uint(1) + cursor.uint(1))
+    extra = cursor.uint(1) if cursor.left else 0
+    return bool(extra & (MARIADB_ALTER_BEGINS | MARIADB_ALTER_FAILED))
 
 
 def xid(number: int, global_id: bytes, branch: bytes) -> str:

@@ -12,26 +12,14 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription, wrong_property
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from syncmgr.mysql.source import MysqlSource, SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.mysql.subscriptions import Channel, subscriptions
 
 HEARTBEATS: Final = 4  # in one read time-out
-
-
-class Channel(Protocol):
-    """What of a worker's channel matters here."""
-
-    @property
-    def source(self) -> SourceTable: ...
-    @property
-    def reads(self) -> tuple[str, ...]: ...
-    @property
-    def source_keys(self) -> tuple[str, ...]: ...
 
 
 class Prepared(Protocol):
@@ -93,20 +81,11 @@ class OpenMysql:
         # from the begin of a binlog file on, to which a snapshot goes back without GTIDs, it may not
         by_gtid = bool(plan.start.gtids)
         schema_holds = self.description.starts_now or (self.description.takes_snapshot and by_gtid)
-        tables = {
-            (channel.source.db, channel.source.name): Subscription(
-                columns=channel.reads,
-                keys=channel.source_keys,
-                schema=channel.source,
-                schema_holds=schema_holds,
-            )
-            for channel in plan.channels
-        }
         return MysqlSource(
             _addresses(self.description, self.connect_timeout),
             self.server_id,
             plan.start,
-            tables,
+            subscriptions(plan.channels, schema_holds=schema_holds),
             options=options,
             trouble=trouble,
             prepared={xid: bool(prepared.files) for xid, prepared in plan.prepared.items()},

@@ -4,9 +4,10 @@ Owns: where transactions begin and end, the position behind the last whole one, 
 Must not know: sockets, reconnects, how rows are decoded.
 """
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
@@ -22,7 +23,6 @@ from syncmgr.mysql.wire import MalformedEventError
 from syncmgr.mysql.xa import Branches
 
 MAX_ROUTES: Final = 4096  # table ids remembered; every statement tells its own anew
-
 PLACEHOLDER: Final = 0xFFFFFF  # the table id of rows events that only end a statement
 FILE_HEAD: Final = 4  # offset of a file's first event
 
@@ -57,6 +57,7 @@ class _Inner:
 
 
 Handler = Callable[[memoryview, int, int], bool | None]  # True: feeding has to stop behind this event
+_OPENING: Final = re.compile(r"^\s*CREATE\b.*\bSTART TRANSACTION\s*$", re.IGNORECASE | re.DOTALL)  # rows of it follow
 _U32: Final = struct.Struct("<I").unpack_from
 _U64: Final = struct.Struct("<Q").unpack_from
 
@@ -128,7 +129,7 @@ class Router:
 
     def _begin(self) -> None:
         self._gtid_now: tuple[Sid, int] | tuple[int, int, int] | None = None
-        self._in_transaction = False
+        self._in_transaction = self._alters_nothing = False
         self._branch: str | None = None
         self._taken = 0  # subscribed rows events of the open transaction so far
         self._last_log_pos = 0
@@ -320,11 +321,13 @@ class Router:
         self._in_transaction = False
 
     def _mariadb_gtid(self, data: memoryview, start: int, end: int) -> None:
-        domain, server, seq, flags = events.mariadb_gtid(bytes(data[start:end]))
+        event = bytes(data[start:end])
+        domain, server, seq, flags = events.mariadb_gtid(event)
         self._gtid_now = domain, server, seq
         self._in_transaction = not flags & events.MARIADB_STANDALONE
+        self._alters_nothing = events.mariadb_alters_nothing(event)
         if flags & events.MARIADB_PREPARED_XA:
-            self._begin_xa(events.mariadb_xid(bytes(data[start:end])))
+            self._begin_xa(events.mariadb_xid(event))
 
     def _xid(self, data: memoryview, start: int, _end: int) -> None:
         self._end_transaction(data, start)
@@ -379,7 +382,7 @@ class Router:
     # -- statements
 
     def _query(self, data: memoryview, start: int, end: int) -> bool:
-        if _is_begin(data, start, end):
+        if events.is_begin(data, start, end):
             self._in_transaction = True
             return False
         said = events.query(bytes(data[start:end]))
@@ -418,21 +421,24 @@ class Router:
             self._end_transaction(data, start)
 
     def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
-        tables = self._subscriptions.tables
         if ddl.changes_rows(said.text):
-            if ddl.touched(said.text, said.db, tables):
+            if ddl.touched(said.text, said.db, self._subscriptions.tables):
                 raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._address)
-        elif (concern := ddl.concerned(said.text, said.db, tables)) is not None:
-            self._meet(concern, said.text)
+        elif not self._alters_nothing:
+            if _OPENING.search(said.text):
+                self._in_transaction = True
+            at = int.from_bytes(data[start : start + 4], "little")
+            self.ddl = self._subscriptions.met(said, at, followable=not self._in_transaction)
+            self._before_ddl = self.position() if self.ddl else None
         if not self._in_transaction:
             self._end_transaction(data, start)
+            if self.ddl is not None:
+                self.ddl = replace(self.ddl, behind=self.position())
 
-    def _meet(self, concern: ddl.Concern, statement: str) -> None:
-        if concern.rows_survive:
-            for table in concern.tables:
-                self._subscriptions.altered(table, statement, concern.columns)
-        self._before_ddl = self.position()
-        self.ddl = Ddl(table=concern.tables[0], statement=statement, rows_survive=concern.rows_survive)
+    def follow(self, subscriptions: Subscriptions) -> None:
+        """What is wanted behind the DDL that was taken last."""
+        self._subscriptions = subscriptions
+        self._routes.clear()
 
     # -- files
 
@@ -489,11 +495,3 @@ def _table_id(data: memoryview, start: int) -> int:
 
 def _log_pos(data: memoryview, start: int) -> int:
     return int(_U32(data, start + 13)[0])
-
-
-def _is_begin(data: memoryview, start: int, end: int) -> bool:
-    """The most frequent statement, recognised without being parsed."""
-    if end - start < wire.HEADER + 19 or bytes(data[end - 6 : end]) != b"\0BEGIN":
-        return False
-    variables = data[start + 30] | data[start + 31] << 8
-    return start + 32 + variables + data[start + 27] + 6 == end

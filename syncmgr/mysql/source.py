@@ -5,7 +5,7 @@ Must not know: where transactions end, how rows are decoded, who consumes batche
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,7 +18,7 @@ from syncmgr.line import Line
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
-from syncmgr.mysql.subscriptions import Subscription, Subscriptions
+from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
 from syncmgr.mysql.wire import MalformedEventError
 
 MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
@@ -182,8 +182,7 @@ class MysqlSource:
         self._refusals.clear()
         self._refuse_torn(self._stream.server)
         self._router.server = self._stream.server
-        self._subscriptions.full_metadata = self._stream.full_metadata
-        self._subscriptions.mariadb = self._stream.mariadb
+        self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._line.connected()
         return True
@@ -224,6 +223,11 @@ class MysqlSource:
         self._line.dropped()
         if stream is not None:
             stream.close()
+
+    def follow(self, channels: Iterable[Channel]) -> None:
+        """What is wanted behind the DDL that was given last. Not beside `get`."""
+        self._subscriptions = self._subscriptions.following(channels)
+        self._router.follow(self._subscriptions)
 
     # -- from any thread
 

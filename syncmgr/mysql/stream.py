@@ -89,10 +89,10 @@ class BinlogStream:
     # -- handshake
 
     def _open(self, options: StreamOptions) -> None:
-        facts = query(self._connection, "SELECT VERSION() version, @@global.binlog_checksum checksum")[0]
-        told = query(self._connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
-        self.full_metadata = bool(told) and told[0]["Value"] == "FULL"
+        asked = "VERSION() version, @@global.binlog_checksum checksum, @@global.lower_case_table_names folds"
+        facts = query(self._connection, f"SELECT {asked}")[0]
         self._crc = facts["checksum"] != "NONE"
+        self.folds = int(facts["folds"]) > 0
         self.mariadb = "mariadb" in facts["version"].lower()
         period = int(options.heartbeat * 1e9)
         settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"

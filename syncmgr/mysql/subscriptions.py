@@ -1,24 +1,31 @@
 """Which tables are read, and what their columns are at this place of the stream.
 
-Owns: the way from a table map to the columns to decode, and what an ALTER may change about them.
+Owns: the way from a table map to the columns to decode.
 Must not know: where transactions end, how rows are decoded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.ddl import Table, keeps_values
-from syncmgr.job.schema import SourceColumn, SourceTable, arrow_type
+from syncmgr.job import ddl
+from syncmgr.job.batch import Ddl
+from syncmgr.job.ddl import Table
+from syncmgr.job.default_value import Moment
+from syncmgr.job.description import Shadow
+from syncmgr.job.following import ANEW, Said
+from syncmgr.job.schema import SourceTable, arrow_type
+from syncmgr.job.statement.reading import Modes
+from syncmgr.mysql import wire
 from syncmgr.mysql.decoder import RowsDecoder, Wanted
+from syncmgr.mysql.events import Query
 from syncmgr.mysql.table_map import TableMap, agreed, parse, source_table
 from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
 MAX_MAPS: Final = 4096
-SHOWN_STATEMENT: Final = 500
-ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
+UTC: Final = frozenset({"UTC", "+00:00"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,13 +33,41 @@ class Subscription:
     """What is wanted of one source table: columns to decode, and those that make the target's key.
 
     `schema`: the table as CREATE SYNC found it. `schema_holds`: from where reading began on, so that it may interpret
-    rows whose metadata is below FULL.
+    rows whose metadata is below FULL. `shadows`: tables that may take its place.
     """
 
     columns: tuple[str, ...]
     keys: tuple[str, ...] = ()
     schema: SourceTable | None = None
     schema_holds: bool = True
+    shadows: tuple[Table, ...] = ()
+
+
+class Channel(Protocol):
+    """What of a worker's channel matters here."""
+
+    @property
+    def source(self) -> SourceTable: ...
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+    @property
+    def source_keys(self) -> tuple[str, ...]: ...
+    @property
+    def shadows(self) -> tuple[Shadow, ...]: ...
+
+
+def subscriptions(channels: Iterable[Channel], *, schema_holds: bool) -> dict[Table, Subscription]:
+    """By source table."""
+    return {
+        (channel.source.db, channel.source.name): Subscription(
+            columns=channel.reads,
+            keys=channel.source_keys,
+            schema=channel.source,
+            schema_holds=schema_holds,
+            shadows=tuple((shadow.db, shadow.name) for shadow in channel.shadows),
+        )
+        for channel in channels
+    }
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,18 +79,18 @@ class Subscribed:
 
 
 class Subscriptions:
-    """Used by one thread. `full_metadata`: what the server writes now, for tables of which no rows came yet.
+    """Used by one thread. `followed`: the tables whose DDL matters.
 
-    `mariadb`: whether the server is one.
+    `mariadb`: whether the server is one; `folds`: it compares names of tables without case.
     """
 
     def __init__(self, tables: Mapping[Table, Subscription], address: str) -> None:
         self.tables = dict(tables)
-        self.full_metadata = self.mariadb = False
+        self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
+        self.mariadb = self.folds = False
         self._address = address
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
-        self._altered: dict[Table, str] = {}
 
     def of(self, body: bytes) -> Subscribed | None:
         """The table of a table map's body, None if it is not wanted. Raises SyncError, MalformedEventError."""
@@ -80,15 +115,11 @@ class Subscriptions:
         ]
         self._check_against_known(table, wanted)
         self._seen[table] = schema, table_map.full
-        self._altered.pop(table, None)
         return Subscribed(table, RowsDecoder(table_map, wanted, self._address))
 
     def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
-        table = table_map.db, table_map.name
         if table_map.full:
             return source_table(table_map)
-        if table in self._altered:
-            raise self._below_full(table, self._altered[table])
         if subscription.schema is None or not subscription.schema_holds:
             reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
             raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
@@ -106,37 +137,62 @@ class Subscriptions:
         return Wanted(place=place, column=column, name=name, key=key)
 
     def _check_against_known(self, table: Table, wanted: list[Wanted]) -> None:
-        """What is staged must keep its types; after an ALTER, the rows already synced must keep their values too."""
+        """What is staged must keep its types; DDL that changes them was followed before rows of it come."""
         before = self._seen[table][0] if table in self._seen else self.tables[table].schema
         if before is None:
             return
-        strictly = table in self._altered
         for one in wanted:
             old = before.column(one.name)
-            if old is not None and not _fits(old, one.column, strictly=strictly):
+            if old is not None and arrow_type(old) != arrow_type(one.column):
                 raise self._changed(table, f"column '{one.name}' was {old.text} and is {one.column.text}")
 
     def _changed(self, table: Table, what: str) -> SyncError:
-        statement = self._altered.get(table)
-        if statement is None:
-            return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=f"{what}; {ANEW}")
-        return _not_followed(table, f"{what}; {ANEW}", statement)
+        return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=f"{what}; {ANEW}")
 
-    def altered(self, table: Table, statement: str, columns: frozenset[str]) -> None:
-        """An ALTER that leaves the rows passed. Raises SOURCE_DDL where it cannot be followed."""
-        subscription = self.tables[table]
-        touched = [name for name in (*subscription.columns, *subscription.keys) if name.casefold() in columns]
-        if touched:
-            raise _not_followed(
-                table, f"it adds, drops, renames or recomputes column '{touched[0]}'; {ANEW}", statement
-            )
-        if not (self._seen[table][1] if table in self._seen else self.full_metadata):
-            raise self._below_full(table, statement)
-        self._altered[table] = statement
+    # -- statements
 
-    def _below_full(self, table: Table, statement: str) -> SyncError:
-        reason = f"with binlog_row_metadata below FULL the binlog does not tell the columns behind it; {ANEW}"
-        return _not_followed(table, reason, statement)
+    def met(self, query: Query, at: int, *, followable: bool) -> Ddl | None:
+        """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own."""
+        concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=not followable)
+        if not concerned:
+            return None
+        said = self._said(query, at) if followable else None
+        return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said)
+
+    def _modes(self, query: Query) -> Modes:
+        return Modes(
+            ansi_quotes=bool(query.sql_mode & wire.ANSI_QUOTES),
+            no_backslash=bool(query.sql_mode & wire.NO_BACKSLASH_ESCAPES),
+            strict=bool(query.sql_mode & wire.STRICT),
+            mariadb=self.mariadb,
+            folds=self.folds,
+        )
+
+    def _said(self, query: Query, at: int) -> Said:
+        return Said(
+            text=query.text,
+            db=query.db,
+            modes=self._modes(query),
+            moment=Moment(at=at, micros=query.micros, utc=query.zone in UTC),
+            seen=self._told,
+            holds=self.hold,
+        )
+
+    @property
+    def hold(self) -> bool:
+        """Whether the schemas of CREATE SYNC, as DDL has changed them since, are those of this place in the stream."""
+        return all(each.schema_holds for each in self.tables.values())
+
+    def following(self, channels: Iterable[Channel]) -> "Subscriptions":
+        """What is read behind a DDL statement."""
+        made = Subscriptions(subscriptions(channels, schema_holds=self.hold), self._address)
+        made.mariadb, made.folds = self.mariadb, self.folds
+        return made
+
+    @property
+    def _told(self) -> dict[Table, SourceTable]:
+        """The tables as FULL metadata told them last."""
+        return {table: schema for table, (schema, full) in self._seen.items() if full}
 
 
 def _name(body: bytes) -> Table:
@@ -147,12 +203,3 @@ def _name(body: bytes) -> Table:
         return body[1 : size + 1].decode(), body[size + 3 : size + 3 + other].decode()
     except UnicodeDecodeError as error:
         raise MalformedEventError("a table name that is not UTF-8") from error
-
-
-def _fits(old: SourceColumn, new: SourceColumn, *, strictly: bool) -> bool:
-    return keeps_values(old, new) if strictly else arrow_type(old) == arrow_type(new)
-
-
-def _not_followed(table: Table, reason: str, statement: str) -> SyncError:
-    shown = statement if len(statement) <= SHOWN_STATEMENT else statement[:SHOWN_STATEMENT] + "..."
-    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown)

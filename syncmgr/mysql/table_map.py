@@ -339,14 +339,22 @@ def _word(made: Field, charset: str | None) -> str:
 
 
 def agreed(table: TableMap, stored: SourceTable) -> SourceTable:
-    """`stored`, if it can be the schema of these rows. Raises SOURCE_SCHEMA where it cannot."""
+    """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot."""
     if len(table.fields) != len(stored.columns):
         raise disagreement(table, f"the binlog has {len(table.fields)} columns, the table {len(stored.columns)}")
+    stored = replace(stored, columns=tuple(map(_with_charset, table.fields, stored.columns)))
     for made, column in zip(table.fields, stored.columns, strict=True):
         reason = _contradiction(made, column)
         if reason:
             raise disagreement(table, f"column '{column.name}' is {column.text}, but the binlog {reason}")
     return stored
+
+
+def _with_charset(made: Field, column: SourceColumn) -> SourceColumn:
+    """DDL that names no charset takes the table's own, which the binlog alone tells."""
+    if column.charset is not None or column.type not in TEXT or made.collation is None:
+        return column
+    return replace(column, charset=CHARSET_OF.get(made.collation))
 
 
 def disagreement(table: TableMap, facts: str) -> SyncError:

@@ -29,7 +29,13 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
         return None
     places = {name: place for place, name in enumerate(_keys(connection, table).get("PRIMARY", ()), 1)}
     columns = tuple(source_column(row, places.get(row["name"], 0)) for row in rows)
-    return SourceTable(db=table[0], name=table[1], columns=columns)
+    [told] = query(
+        connection,
+        "SELECT SUBSTRING_INDEX(TABLE_COLLATION, '_', 1) charset FROM information_schema.TABLES"
+        " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+        *table,
+    ) or [{"charset": None}]
+    return SourceTable(db=table[0], name=table[1], columns=columns, charset=told["charset"])
 
 
 def unique_keys(connection: Connection, table: Table) -> tuple[tuple[str, ...], ...]:

@@ -47,6 +47,11 @@ HEADER: Final = 19  # bytes of every event's header: timestamp 4, type 1, server
 FLAG_ARTIFICIAL: Final = 0x20  # made by the dump thread, stands in no file
 FLAG_IGNORABLE: Final = 0x80
 
+# bits of sql_mode
+ANSI_QUOTES: Final = 1 << 2
+NO_BACKSLASH_ESCAPES: Final = 1 << 20
+STRICT: Final = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
+
 # column type codes
 TINY, SHORT, LONG, FLOAT, DOUBLE, NULL, TIMESTAMP, LONGLONG, INT24, DATE, TIME, DATETIME, YEAR, NEWDATE = range(1, 15)
 VARCHAR, BIT, TIMESTAMP2, DATETIME2, TIME2 = range(15, 20)

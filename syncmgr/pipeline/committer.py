@@ -4,7 +4,7 @@ Owns: the order of its steps.
 Must not know: how a table is written, how an intent is stored, when an epoch is cut.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor, Future, wait
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +12,10 @@ from typing import Protocol
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
+from syncmgr.job.following import DdlRecord
+from syncmgr.job.lake_change import LakeChange
+from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.laggards import Laggards, job_wide
 
@@ -39,6 +42,8 @@ class Ledger(Protocol):
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None: ...
     def last_epoch(self) -> Epoch | None: ...
     def learn(self, token: str, source: SourceTable) -> None: ...
+    def refuse(self, record: DdlRecord) -> None: ...
+    def settled(self, position: Position) -> DdlRecord | None: ...
 
 
 class Lake(Protocol):
@@ -48,6 +53,7 @@ class Lake(Protocol):
         """Raises TABLE_BROKEN where a table cannot be read as it is."""
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted: ...
+    def alter(self, alter: ChannelAlter) -> ChannelCommitted: ...
 
 
 class Committer:
@@ -65,7 +71,7 @@ class Committer:
         ending: Callable[[], bool],
     ) -> None:
         """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody."""
-        self._channels = {channel.token: channel for channel in channels}
+        self.read_as(channels)
         self._unseen = set(self._channels)
         self._ledger = ledger
         self._lake = lake
@@ -86,6 +92,10 @@ class Committer:
             self._recovered = True
         self.laggards.retry()
         self.laggards.make_room(self._ending)
+
+    def read_as(self, channels: tuple[ChannelDescription, ...]) -> None:
+        """What the channels are from the next epoch on."""
+        self._channels = {channel.token: channel for channel in channels}
 
     def commit(self, epoch: Epoch) -> None:
         """Commit one epoch. A crash after any step resumes at that step.
@@ -117,16 +127,19 @@ class Committer:
             self.laggards.add(token, epoch, failed.get(token))
         self._ack(epoch)
         passing(CrashPoint.ACKED)
-        drop(file.path for token in committed for file in epoch.files[token])
+        drop(file.path for token in committed for file in epoch.files.get(token, ()))
         passing(CrashPoint.STAGED_FILES_DROPPED)
         self.laggards.make_room(self._ending)
 
     def _commit_channels(self, epoch: Epoch) -> tuple[dict[str, ChannelCommitted], dict[str, SyncError]]:
         """All channels that are not behind, side by side; every one has ended when this returns or raises.
 
-        Raises where the job cannot go on: for what concerns every table, and where no channel is left.
+        Raises where the job cannot go on: for what concerns every table, where no channel is left, and where a table
+        could not follow a DDL statement, which no channel leaves behind.
         """
         futures = {token: self._submit(token, epoch) for token in epoch.files if token not in self.laggards}
+        if epoch.ddl is not None:
+            futures |= {token: self._alter(token, epoch, changes) for token, changes in epoch.ddl.changes.items()}
         wait(futures.values())
         committed: dict[str, ChannelCommitted] = {}
         failed: dict[str, SyncError] = {}
@@ -135,7 +148,7 @@ class Committer:
                 committed[token] = future.result()
             except SyncError as error:
                 failed[token] = error
-        wide = job_wide(failed.values())
+        wide = next(iter(failed.values()), None) if epoch.ddl is not None else job_wide(failed.values())
         if wide is not None:
             raise wide
         self.laggards.refuse_standstill(failed)
@@ -189,6 +202,28 @@ class Committer:
             last_snapshot=progress.last_snapshot,
             settled=self._settled,
         )
+
+    def caught_up(self, tokens: Collection[str]) -> bool:
+        """Waits until all rows of these channels are in; False: the run is to end. Raises what one is behind for."""
+        while any(token in self.laggards for token in tokens):
+            if self._ending():
+                return False
+            self.laggards.retry()
+            self.laggards.refuse_behind(tokens)
+        return True
+
+    def _alter(self, token: str, epoch: Epoch, changes: tuple[LakeChange, ...]) -> Future[ChannelCommitted]:
+        channel = self._channels[token]
+        alter = ChannelAlter(
+            token=token,
+            epoch=epoch.number,
+            fingerprint=epoch.fingerprint,
+            db=channel.target_db,
+            table=channel.target,
+            changes=changes,
+            last_snapshot=self._ledger.progress()[token].last_snapshot,
+        )
+        return self._pool.submit(self._lake.alter, alter)
 
 
 def drop(paths: Iterable[str]) -> None:

@@ -4,8 +4,10 @@ Owns: the loop between the receiver's queue and the staged segments.
 Must not know: the rules of the cut (job/epoch.py), processes, the lake.
 """
 
+import contextlib
+import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -14,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import SyncError
 from syncmgr.job.appending import appendable
-from syncmgr.job.batch import SEQ, Batch, PreparedChanges, TableChanges
+from syncmgr.job.batch import SEQ, Batch, Ddl, PreparedChanges, TableChanges
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
-from syncmgr.pipeline.messages import FromWorker, Limits, Progress, Staged, Told, WorkerChannel, WorkerPlan
+from syncmgr.job.following import ANEW, not_followed
+from syncmgr.job.position import Position
+from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, Told, WorkerChannel, WorkerPlan
 from syncmgr.pipeline.prepared import PreparedRows
 from syncmgr.pipeline.receiver import Receiver, Source
 from syncmgr.pipeline.segment import Segment, sync_folder
@@ -35,6 +39,7 @@ class Inbox:
         self.limits = limits
         self.finish = False
         self.committed = 0  # number of the last epoch that is in the lake
+        self.altered: queue.Queue[tuple[WorkerChannel, ...]] = queue.Queue()  # one per Met
 
 
 class Consumer:
@@ -53,10 +58,7 @@ class Consumer:
         self._send = send
         self._source = source
         self._folder = Path(plan.folder)
-        self._channels: Mapping[tuple[str, str], WorkerChannel] = {
-            (channel.source.db, channel.source.name): channel for channel in plan.channels
-        }
-        self._by_token = {channel.token: channel for channel in plan.channels}
+        self._learn(plan.channels)
         self._segments: dict[str, Segment] = {}
         self._prepared = {xid: PreparedRows(xid, self._folder, stored) for xid, stored in plan.prepared.items()}
         self._epoch = OpenEpoch()
@@ -96,14 +98,46 @@ class Consumer:
             self._cut()
         if batch is not None and batch.ddl is not None:
             self._cut()
-            if not batch.ddl.rows_survive:
-                raise SyncError(
-                    Code.SOURCE_DDL,
-                    table=".".join(batch.ddl.table),
-                    reason="it changes rows without saying which; bring the target in line by STOP SYNC JOB, "
-                    "DROP TABLE, CREATE TABLE and CREATE SYNC",
-                    statement=batch.ddl.statement,
-                )
+            self._meet(batch.ddl)
+
+    def _learn(self, channels: Iterable[WorkerChannel]) -> None:
+        self._channels = {(channel.source.db, channel.source.name): channel for channel in channels}
+        self._by_token = {channel.token: channel for channel in channels}
+
+    def _meet(self, ddl: Ddl) -> None:
+        """Where the source can follow it, the frontend says how the rows behind it are read."""
+        if ddl.said is not None and ddl.behind is not None:
+            self._send(Met(epoch=self._epoch_of(ddl.behind), said=ddl.said, table=ddl.table))
+            passing(CrashPoint.DDL_TOLD)
+            channels = self._answer()
+            if channels is not None:
+                passing(CrashPoint.DDL_ANSWERED)
+                self._learn(channels)
+                self._end = self._cut_end = ddl.behind
+                self._receiver.follow(channels)
+        elif not ddl.rows_survive:
+            raise not_followed(ddl.table, f"it changes rows without saying which; {ANEW}", ddl.statement)
+
+    def _epoch_of(self, behind: Position) -> Epoch:
+        """The next epoch, without rows."""
+        prepared = {xid: rows.close() for xid, rows in self._prepared.items()}
+        epoch = Epoch(
+            number=self._number,
+            end=behind,
+            last_seq=self._seq,
+            source_time=self._source_time,
+            prepared=prepared,
+        )
+        self._sent, self._number = self._number, self._number + 1
+        return epoch
+
+    def _answer(self) -> tuple[WorkerChannel, ...] | None:
+        """None: the end came first; then the statement is read again."""
+        while not self._inbox.finish:
+            self._tell()
+            with contextlib.suppress(queue.Empty):
+                return self._inbox.altered.get(timeout=TICK_SECOND)
+        return None
 
     def _wait_for_room(self) -> None:
         """Read nothing more until commits have caught up; what is staged goes as soon as the commit before it ended."""

@@ -6,7 +6,7 @@ Must not know: how a channel commits, what makes an epoch count.
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
@@ -95,6 +95,13 @@ class Laggards:
         errors |= failed
         if errors and len(errors) == len(self._tables):
             raise mildest(errors.values())
+
+    def refuse_behind(self, tokens: Collection[str]) -> None:
+        """Raises the error for which one of these channels is behind."""
+        for token in tokens:
+            error = self._by_token[token].error if token in self._by_token else None
+            if error is not None:
+                raise error
 
     def retry(self) -> None:
         """Try each at once and wait for that. Raises what stops the whole job."""

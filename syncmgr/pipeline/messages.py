@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from syncmgr.errors import SyncError
-from syncmgr.job.description import AppendOnChange, Listed
+from syncmgr.job.description import AppendOnChange, Listed, Shadow
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
+from syncmgr.job.following import Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerChannel:
-    """What a worker needs of a channel. `source_keys` empty: rows are only appended. `places`: as the description's."""
+    """What a worker needs of a channel. `source_keys` empty: rows are only appended. The rest: as the description's."""
 
     token: str
     source: SourceTable
@@ -24,6 +25,7 @@ class WorkerChannel:
     source_keys: tuple[str, ...]
     append_on_change: AppendOnChange
     places: tuple[Listed, ...] = ()
+    shadows: tuple[Shadow, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +96,18 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Met:
+    """A DDL statement that concerns channels, behind all epochs sent. The worker waits for Altered.
+
+    `epoch`: that of the statement alone; it ends behind it. `table`: one that it concerns.
+    """
+
+    epoch: Epoch
+    said: Said
+    table: tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Trouble:
     """A passing trouble that the worker retries; None: it has passed."""
 
@@ -112,7 +126,7 @@ class Finished:
     """The worker ended because it was told to; whatever it staged has been sent."""
 
 
-FromWorker = Staged | Told | Progress | Trouble | Failed | Finished
+FromWorker = Staged | Told | Met | Progress | Trouble | Failed | Finished
 
 # -- to the worker
 
@@ -123,6 +137,13 @@ class Committed:
 
     number: int
     end: Position
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Altered:
+    """The epoch of a DDL statement is in the lake; behind it the channels are these."""
+
+    channels: tuple[WorkerChannel, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,4 +158,4 @@ class Finish:
     """Stop reading; stage what is whole, drop what is not, and end."""
 
 
-ToWorker = Committed | Retune | Finish
+ToWorker = Committed | Altered | Retune | Finish

@@ -6,13 +6,13 @@ Must not know: channels, epochs, what a batch holds.
 
 import threading
 from collections import deque
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, runtime_checkable
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch
 from syncmgr.job.position import Position
-from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.messages import Limits, WorkerChannel
 
 GET_SECOND: Final = 0.2
 
@@ -39,6 +39,14 @@ class Source(Protocol):
         """From any thread, at once; a get that waits ends."""
 
 
+@runtime_checkable
+class Follower(Protocol):
+    """What a source is that gives a Ddl with `said`."""
+
+    def follow(self, channels: Sequence[WorkerChannel]) -> None:
+        """What is wanted behind that DDL. Not beside `get`."""
+
+
 class Receiver:
     """One thread that gets batches into a queue. An error ends it and comes out of `take`."""
 
@@ -50,7 +58,7 @@ class Receiver:
         self._queue: deque[Batch] = deque()
         self._bytes = 0
         self._error: SyncError | None = None
-        self._stopped = False
+        self._stopped = self._held = False
         self._thread = threading.Thread(target=self._run, name="receiver", daemon=True)
 
     def start(self) -> None:
@@ -62,6 +70,14 @@ class Receiver:
             self._stopped = True
             self._ready.notify_all()
         self._source.close()
+
+    def follow(self, channels: Sequence[WorkerChannel]) -> None:
+        """Read on behind a DDL with `said`, which holds reading back."""
+        assert isinstance(self._source, Follower)
+        self._source.follow(channels)
+        with self._ready:
+            self._held = False
+            self._ready.notify_all()
 
     def take(self, timeout: float) -> Batch | None:
         """The next batch in order, None if none came in time. Raises what ended the thread, after its last batch."""
@@ -98,12 +114,13 @@ class Receiver:
 
     def _has_room(self) -> bool:
         limits = self._limits()
-        return len(self._queue) < limits.queue_batches and self._bytes < limits.queue_bytes
+        return not self._held and len(self._queue) < limits.queue_batches and self._bytes < limits.queue_bytes
 
     def _put(self, batch: Batch) -> None:
         with self._ready:
             self._queue.append(batch)
             self._bytes += batch.bytes
+            self._held = batch.ddl is not None and batch.ddl.said is not None
             self._ready.notify_all()
 
     def _fail(self, error: SyncError) -> None:

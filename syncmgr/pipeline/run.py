@@ -12,7 +12,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -21,21 +21,24 @@ from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import AppendOnChange, ChannelDescription
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Retry, Series, remedy
+from syncmgr.job.following import Rules, refused, settle
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
 from syncmgr.pipeline.messages import (
+    Altered,
     Committed,
     Failed,
     Finish,
     Finished,
     FromWorker,
     Limits,
+    Met,
     Progress,
     Retune,
     Staged,
@@ -66,7 +69,7 @@ class RunOptions:
     job_id: int
     name: str
     channels: tuple[ChannelDescription, ...]
-    append_on_change: AppendOnChange
+    rules: Rules
     folder: Path
     silence_second: float
     limits: Callable[[], Limits]
@@ -356,6 +359,8 @@ class JobRun:
                 self._commit(self._judged(epoch), self._committer.commit)
             case Told(token=token, source=source):
                 self._learn(token, source)
+            case Met():
+                self._follow(message)
             case Trouble(error=error):
                 self._tell(error)
             case Failed(error=error):
@@ -373,10 +378,28 @@ class JobRun:
         self._ledger.learn(token, source)
         self._channels = tuple(replace(c, source=source) if c.token == token else c for c in self._channels)
 
+    def _follow(self, met: Met) -> None:
+        """Every epoch before the statement is in the lake; those behind it are read and written by what it made."""
+        try:
+            step = settle(self._ledger.settled(met.epoch.end), met.said, self._channels, self._options.rules)
+        except SyncError as error:
+            if error.code is Code.SOURCE_DDL:
+                self._ledger.refuse(refused(met.said, met.epoch.end, met.table, error))
+            raise
+        if not self._committer.caught_up(step.channels.keys() | step.changes.keys()):
+            return
+        passing(CrashPoint.DDL_DECIDED)
+        self._commit(self._judged(replace(met.epoch, ddl=step)), self._committer.commit)
+        passing(CrashPoint.DDL_STORED)
+        if self._life is not None:
+            self._life.send(Altered(channels=tuple(map(self._worker_channel, self._channels))))
+
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
         self._committing_since = time.monotonic()
         self._committing = epoch
         step(epoch)
+        if epoch.ddl is not None:
+            self._read_as(epoch.ddl.channels)
         self._committing = None
         took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
@@ -394,6 +417,10 @@ class JobRun:
         if self._snapshot is None or self._snapshot.whole(epoch.end):
             return epoch
         return replace(epoch, end=replace(epoch.end, whole=False))
+
+    def _read_as(self, channels: Mapping[str, ChannelDescription]) -> None:
+        self._channels = tuple(channels.get(channel.token, channel) for channel in self._channels)
+        self._committer.read_as(self._channels)
 
     def _ack(self, epoch: Epoch) -> None:
         if self._life is not None:
@@ -446,8 +473,9 @@ class JobRun:
             source=channel.source,
             reads=channel.reads,
             source_keys=channel.source_keys,
-            append_on_change=self._options.append_on_change,
+            append_on_change=self._options.rules.append_on_change,
             places=channel.places,
+            shadows=channel.shadows,
         )
 
     def _sweep(self) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from syncmgr.errors import Code, SyncError
 from syncmgr.pipeline.consumer import Consumer, Inbox
 from syncmgr.pipeline.messages import (
+    Altered,
     Committed,
     Failed,
     Finish,
@@ -94,6 +95,8 @@ def _listen(pipe: Pipe, inbox: Inbox, source: Source) -> None:
             case Committed(number=number, end=end):
                 source.ack(end)
                 inbox.committed = number
+            case Altered(channels=channels):
+                inbox.altered.put(channels)
             case Retune(limits=limits):
                 inbox.limits = limits
             case Finish():

@@ -4,15 +4,20 @@ Owns: the types, promotion of older files' types, columns that a file lacks, ids
 Must not know: tables' history, what the rows mean.
 """
 
+import json
 import re
 from collections.abc import Mapping
-from typing import Final
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from syncmgr.spark.keys import FIELD_ID, UnindexableError
-from syncmgr.spark.layout import Layout
+from syncmgr.spark.layout import Field, Layout
+
+INITIAL: Final = b"syncmgr:initial"  # of a field: JSON of what rows of files without it show
 
 ARROW: Final[Mapping[str, pa.DataType]] = {
     "boolean": pa.bool_(),
@@ -49,24 +54,44 @@ def arrow_type(word: str) -> pa.DataType:
 def arrow_schema(layout: Layout) -> pa.Schema:
     """The table's columns with their ids."""
     return pa.schema(
-        [
-            pa.field(field.name, arrow_type(field.type), not field.required, {FIELD_ID: str(field.id)})
-            for field in layout.fields
-        ],
+        [pa.field(field.name, arrow_type(field.type), not field.required, _metadata(field)) for field in layout.fields],
     )
 
 
+def _metadata(field: Field) -> dict[bytes, str]:
+    return {FIELD_ID: str(field.id)} | ({} if field.initial is None else {INITIAL: field.initial})
+
+
 def columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows of a data file in a schema: columns by id, older types widened, NULL where the file has no such column."""
+    """Rows of a data file in a schema: columns by id, older types widened, initial values where the file has none."""
     by_id = _places(rows)
     if len(by_id) != len(rows.schema):
         raise UnindexableError("a data file has columns without ids")
     columns = []
     for field in schema:
         place = by_id.get(int(field.metadata[FIELD_ID]))
-        column = pa.nulls(len(rows), field.type) if place is None else rows.column(place).cast(field.type)
+        column = _initial(field, len(rows)) if place is None else rows.column(place).cast(field.type)
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _initial(field: pa.Field, count: int) -> pa.Array:
+    """NULL where nothing is told. Raises UnindexableError for a value of a type that we never create."""
+    told = field.metadata.get(INITIAL)
+    if told is None:
+        return pa.nulls(count, field.type)
+    return pa.repeat(pa.scalar(_value(json.loads(told), field.type), field.type), count)
+
+
+def _value(told: Any, kind: pa.DataType) -> object:  # noqa: ANN401 - JSON
+    """A single value as Iceberg's specification writes it in JSON."""
+    if pa.types.is_decimal(kind):
+        return Decimal(told)
+    if pa.types.is_date(kind):
+        return date.fromisoformat(told)
+    if pa.types.is_timestamp(kind):
+        return datetime.fromisoformat(told)
+    return bytes.fromhex(told) if pa.types.is_binary(kind) else told
 
 
 def _places(rows: pa.Table) -> dict[int, int]:

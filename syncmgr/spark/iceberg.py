@@ -291,6 +291,39 @@ class Iceberg:
         transaction.commitTransaction()
         return int(transaction.table().currentSnapshot().snapshotId())
 
+    def commit(self, transaction: Java) -> None:
+        """An error of `jvm.REFUSED`: nothing was done, or nobody knows what."""
+        transaction.commitTransaction()
+
+    def update_schema(self, transaction: Java) -> Java:
+        """An UpdateSchema; its own commit puts it into the transaction, which no newer schema then takes."""
+        return transaction.updateSchema()
+
+    def add_column(self, update: Java, name: str, kind: str, doc: str, initial: str | None) -> None:
+        """An optional column; `initial`: what rows from before show, in the JSON of Iceberg's specification."""
+        wanted = self._package.types.Types.fromPrimitiveString(kind)
+        value = None
+        if initial is not None:
+            parsed = self._package.SingleValueParser.fromJson(wanted, initial)
+            value = self._package.expressions.Expressions.lit(parsed)
+        update.addColumn(None, name, wanted, doc or None, value)
+
+    def retype_column(self, update: Java, name: str, kind: str) -> None:
+        """To a type that its own may be promoted to."""
+        update.updateColumn(name, self._package.types.Types.fromPrimitiveString(kind))
+
+    def empty(self, transaction: Java, marks: Mapping[str, str]) -> None:
+        """Deletes every row; refused if anyone added or deleted some since the transaction opened."""
+        snapshot = transaction.table().currentSnapshot()
+        if snapshot is None:
+            return
+        overwrite = transaction.newOverwrite().overwriteByRowFilter(self._always)
+        overwrite = overwrite.validateFromSnapshot(snapshot.snapshotId()).conflictDetectionFilter(self._always)
+        overwrite = overwrite.validateNoConflictingData().validateNoConflictingDeletes()
+        for mark, value in marks.items():
+            overwrite.set(mark, value)
+        overwrite.commit()
+
     def fenced_delta(self, transaction: Java) -> Java:
         """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""
         table = transaction.table()

@@ -17,8 +17,9 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import SyncError
 from syncmgr.job.causes import of_lake
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.target import Transform
+from syncmgr.spark.alter import Alter
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.durable import sync_file_system
 from syncmgr.spark.expressions import check_expressions
@@ -187,6 +188,20 @@ class Lake:
                 iceberg = self.iceberg()
                 iceberg.use_pool("commit" if channel.chunk is None else "snapshot")
                 done = Commit(iceberg, channel, strays, upkeep.indexing).run()
+            self._make_durable()
+        return done
+
+    def alter(self, alter: ChannelAlter) -> ChannelCommitted:
+        """Changes one channel's table for one DDL statement exactly once; durable when it returns.
+
+        Raises FENCED, TARGET_REPLACED, OTHER_HISTORY, NO_SUCH_TABLE for good; LAKE_STARTING and LAKE_FAILED when the
+        same call may be tried again.
+        """
+        self.ready()
+        upkeep = self._upkeep_of(alter.db, alter.table)
+        with upkeep.commit():
+            with asked():
+                done = Alter(self.iceberg(), alter, upkeep.indexing).run()
             self._make_durable()
         return done
 

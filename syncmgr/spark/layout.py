@@ -14,13 +14,17 @@ FORMAT_VERSION: Final = "format-version"  # Iceberg takes it as a property and k
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
-    """A column of an Iceberg table: `type` is Iceberg's word for it, "decimal(12, 2)"."""
+    """A column of an Iceberg table: `type` is Iceberg's word for it, "decimal(12, 2)".
+
+    `initial`: what rows of files without it show, in the JSON of Iceberg's specification; None: NULL.
+    """
 
     id: int
     name: str
     type: str
     required: bool
     doc: str = ""
+    initial: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +73,7 @@ def layout_of(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Layout:
             type=f["type"] if isinstance(f["type"], str) else json.dumps(f["type"]),
             required=f["required"],
             doc=f.get("doc", ""),
+            initial=json.dumps(f["initial-default"]) if "initial-default" in f else None,
         )
         for f in schema["fields"]
     )

@@ -199,10 +199,11 @@ def test_a_source_that_comes_back_is_read_on(shop: Callable[..., Shop]) -> None:
 
 
 def test_a_ddl_that_fits_passes_and_one_that_does_not_pauses(shop: Callable[..., Shop]) -> None:
-    """A new column does not disturb the mapped ones; TRUNCATE pauses with its text, and nothing is lost silently."""
+    """A new column does not disturb the mapped ones; where DDL pauses a job, so does TRUNCATE, with its text."""
     s = shop("ddl")
     binlog = BINLOG.format(port=s.mysql.port)
-    s.fe.sql(f"CREATE SYNC ddl.job1 (FROM ddl.orders INTO orders (id, status, amount, at, note)) {binlog}")
+    channel = "FROM ddl.orders INTO orders (id, status, amount, at, note)"
+    s.fe.sql(f"CREATE SYNC ddl.job1 ({channel}) {binlog} PROPERTIES ('on_ddl' = 'pause')")
     s.run("INSERT INTO ddl.orders (id) VALUES (1)")
     with s.source.cursor() as cursor:
         cursor.execute("ALTER TABLE ddl.orders ADD COLUMN extra INT FIRST")

@@ -81,8 +81,8 @@ def watch(fe: FrontendProcess, committed: dict[int, float], base: int, second: f
     return ages
 
 
-def reached(cursor: DictCursor) -> int:
-    cursor.execute("SHOW SYNC JOB FROM fresh")
+def reached(cursor: DictCursor, db: str = "fresh") -> int:
+    cursor.execute(f"SHOW SYNC JOB FROM {db}")
     row = cursor.fetchone()
     assert row is not None
     return transactions(json.loads(row["Status"])["position"]["gtid"])

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,14 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import SEQ, Batch, ChangeKind, Ddl
+from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Epoch, Thresholds
+from syncmgr.job.following import Said
 from syncmgr.job.position import Position
+from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.consumer import Consumer, Inbox
-from syncmgr.pipeline.messages import FromWorker, Limits, Staged, WorkerChannel, WorkerPlan
+from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, WorkerChannel, WorkerPlan
 from tests.fakes import GivenChanges, OpenedBatches, make_batch
 from tests.unit.job.factories import make_source_table
 
@@ -28,6 +31,7 @@ class Queue:
 
     waiting: deque[Batch | SyncError | None]
     inbox: Inbox
+    followed: list[tuple[WorkerChannel, ...]] = field(default_factory=list)
 
     def take(self, timeout: float) -> Batch | None:
         if not self.waiting:
@@ -37,6 +41,9 @@ class Queue:
         if isinstance(batch, SyncError):
             raise batch
         return batch
+
+    def follow(self, channels: tuple[WorkerChannel, ...]) -> None:
+        self.followed.append(channels)
 
     @property
     def empty(self) -> bool:
@@ -52,6 +59,7 @@ class Bench:
     limits: dict[str, Any] = field(default_factory=dict)
     commits: bool = True
     sent: list[FromWorker] = field(default_factory=list)
+    followed: list[tuple[WorkerChannel, ...]] = field(default_factory=list)
 
     def run(self, batches: Iterable[Batch | SyncError | None], watch: Callable[[], None] = lambda: None) -> list[Epoch]:
         never = {"interval_second": NEVER, "min_events": NEVER, "min_bytes": NEVER, "max_bytes": NEVER}
@@ -80,15 +88,23 @@ class Bench:
             self.sent.append(message)
             if isinstance(message, Staged) and self.commits:
                 inbox.committed = message.epoch.number
+            if isinstance(message, Met):
+                inbox.committed = message.epoch.number
+                inbox.altered.put((renamed(channel),))
             watch()
 
         queue = Queue(deque(batches), inbox)
+        self.followed = queue.followed
         Consumer(plan, queue, inbox, send, OpenedBatches((), 0)).run()  # type: ignore[arg-type]  # it has its shape
         return self.epochs
 
     @property
     def epochs(self) -> list[Epoch]:
         return [message.epoch for message in self.sent if isinstance(message, Staged)]
+
+
+def renamed(channel: WorkerChannel) -> WorkerChannel:
+    return replace(channel, source=replace(channel.source, name="purchases"))
 
 
 @pytest.fixture
@@ -198,6 +214,22 @@ def test_a_ddl_ends_the_epoch_before_it(bench: Bench, *, survive: bool) -> None:
         with pytest.raises(SyncError, match=r"shop\.orders.*TRUNCATE orders"):
             bench.run(batches)
     assert [epoch.end.offset for epoch in bench.epochs] == ([102, 103] if survive else [102])
+
+
+def test_a_ddl_that_is_followed_has_an_epoch_of_its_own(bench: Bench) -> None:
+    """The rows before it are sent first; those behind it go to the channels that the frontend answers with."""
+    said = Said(text="RENAME", db="shop", modes=Modes(), moment=Moment(at=0))
+    ddl = Ddl(table=("shop", "orders"), statement="RENAME", rows_survive=False, said=said, behind=Position(offset=103))
+    after = make_batch(
+        GivenChanges(((ChangeKind.INSERT, 3, 1),), table=("shop", "purchases")), end=Position(offset=104)
+    )
+    bench.run([whole(102, 2, ddl=ddl), after])
+    kinds = [type(message) for message in bench.sent if not isinstance(message, Progress)]
+    assert kinds == [Staged, Met, Staged]
+    [met] = [message for message in bench.sent if isinstance(message, Met)]
+    assert (met.epoch.number, met.epoch.end.offset, met.epoch.files) == (8, 103, {})
+    assert [(epoch.number, epoch.end.offset, epoch.rows) for epoch in bench.epochs] == [(7, 102, 1), (9, 104, 1)]
+    assert [[channel.source.name for channel in channels] for channels in bench.followed] == [["purchases"]]
 
 
 def test_a_value_that_cannot_be_read_leaves_the_epoch_whole(bench: Bench) -> None:

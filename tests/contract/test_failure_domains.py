@@ -9,13 +9,13 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, ChangeKind
-from syncmgr.job.description import AppendOnChange, ChannelDescription
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Thresholds
 from syncmgr.job.failure import FailType, Remedy, Retry, remedy
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
 from tests.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
-from tests.unit.job.factories import make_channel, make_source_table
+from tests.unit.job.factories import make_channel, make_rules, make_source_table
 from tests.until import until
 
 TOKENS = ("good", "bad")
@@ -62,7 +62,7 @@ class Bench:
             job_id=1,
             name="demo.job1",
             channels=tuple(map(channel, TOKENS)),
-            append_on_change=AppendOnChange.ERROR,
+            rules=make_rules(),
             folder=self.folder,
             silence_second=5.0,
             limits=lambda: Limits(

@@ -1,4 +1,4 @@
-"""The MySQL source against real servers: boundaries, positions, lost connections, DDL, what it must refuse."""
+"""The MySQL source against real servers: boundaries, positions, lost connections, what it must refuse."""
 
 import os
 import signal
@@ -254,85 +254,6 @@ def test_a_server_id_in_use_is_told(any_server: MysqlServer, db: str) -> None:
             pytest.skip("MariaDB 10.11 lets both read")
         until(both, deadline=20)
         assert caught[0].code is Code.SOURCE_SERVER_ID
-
-
-def test_ddl_that_keeps_the_wanted_columns(any_server: MysqlServer, db: str) -> None:
-    """An ALTER cuts the batch before itself; rows behind it decode by the new table map."""
-    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
-        any_server.run(
-            f"INSERT INTO {db}.t VALUES (1, 'old')",
-            f"ALTER TABLE {db}.t ADD COLUMN w INT FIRST, ADD INDEX (v), MODIFY v VARCHAR(200)",
-            f"INSERT INTO {db}.t VALUES (7, 2, 'new')",
-            f"CREATE INDEX i ON {db}.t (w)",
-            f"ALTER TABLE {db}.t DROP COLUMN w",
-            f"INSERT INTO {db}.t VALUES (3, 'last')",
-        )
-        reader.until(latest(any_server))
-        assert [row["v"] for row in reader.rows((db, "t"))] == ["old", "new", "last"]
-        met = [batch for batch in reader.batches if batch.ddl]
-        assert [batch.ddl.rows_survive for batch in met if batch.ddl] == [True, True]
-        assert not any(batch.open for batch in met)
-        assert met[0].ddl is not None
-        assert met[0].ddl.statement.startswith("ALTER TABLE")
-        again = met[0].end
-    with reading(any_server, {(db, "t"): WANTED}, again, options=QUICK) as reader:
-        reader.until(latest(any_server))
-        assert [row["v"] for row in reader.rows((db, "t"))] == ["new", "last"]
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "ALTER TABLE {t} DROP COLUMN v",
-        "ALTER TABLE {t} RENAME COLUMN v TO w",
-        "ALTER TABLE {t} CHANGE v w VARCHAR(100)",
-        "ALTER TABLE {t} DROP COLUMN v, ADD COLUMN v VARCHAR(100)",
-        "ALTER TABLE {t} MODIFY v INT",
-        "ALTER TABLE {t} MODIFY v VARCHAR(3)",
-    ],
-)
-def test_ddl_on_a_wanted_column_is_refused(any_server: MysqlServer, db: str, statement: str) -> None:
-    """What makes synced rows wrong ends the source by name, with the rows before it delivered."""
-    ddl = statement.format(t=f"{db}.t")
-    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
-        any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')", ddl, f"INSERT INTO {db}.t (id) VALUES (2)")
-        error = reader.until_error()
-        assert error.code is Code.SOURCE_DDL
-        assert error.context["statement"] == ddl
-        assert [row["v"] for row in reader.rows((db, "t"))] == ["1"]
-
-
-@pytest.mark.parametrize(
-    "statement", ["TRUNCATE TABLE {t}", "DROP TABLE {t}", "RENAME TABLE {t} TO {t}_2", "DROP DATABASE {db}"]
-)
-def test_ddl_that_changes_rows_unseen_is_told(any_server: MysqlServer, statement: str) -> None:
-    """TRUNCATE, DROP and RENAME come as a Ddl whose rows do not survive, right behind the last transaction."""
-    with database(any_server) as db:
-        any_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
-        with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
-            any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')")
-            before = latest(any_server)
-            any_server.run(statement.format(t=f"{db}.t", db=db), f"CREATE DATABASE IF NOT EXISTS {db}")
-            until(lambda: reader.get() and reader.batches[-1].ddl, deadline=10)
-            batch = reader.batches[-1]
-            assert batch.ddl is not None
-            assert not batch.ddl.rows_survive
-            assert batch.ddl.table == (db, "t")
-            assert batch.end is not None
-            assert compare(batch.end, before) is Order.SAME
-
-
-def test_an_alter_without_full_metadata_is_refused(any_server: MysqlServer, db: str) -> None:
-    """Below FULL nothing tells the new columns, so even an added one ends the source."""
-    known = facts(any_server, [(db, "t")])
-    subscription = Subscription(columns=("id", "v"), keys=("id",), schema=known.tables[0])
-    with (
-        any_server.global_variable("binlog_row_metadata", "'MINIMAL'"),
-        reading(any_server, {(db, "t"): subscription}, known.start, options=QUICK) as reader,
-    ):
-        any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')", f"ALTER TABLE {db}.t ADD w INT")
-        assert reader.until_error().code is Code.SOURCE_DDL
-        assert found(reader, db) == {1: "1"}
 
 
 def test_a_schema_that_cannot_be_that_of_the_rows_is_refused(any_server: MysqlServer, db: str) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, ChangeKind, PreparedChanges
-from syncmgr.job.description import AppendOnChange
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.pipeline import run as run_module
@@ -29,7 +28,7 @@ from tests.fakes import (
     make_batch,
     scripted_rows,
 )
-from tests.unit.job.factories import make_channel
+from tests.unit.job.factories import make_channel, make_rules
 from tests.until import until
 
 QUICK = Thresholds(interval_second=0.05, min_events=10_000, min_bytes=10**9, max_bytes=10**9)
@@ -56,7 +55,7 @@ class Bench:
             job_id=1,
             name="demo.job1",
             channels=(self.channel,),
-            append_on_change=AppendOnChange.ERROR,
+            rules=make_rules(),
             folder=self.folder,
             silence_second=5.0,
             limits=self.limits,

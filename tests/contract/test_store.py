@@ -8,13 +8,16 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
-from syncmgr.job.description import Listed
+from syncmgr.job.description import Listed, Shadow, Spoken
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
+from syncmgr.job.following import DdlRecord, DdlState, DdlStep
+from syncmgr.job.lake_change import AddField, EmptyTable, MoveField
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.schema import SourceTable, TargetType
 from syncmgr.job.secret import opens
 from syncmgr.job.state import JobEvent, JobState
+from syncmgr.job.statement.reading import Modes
 from syncmgr.job.user import Account, Level, Privilege, Scope
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.ledger import JobLedger
@@ -107,9 +110,9 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     job = store.add(make_job(), START, 0.0, frozenset())
     store.close()
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
-        for column in ("prepared", "waiting"):
+        for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        for table in ("owner", "users", "grants", "loads"):
+        for table in ("owner", "users", "grants", "loads", "ddl"):
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
@@ -117,6 +120,58 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     assert store.by_id(job.id) == job
     assert store.last_epoch(job.id) == Epoch(number=0, end=START, last_seq=0)
     store.close()
+
+
+def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
+    """The intent has the channels and the changes; the committed epoch makes them those of the job, and is told."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    [before] = job.channels
+    shadow = Shadow(db="shop", name="_orders_gho", alters=(Spoken(text="x", db="shop", modes=Modes(strict=True)),))
+    after = replace(before, source=replace(before.source, name="other"), follows=True, shadows=(shadow,))
+    changes = (
+        AddField(name="c", type=TargetType(name="DECIMAL", args=(5, 2)), comment="x", initial='"1.00"'),
+        MoveField(name="c", after=None),
+        EmptyTable(),
+    )
+    step = DdlStep(
+        statement="ALTER",
+        at=5.0,
+        channels={after.token: after},
+        changes={after.token: changes},
+        done={after.token: "d"},
+    )
+    epoch = Epoch(number=1, end=START, last_seq=0, ddl=step)
+    refused = DdlRecord(position=START, at=4.0, table="t", statement="s", state=DdlState.PAUSED, outcome="why")
+    store.ddl.refuse(job.id, refused)
+    store.ddl.refuse(job.id, refused)
+    assert store.ddl.of(job.id) == [refused]
+    assert store.ddl.settle(job.id, "ALTER TABLE t ADD c INT")
+    assert store.ddl.of(job.id) == [replace(refused, state=DdlState.APPLY, instead="ALTER TABLE t ADD c INT")]
+    assert JobLedger(store, job.id, lambda: 900.0).settled(refused.position) == store.ddl.of(job.id)[0]
+    assert store.ddl.settle(job.id, None)
+    assert store.ddl.of(job.id) == [replace(refused, state=DdlState.SKIP)]
+    store.add_intent(job.id, epoch)
+    assert store.intents(job.id) == [epoch]
+    assert store.by_id(job.id) == job
+    store.commit_epoch(job.id, epoch, {}, at=1.0, keep_since=0.0)
+    stored = store.by_id(job.id)
+    assert stored is not None
+    assert stored.channels == (after,)
+    assert store.last_epoch(job.id) == replace(epoch, ddl=None)
+    [told] = store.ddl.of(job.id)
+    assert (told.table, told.state, told.outcome, told.at) == (before.source.label, DdlState.DONE, "d", 5.0)
+
+
+def test_only_so_much_ddl_is_remembered(store: Store) -> None:
+    """A job keeps its newest records."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    token = job.channels[0].token
+    for number in range(1, 1006):
+        epoch = Epoch(number=number, end=START, last_seq=0, ddl=DdlStep(statement=str(number), done={token: "d"}))
+        store.add_intent(job.id, epoch)
+        store.commit_epoch(job.id, epoch, {}, at=float(number), keep_since=float(number))
+    kept = store.ddl.of(job.id)
+    assert (len(kept), kept[0].statement, kept[-1].statement) == (1000, "6", "1005")
 
 
 def test_a_change_is_compared_and_set(store: Store) -> None:

@@ -30,13 +30,14 @@ class UnclearError(ValueError):
 class Modes:
     """What of the session changes how its statements read. `strict`: values that do not fit are errors.
 
-    `mariadb`: who wrote the statement.
+    `mariadb`: who wrote the statement. `folds`: the server compares names of tables without case.
     """
 
     ansi_quotes: bool = False
     no_backslash: bool = False
     strict: bool = False
     mariadb: bool = False
+    folds: bool = False
 
 
 ORDINARY: Final = Modes()

@@ -13,7 +13,18 @@ from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.job.user import Account
 from syncmgr.meta.accounts import StoredUser
 from syncmgr.users import Users
-from syncsql import ColumnDefinition, CreateSync, CreateTable, DataType, DropTable, KeyKind, Name, TableKey
+from syncsql import (
+    AlterSync,
+    ColumnDefinition,
+    CreateSync,
+    CreateTable,
+    DataType,
+    DropTable,
+    KeyKind,
+    Name,
+    SettleDdl,
+    TableKey,
+)
 
 ORDERS = TargetTable(
     db="demo",
@@ -46,6 +57,12 @@ class FakeJobs:
 
     def pause(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PAUSED")
+
+    def alter(self, node: AlterSync, db: str | None) -> None:
+        self.rows[self._key(node.job, db)][6] = node.sql()
+
+    def settle_ddl(self, node: SettleDdl, db: str | None) -> None:
+        self.rows[self._key(node.job, db)][6] = node.sql()
 
     def resume(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PENDING")

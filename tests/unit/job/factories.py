@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.description import AppendOnChange, ChannelDescription
 from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.following import Rules
+from syncmgr.job.policy import OnDdl
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 from syncmgr.job.source import CanalDescription, MysqlDescription
 from syncmgr.job.sync_job import JobId, SyncJob
@@ -80,3 +82,7 @@ def make_job(**overrides: Any) -> SyncJob:
         "created_at": 1000.0,
     }
     return SyncJob(**(values | overrides))
+
+
+def make_rules() -> Rules:
+    return Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: make_target())

@@ -30,6 +30,7 @@ def plan(**overrides: Any) -> Any:
         ("sync_comit_interval_second", "1", "did you mean 'sync_commit_interval_second'"),
         ("query_port", "1", "Unknown property 'query_port' in PROPERTIES"),
         ("append_on_change", "maybe", "it must be error, append or ignore"),
+        ("on_truncate", "drop", "it must be apply, ignore or pause"),
     ],
 )
 def test_properties_of_a_job_are_checked(name: str, value: str, message: str) -> None:

@@ -1,0 +1,407 @@
+"""One channel through one ALTER TABLE: what its target becomes, and what the channel reads from then on.
+
+Owns: which change of a source column is which change of the target.
+Must not know: statements' text, how a table of the lake is changed, other channels.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from syncmgr.job.alteration import Alteration, Column
+from syncmgr.job.ddl import keeps_values
+from syncmgr.job.default_value import Moment, UnknowableError, initial
+from syncmgr.job.derived_type import derived, widened
+from syncmgr.job.description import ChannelDescription, quoted
+from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.lake_change import (
+    AddField,
+    CommentField,
+    DropField,
+    LakeChange,
+    MoveField,
+    RelaxField,
+    RenameField,
+    RetypeField,
+)
+from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
+from syncmgr.job.schema import INTEGER_BITS, TEXT, SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type
+from syncmgr.job.target import fits, iceberg_type
+
+PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")
+
+
+class RefusedError(ValueError):
+    """Why a statement cannot be followed, for the operator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """How a job takes DDL. `strict`: the session's sql_mode refuses values that do not fit.
+
+    `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
+    target can show a value in rows that were written without it. `forced`: an operator answers for the target.
+    `empty`: no row is left whose values could change.
+    """
+
+    policy: OnDdl
+    strict: bool
+    moment: Moment | None
+    defaults: bool = True
+    forced: bool = False
+    empty: bool = False
+    deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+
+    def deed(self, kind: Kind) -> Deed:
+        found = self.deeds.get(kind, RULES[kind][self.policy])
+        return Deed.KEEP if self.forced and found is Deed.PAUSE else found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """`channel`: as it reads behind the statement. `changes`: of its target, in order. `done`: in words."""
+
+    channel: ChannelDescription
+    changes: tuple[LakeChange, ...] = ()
+    done: tuple[str, ...] = ()
+
+
+def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> Step:
+    """Raises RefusedError where the policy, or the target, does not allow it."""
+    evolution = _Evolution(channel, target, alteration, terms)
+    evolution.run()
+    return evolution.step()
+
+
+@dataclass(slots=True)
+class _Plain:
+    """A target column that is filled from one source column as it is. All three under their names of now."""
+
+    target: TargetColumn
+    source: str
+
+
+@dataclass(slots=True)
+class _Changes:
+    drops: list[LakeChange] = field(default_factory=list)
+    renames: list[LakeChange] = field(default_factory=list)
+    others: list[LakeChange] = field(default_factory=list)
+    moves: list[LakeChange] = field(default_factory=list)
+
+
+class _Evolution:
+    def __init__(self, channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> None:
+        self._channel = channel
+        self._target = target
+        self._alteration = alteration
+        self._terms = terms
+        self._changes = _Changes()
+        self._done: list[str] = []
+        self._computed = [c for c in channel.columns if not PLAIN.fullmatch(c.expression)]
+        texts = [c.expression for c in self._computed] + ([channel.where] if channel.where else [])
+        self._expressions = "\n".join(texts).casefold()
+        self._plain: dict[str, _Plain] = {}  # by source column as it was, folded
+        for mapped in channel.columns:
+            found = PLAIN.fullmatch(mapped.expression)
+            if found is not None:
+                name = found[1].replace("``", "`")
+                self._plain[name.casefold()] = _Plain(_column(target, mapped.target), name)
+        self._keys = {name.casefold() for name in channel.source_keys}
+        self._reads = {name.casefold() for name in channel.reads}
+        self._read_now: set[str] = set()
+        self._now: dict[str, str] = {}  # by name as it was, folded
+        self._added: list[_Plain] = []
+
+    def run(self) -> None:
+        for gone in self._alteration.dropped:
+            self._drop(gone)
+        for column in self._alteration.columns:
+            if column.before is not None:
+                self._change(column, column.before)
+        for column in self._alteration.columns:
+            if column.before is None:
+                self._add(column)
+        self._check_key()
+        for column in self._alteration.columns:
+            if column.moved:
+                self._move(column)
+
+    def step(self) -> Step:
+        made = self._changes
+        channel = replace(
+            self._channel,
+            source=self._alteration.table,
+            columns=self._columns(),
+            keys=tuple(self._key(name) for name in self._channel.source_keys),
+            source_keys=tuple(self._now[name.casefold()] for name in self._channel.source_keys),
+            reads=tuple(c.name for c in self._alteration.table.columns if c.name.casefold() in self._read_now),
+        )
+        changes = (*made.drops, *made.renames, *made.others, *made.moves)
+        return Step(channel=channel, changes=changes, done=tuple(self._done))
+
+    def _key(self, source_key: str) -> str:
+        return self._plain[source_key.casefold()].target.name
+
+    def _columns(self) -> tuple[MappedColumn, ...]:
+        """Plain ones first, new ones behind them."""
+        by_target = {plain.target.name: plain for plain in (*self._plain.values(), *self._added)}
+        found = [MappedColumn(target=name, expression=quoted(plain.source)) for name, plain in by_target.items()]
+        return (*found, *self._computed)
+
+    # -- the deeds
+
+    def _deed(self, kind: Kind, why: str) -> Deed:
+        deed = self._terms.deed(kind)
+        if deed is Deed.PAUSE:
+            raise RefusedError(why + (f', and "on_ddl" is {self._terms.policy}' * self._by_policy(kind)))
+        return deed
+
+    def _by_policy(self, kind: Kind) -> bool:
+        return kind not in self._terms.deeds and set(RULES[kind].values()) != {Deed.PAUSE}
+
+    def _drop(self, column: SourceColumn) -> None:
+        folded = column.name.casefold()
+        if folded not in self._reads:
+            return
+        if folded in self._keys:
+            raise RefusedError(f"it drops column '{column.name}', which is in the target's key")
+        self._refuse_computed(column.name, "drops")
+        plain = self._plain[folded]
+        if not self._channel.follows:
+            raise RefusedError(f"it drops column '{column.name}', which the channel's column list names")
+        deed = self._deed(Kind.DROP_COLUMN, f"it drops column '{column.name}'")
+        del self._plain[folded]
+        if deed is Deed.APPLY:
+            self._changes.drops.append(DropField(name=plain.target.name))
+            self._done.append(f"dropped column '{plain.target.name}'")
+            return
+        if not plain.target.nullable:
+            self._changes.others.append(RelaxField(name=plain.target.name))
+        self._done.append(f"kept column '{plain.target.name}', NULL from here on")
+
+    def _refuse_computed(self, name: str, verb: str) -> None:
+        if re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", self._expressions):
+            raise RefusedError(f"it {verb} column '{name}', which an expression or WHERE of the channel reads")
+
+    def _change(self, column: Column, before: SourceColumn) -> None:
+        folded, now = before.name.casefold(), column.now
+        self._now[folded] = now.name
+        if folded not in self._reads:
+            return
+        self._read_now.add(now.name.casefold())
+        plain = self._plain.get(folded)
+        if before.name != now.name:
+            self._rename(before, now, plain)
+        self._retype(column, before, plain)
+        if plain is not None:
+            self._relax(before, now, plain)
+            self._comment(column, plain)
+
+    def _rename(self, before: SourceColumn, now: SourceColumn, plain: _Plain | None) -> None:
+        if before.name.casefold() != now.name.casefold():
+            self._refuse_computed(before.name, "renames")
+        if plain is None:
+            return
+        plain.source = now.name
+        told = f"column '{before.name}' to '{now.name}'"
+        if not self._channel.follows or plain.target.name.casefold() != before.name.casefold():
+            self._done.append(f"reads {told} into '{plain.target.name}' as before")
+            return
+        if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Deed.KEEP:
+            self._done.append(f"kept the name of column '{plain.target.name}', which '{now.name}' fills")
+            return
+        if self._stays(now.name, freed=self._renamed()):
+            raise RefusedError(f"it renames {told}, and the target has a column of that name")
+        if plain.target.name != now.name:
+            self._changes.renames.append(RenameField(old=plain.target.name, new=now.name))
+        plain.target = replace(plain.target, name=now.name)
+        self._done.append(f"renamed {told}")
+
+    def _stays(self, name: str, *, freed: Collection[str] = ()) -> bool:
+        """Whether a target column of that name stays beside it. `freed`: names, folded, that are yet to be given up."""
+        column = self._target.column(name)
+        if column is None or column.name.casefold() in freed:
+            return False
+        gone = [each.name for each in self._changes.drops if isinstance(each, DropField)]
+        gone += [each.old for each in self._changes.renames if isinstance(each, RenameField)]
+        return column.name not in gone
+
+    def _renamed(self) -> set[str]:
+        """Names of source columns, folded, that have another behind the statement."""
+        pairs = ((c.before.name, c.now.name) for c in self._alteration.columns if c.before is not None)
+        return {old.casefold() for old, new in pairs if old != new and old.casefold() in self._plain}
+
+    def _retype(self, column: Column, before: SourceColumn, plain: _Plain | None) -> None:
+        now = column.now
+        if column.definition is not None and column.definition.computed and not self._terms.empty:
+            raise RefusedError(f"it computes column '{now.name}' anew")
+        if now.type == before.type and replace(now, name=before.name, key=before.key) == before:
+            return
+        told = now if now.charset else replace(now, charset=self._alteration.table.charset)
+        if not known(now) or not (self._terms.empty or kept(before, told, strict=self._terms.strict)):
+            self._deed(
+                Kind.CONVERT,
+                f"column '{now.name}' was {before.text} and becomes {now.text}, which may change its values",
+            )
+        if plain is None:
+            if arrow_type(before) != arrow_type(now):
+                raise RefusedError(f"it changes the type of column '{now.name}', which an expression or WHERE reads")
+            return
+        reason = fits(now, plain.target.type)
+        if reason is None:
+            return
+        self._widen(now, plain, reason)
+
+    def _widen(self, now: SourceColumn, plain: _Plain, reason: str) -> None:
+        what = f"column '{now.name}' becomes {now.text}, which does not fit {plain.target.type.text}: {reason}"
+        wanted = widened(plain.target.type, now)
+        if wanted is None:
+            raise RefusedError(what)
+        if self._deed(Kind.WIDEN, what) is Deed.KEEP:
+            return
+        if self._places_rows(plain) and iceberg_type(wanted) != iceberg_type(plain.target.type):
+            raise RefusedError(f"{what}, and the target's partitions depend on it")
+        self._changes.others.append(RetypeField(name=plain.target.name, type=wanted))
+        self._done.append(f"column '{plain.target.name}' is {wanted.text}")
+        plain.target = replace(plain.target, type=wanted)
+
+    def _places_rows(self, plain: _Plain) -> bool:
+        name = re.escape(plain.target.name.casefold())
+        return any(re.search(rf"(?<!\w){name}(?!\w)", text.casefold()) for text in self._target.partition)
+
+    def _relax(self, before: SourceColumn, now: SourceColumn, plain: _Plain) -> None:
+        if before.nullable and not now.nullable and not (self._terms.strict or self._terms.empty):
+            self._deed(Kind.CONVERT, f"column '{now.name}' becomes NOT NULL, which may change its values")
+        if not now.nullable or plain.target.nullable:
+            return
+        what = f"column '{now.name}' becomes NULL"
+        if before.name.casefold() in self._keys:
+            raise RefusedError(f"{what}, and is in the target's key")
+        if self._deed(Kind.NULLABLE, what) is Deed.KEEP:
+            return
+        self._changes.others.append(RelaxField(name=plain.target.name))
+        self._done.append(f"column '{plain.target.name}' takes NULL")
+
+    def _comment(self, column: Column, plain: _Plain) -> None:
+        told = column.definition.comment if column.definition is not None else None
+        if told is None or told == plain.target.comment or not self._channel.follows:
+            return
+        if self._terms.deed(Kind.COMMENT) is Deed.APPLY:
+            self._changes.others.append(CommentField(name=plain.target.name, comment=told))
+            self._done.append(f"commented column '{plain.target.name}'")
+
+    def _add(self, column: Column) -> None:
+        name, definition = column.now.name, column.definition
+        assert definition is not None
+        if not self._channel.follows:
+            return
+        if self._deed(Kind.ADD_COLUMN, f"it adds column '{name}'") is Deed.KEEP:
+            self._done.append(f"column '{name}' is not synced")
+            return
+        kind = derived(column.now)
+        if kind is None:
+            raise RefusedError(f"it adds column '{name}' of type {column.now.text}, which the lake has no type for")
+        if self._stays(name):
+            raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
+        value = self._initial(column)
+        added = AddField(name=name, type=kind, comment=definition.comment or "", initial=value)
+        self._changes.others.append(added)
+        self._added.append(_Plain(TargetColumn(name=name, type=kind), name))
+        self._read_now.add(name.casefold())
+        self._done.append(f"added column '{name}' {kind.text}" + (f", {value} in rows from before" if value else ""))
+
+    def _initial(self, column: Column) -> str | None:
+        assert column.definition is not None
+        if self._terms.empty:
+            return None
+        try:
+            value = initial(replace(column.definition, column=column.now), self._terms.moment)
+        except UnknowableError as error:
+            raise RefusedError(f"it adds column '{column.now.name}': {error}") from None
+        if value is not None and not self._terms.defaults:
+            why = "a table of Iceberg's format v2 cannot show it in rows from before"
+            raise RefusedError(f"it adds column '{column.now.name}' with the value {value}: {why}")
+        return value
+
+    def _move(self, column: Column) -> None:
+        if not self._channel.follows or self._terms.deed(Kind.MOVE) is Deed.KEEP:
+            return
+        placed = {plain.source: plain.target.name for plain in (*self._plain.values(), *self._added)}
+        if column.now.name not in placed:
+            return
+        before = [c.now.name for c in self._alteration.columns[: self._alteration.columns.index(column)]]
+        after = next((placed[name] for name in reversed(before) if name in placed), None)
+        self._changes.moves.append(MoveField(name=placed[column.now.name], after=after))
+
+    def _check_key(self) -> None:
+        """Two rows of the source must never share a key of the target."""
+        if not self._channel.keys:
+            return
+        old, new = _primary(self._channel.source), _primary(self._alteration.table)
+        keys = {self._now[name.casefold()].casefold() for name in self._channel.source_keys}
+        covered = bool(old) and old <= self._keys
+        if covered and not (new and new <= keys):
+            self._deed(Kind.KEY, "its primary key is no more within the target's key, so two rows could share one")
+        if not covered and self._alteration.index_dropped:
+            self._deed(Kind.KEY, "it drops a key, which may be the one that the target's key stands for")
+
+
+def _column(target: TargetTable, name: str) -> TargetColumn:
+    found = target.column(name)
+    if found is None:
+        raise RefusedError(f"the target has lost column '{name}'")
+    return found
+
+
+def _primary(table: SourceTable) -> set[str]:
+    return {column.name.casefold() for column in table.columns if column.key}
+
+
+def known(column: SourceColumn) -> bool:
+    """Whether rows can carry it."""
+    return derived(column) is not None
+
+
+def kept(before: SourceColumn, now: SourceColumn, *, strict: bool) -> bool:
+    """Whether every value stays what it was. In strict mode a value that does not fit fails the statement."""
+    for rule in _KEEPING:
+        found = rule(before, now, strict)
+        if found is not None:
+            return found
+    return keeps_values(before, now)
+
+
+def _integers(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - a row of a table
+    if before.type not in INTEGER_BITS or now.type not in INTEGER_BITS:
+        return None
+    return strict or (_range(now)[0] <= _range(before)[0] and _range(before)[1] <= _range(now)[1])
+
+
+def _range(column: SourceColumn) -> tuple[int, int]:
+    bits = INTEGER_BITS[column.type]
+    return (0, 2**bits - 1) if column.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _numbers(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
+    if (before.type, now.type) == ("float", "double"):
+        return not now.unsigned or strict
+    if before.type == now.type and now.type in {"float", "double"}:
+        return before.unsigned == now.unsigned or strict or not now.unsigned
+    if (before.type, now.type) != ("decimal", "decimal"):
+        return None
+    wider = now.precision - now.scale >= before.precision - before.scale
+    return now.scale >= before.scale and (wider or strict) and (before.unsigned or not now.unsigned or strict)
+
+
+def _texts(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
+    """In strict mode neither a character nor a length is lost; char loses spaces at the end of what was no char."""
+    if before.type not in TEXT or now.type not in TEXT or not strict:
+        return None
+    if now.type == "char" and before.type != "char":
+        return False
+    shorter = now.length and (not before.length or now.length < before.length)
+    return not shorter
+
+
+_KEEPING: Final[tuple[Callable[[SourceColumn, SourceColumn, bool], bool | None], ...]] = (_integers, _numbers, _texts)

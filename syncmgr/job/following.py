@@ -1,0 +1,487 @@
+"""One DDL statement through a whole job: what each of its channels and targets becomes.
+
+Owns: which channels a statement concerns, and that either all of them follow or none does.
+Must not know: how a table of the lake is changed, when.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from typing import Final, assert_never
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job import ddl
+from syncmgr.job.alteration import Alteration, ImpossibleError, altered, composed, renewed
+from syncmgr.job.default_value import Moment
+from syncmgr.job.description import AppendOnChange, ChannelDescription, Shadow, Spoken
+from syncmgr.job.evolution import RefusedError, Step, Terms, evolve
+from syncmgr.job.lake_change import DoubtKeys, EmptyTable, LakeChange
+from syncmgr.job.policy import Deed, Kind, OnDdl
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.statement import nodes
+from syncmgr.job.statement.nodes import Table
+from syncmgr.job.statement.reading import Modes, UnclearError, read
+
+SHOWN_STATEMENT: Final = 500
+MAX_SHADOWS: Final = 16  # of a table; the newest count
+MAX_ALTERS: Final = 100
+ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
+
+    `seen`: tables as the rows before it told them. `holds`: the stored schemas hold where they are not in `seen`.
+    """
+
+    text: str
+    db: str
+    modes: Modes
+    moment: Moment
+    seen: Mapping[Table, SourceTable] = field(default_factory=dict)
+    holds: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DdlStep:
+    """What a statement makes of a job. By channel token: what is not there stays as it is.
+
+    `done`: in words, for every channel that the statement concerns. `at`: unix seconds of the source.
+    """
+
+    statement: str
+    at: float = 0.0
+    channels: Mapping[str, ChannelDescription] = field(default_factory=dict)
+    changes: Mapping[str, tuple[LakeChange, ...]] = field(default_factory=dict)
+    done: Mapping[str, str] = field(default_factory=dict)
+
+
+class DdlState(StrEnum):
+    """How a statement stands."""
+
+    DONE = "DONE"
+    PAUSED = "PAUSED"
+    SKIP = "SKIP"  # it is passed over at RESUME
+    APPLY = "APPLY"  # another one is applied in its place at RESUME
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DdlRecord:
+    """What was done with a statement on one source table, or why not. `at`: unix seconds of the source.
+
+    `instead`: what APPLY applies.
+    """
+
+    position: Position
+    at: float
+    table: str
+    statement: str
+    state: DdlState
+    outcome: str
+    instead: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """What a job says of DDL and of its targets. `describe` gives a target table. `forced`: nothing pauses.
+
+    `deeds`: what holds of one kind whatever the policy.
+    """
+
+    policy: OnDdl
+    append_on_change: AppendOnChange
+    describe: Callable[[ChannelDescription], TargetTable]
+    forced: bool = False
+    deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+
+
+def follow(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+    """Raises SOURCE_DDL where a channel cannot follow; then none has."""
+    following = _Following(said, channels, rules)
+    try:
+        following.run()
+    except (RefusedError, ImpossibleError) as error:
+        raise not_followed(following.at, f"{error}; {ANEW}", said.text) from None
+    return following.step()
+
+
+def skip(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+    """What an operator wants passed over: no target changes; what is known of the sources' columns is kept up."""
+    forced = replace(rules, policy=OnDdl.IGNORE, deeds={}, forced=True)
+    try:
+        step = follow(said, channels, forced)
+    except SyncError as error:
+        if error.code is not Code.SOURCE_DDL:
+            raise
+        step = DdlStep(statement=said.text, at=float(said.moment.at))
+    tables = ddl.meant(said.text, said.db, [_table(channel) for channel in channels], said.modes)
+    return replace(step, done={c.token: "skipped" for c in channels if _table(c) in tables})
+
+
+def settle(record: DdlRecord | None, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+    """As the policy says, or, where an operator has decided, that. Raises SOURCE_DDL."""
+    if record is None:
+        return follow(said, channels, rules)
+    if record.instead is None:
+        return skip(said, channels, rules)
+    return _apply(record.instead, said, channels, rules)
+
+
+def _apply(text: str, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+    """What an operator wrote says what the target becomes, whatever the policy."""
+    modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
+    step = follow(replace(said, text=text, modes=modes), channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
+    if not step.done:
+        tables = ddl.meant(said.text, said.db, [_table(channel) for channel in channels], said.modes)
+        raise not_followed((*tables, ("", ""))[0], f"{shown(text)} is about no table of the job", said.text)
+    done = {token: f"{shown(text)} was applied instead: {what}" for token, what in step.done.items()}
+    return replace(step, statement=said.text, done=done)
+
+
+def not_followed(table: Table, reason: str, statement: str) -> SyncError:
+    """The error of a statement that pauses the job."""
+    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement))
+
+
+def refused(said: Said, position: Position, table: Table, error: SyncError) -> DdlRecord:
+    """The record of a statement that pauses the job; `position`: behind it."""
+    return DdlRecord(
+        position=position,
+        at=float(said.moment.at),
+        table=".".join(table),
+        statement=said.text,
+        state=DdlState.PAUSED,
+        outcome=str(error.context.get("reason", error)),
+    )
+
+
+def shown(statement: str) -> str:
+    """Long ones are cut."""
+    return statement if len(statement) <= SHOWN_STATEMENT else statement[:SHOWN_STATEMENT] + "..."
+
+
+class _Following:
+    def __init__(self, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> None:
+        self._said = said
+        self._before = {channel.token: channel for channel in channels}
+        self._rules = rules
+        self._channels = dict(self._before)
+        self._changes: dict[str, tuple[LakeChange, ...]] = {}
+        self._done: dict[str, list[str]] = {}
+        self.at: Table = ("", "")  # the table in hand
+
+    def step(self) -> DdlStep:
+        return DdlStep(
+            statement=self._said.text,
+            at=float(self._said.moment.at),
+            channels={token: c for token, c in self._channels.items() if c != self._before[token]},
+            changes={token: changes for token, changes in self._changes.items() if changes},
+            done={token: "; ".join(done) or "nothing to do" for token, done in self._done.items()},
+        )
+
+    def run(self) -> None:
+        try:
+            statement = read(self._said.text, self._said.db, self._said.modes)
+        except UnclearError as error:
+            self._unread(error)
+        else:
+            self._follow(statement)
+
+    def _unread(self, error: UnclearError) -> None:
+        tables = [_table(channel) for channel in self._before.values()]
+        for table in ddl.touched(self._said.text, self._said.db, tables):
+            self.at = table
+            self._refuse(Kind.UNREAD, f"it cannot be read: {error}")
+
+    def _follow(self, statement: nodes.Statement) -> None:  # noqa: C901 - one row per statement
+        match statement:
+            case nodes.AlterTable():
+                self._alter(statement)
+            case nodes.ChangeIndex(table=table, dropped=dropped):
+                clauses = (nodes.DropIndex(name=dropped),) if dropped is not None else ()
+                self._alter(nodes.AlterTable(table=table, clauses=clauses))
+            case nodes.CreateTable():
+                self._create(statement)
+            case nodes.DropTables(tables=tables, temporary=temporary):
+                self._drop([] if temporary else [c for t in tables for c in self._of(t)])
+                for table in () if temporary else tables:
+                    self._reshape(table, lambda _: None)
+            case nodes.DropDatabase(name=name):
+                self._drop([c for c in self._channels.values() if self._same_name(c.source.db, name)])
+            case nodes.CreateDatabase(name=name, replaces=replaces):
+                self._drop([c for c in self._channels.values() if replaces and self._same_name(c.source.db, name)])
+            case nodes.RenameTables(pairs=pairs):
+                self._rename(pairs)
+            case nodes.TruncateTable(table=table):
+                self._truncate(self._of(table))
+            case nodes.Other():
+                pass
+            case _:
+                assert_never(statement)
+
+    def _of(self, table: Table) -> list[ChannelDescription]:
+        """The channel of a source table, if there is one; under which name it is read tells the case."""
+        found = [c for c in self._channels.values() if self._same_name(c.source.db, table[0])]
+        found = [c for c in found if self._same_name(c.source.name, table[1])]
+        for channel in found:
+            self.at = _table(channel)
+            self._done.setdefault(channel.token, [])
+        return found
+
+    def _same_name(self, one: str, other: str) -> bool:
+        return one == other or (self._said.modes.folds and one.casefold() == other.casefold())
+
+    def _refuse(self, kind: Kind, why: str) -> Deed:
+        deed = self._terms(defaults=True).deed(kind)
+        if deed is Deed.PAUSE:
+            raise RefusedError(why)
+        return deed
+
+    def _terms(self, *, defaults: bool) -> Terms:
+        said = self._said
+        return Terms(
+            policy=self._rules.policy,
+            deeds=self._rules.deeds,
+            strict=said.modes.strict,
+            moment=said.moment,
+            defaults=defaults,
+            forced=self._rules.forced,
+        )
+
+    # -- ALTER TABLE
+
+    def _alter(self, statement: nodes.AlterTable) -> None:
+        others = [c.other for c in statement.clauses if isinstance(c, nodes.RowsChange) and c.other is not None]
+        for channel in [c for table in (statement.table, *others) for c in self._of(table)]:
+            loud = [c.what for c in statement.clauses if isinstance(c, nodes.RowsChange)]
+            loud += ["ALTER IGNORE"] * statement.ignore
+            if loud:
+                self._refuse(Kind.ROWS, f"{loud[0]} changes rows without saying which")
+                self._done[channel.token].append(f"{loud[0]}: rows kept")
+        for channel in self._of(statement.table):
+            self._evolve(channel, statement.clauses)
+            self._doubt(channel.token, statement.clauses)
+        loses = statement.ignore or any(isinstance(clause, nodes.RowsChange) for clause in statement.clauses)
+        self._reshape(statement.table, partial(self._altered_shadow, loses=loses))
+        renames = [c.table for c in statement.clauses if isinstance(c, nodes.RenameTo)]
+        if renames:
+            self._rename([(statement.table, renames[-1])])
+
+    def _doubt(self, token: str, clauses: Iterable[nodes.Clause]) -> None:
+        """What cascades to a table is in no binlog."""
+        if any(isinstance(clause, nodes.Quiet) and clause.what == "ADD FOREIGN KEY" for clause in clauses):
+            self._changes[token] = (*self._changes.get(token, ()), DoubtKeys())
+
+    def _altered_shadow(self, shadow: Shadow, *, loses: bool) -> Shadow | None:
+        """One whose rows are no copies any more is none."""
+        spoken = Spoken(text=self._said.text, db=self._said.db, modes=self._said.modes)
+        return None if loses or len(shadow.alters) >= MAX_ALTERS else replace(shadow, alters=(*shadow.alters, spoken))
+
+    def _evolve(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
+        table = self._said.seen.get(_table(channel))
+        if table is None and not self._said.holds:
+            self._pass_by(channel, clauses)
+            return
+        if table is not None:
+            channel = replace(channel, source=replace(table, charset=channel.source.charset))
+        target = self._rules.describe(channel)
+        terms = self._terms(defaults=_shows_defaults(target))
+        self._take(evolve(channel, target, altered(channel.source, tuple(clauses)), terms))
+
+    def _pass_by(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
+        """Of a statement older than the schema that is known: it must not matter."""
+        read_ones = {name.casefold() for name in (*channel.reads, *channel.source_keys)}
+        touched = [name for clause in clauses for name in ddl.renewed(clause) if name.casefold() in read_ones]
+        if touched:
+            raise RefusedError(f"it adds, drops, renames or recomputes column '{touched[0]}'")
+
+    def _take(self, step: Step) -> None:
+        token = step.channel.token
+        self._channels[token] = step.channel
+        self._changes[token] = (*self._changes.get(token, ()), *step.changes)
+        self._done[token] += step.done
+
+    # -- whole tables
+
+    def _create(self, statement: nodes.CreateTable) -> None:
+        """Before the columns are known to hold, it is the beginning of the table that the job reads."""
+        if statement.temporary:
+            return
+        self._refuse_successor(statement.table)
+        self._copy(statement)
+        for channel in self._of(statement.table):
+            if channel.gone or statement.replaces:
+                self._create_anew(channel, statement)
+            elif self._said.holds and not statement.if_not_exists:
+                raise RefusedError("it creates the table, which was there")
+
+    def _create_anew(self, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
+        """Its rows went with the table before it; the target gets the columns of the new one."""
+        if not statement.columns or statement.select:
+            raise RefusedError("it creates the table anew, with columns that it does not say")
+        self._refuse(Kind.CREATE_TABLE, "it creates the table anew")
+        self._truncate([channel])
+        target = self._rules.describe(channel)
+        terms = replace(self._terms(defaults=True), empty=True)
+        alteration = altered(channel.source, renewed(channel.source, statement))
+        self._take(evolve(replace(channel, gone=False, shadows=()), target, alteration, terms))
+
+    def _refuse_successor(self, name: Table) -> None:
+        """Which of two tables is meant, where one left a name and another gets it, the operator says."""
+        if any(self._names(channel, name) for channel in self._channels.values()):
+            return
+        for token, channel in list(self._channels.items()):
+            if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.shadows):
+                self.at = _table(channel)
+                self._refuse(Kind.SWAP_TABLE, f"another table gets the name {'.'.join(name)}, which this one had")
+                self._done.setdefault(token, []).append(f"the new {'.'.join(name)} is not synced")
+                self._reshape(name, lambda _: None)
+
+    def _copy(self, statement: nodes.CreateTable) -> None:
+        if statement.select or statement.begins:
+            return
+        for token, channel in self._channels.items():
+            original = self._names(channel, statement.like) if statement.like else _alike(channel.source, statement)
+            if original and ddl.is_copy(statement.table, of=_table(channel)):
+                db, name = statement.table
+                kept = [shadow for shadow in channel.shadows if (shadow.db, shadow.name) != statement.table]
+                shadows = (*kept, Shadow(db=db, name=name))[-MAX_SHADOWS:]
+                self._channels[token] = replace(channel, shadows=shadows)
+
+    def _names(self, channel: ChannelDescription, table: Table) -> bool:
+        return self._same_name(channel.source.db, table[0]) and self._same_name(channel.source.name, table[1])
+
+    def _reshape(self, table: Table, change: Callable[[Shadow], Shadow | None]) -> None:
+        """Every shadow of that name becomes another, or none."""
+        for token, channel in self._channels.items():
+            shadows = [change(each) if (each.db, each.name) == table else each for each in channel.shadows]
+            kept = tuple(each for each in shadows if each is not None)
+            self._channels[token] = replace(channel, shadows=kept)
+
+    def _drop(self, channels: Iterable[ChannelDescription]) -> None:
+        for channel in channels:
+            self.at = _table(channel)
+            self._refuse(Kind.DROP_TABLE, "it drops the table")
+            self._channels[channel.token] = replace(channel, gone=True)
+            self._done.setdefault(channel.token, []).append("dropped in the source; the target keeps its rows")
+
+    def _truncate(self, channels: Iterable[ChannelDescription]) -> None:
+        for channel in channels:
+            deed = self._refuse(Kind.TRUNCATE, "it empties the table")
+            if not channel.keys and self._rules.append_on_change is AppendOnChange.ERROR:
+                raise RefusedError('it empties the table, and "append_on_change" of a target without a key is error')
+            if deed is Deed.APPLY and channel.keys:
+                self._changes[channel.token] = (*self._changes.get(channel.token, ()), EmptyTable())
+                self._done[channel.token].append("emptied")
+            else:
+                self._done[channel.token].append("the target keeps its rows")
+
+    def _rename(self, pairs: Iterable[tuple[Table, Table]]) -> None:
+        """One pair after the other; a synced name that another table has in the end stands for other rows."""
+        places = {_table(channel): channel.token for channel in self._channels.values()}
+        taken: dict[Table, Table] = {}
+        for old, new in pairs:
+            self._of(old)
+            self._of(new)
+            known = next((each for each in places if self._same_name(".".join(each), ".".join(old))), old)
+            token = places.pop(known, None)
+            if token is None:
+                taken[new] = taken.pop(known, known)
+            else:
+                places[new] = token
+        swapped = {token for name, other in taken.items() for token in self._take_over(name, other)}
+        for place, token in places.items():
+            if token not in swapped:
+                self._read_under(self._channels[token], place)
+
+    def _take_over(self, name: Table, other: Table) -> Iterator[str]:
+        """Another table has the name now: a shadow of the one that had it, or a stranger. The channels that stay."""
+        self._refuse_successor(name)
+        self._reshape(other, lambda shadow: replace(shadow, db=name[0], name=name[1]))
+        for token, before in self._before.items():
+            if not self._names(before, name):
+                continue
+            self.at = _table(before)
+            self._done.setdefault(token, [])
+            shadow = next((s for s in self._channels[token].shadows if (s.db, s.name) == name and not s.left), None)
+            if shadow is None:
+                self._refuse(Kind.SWAP_TABLE, f"table {'.'.join(other)} takes its name")
+            else:
+                self._swap(self._channels[token], shadow, other)
+                yield token
+
+    def _swap(self, channel: ChannelDescription, shadow: Shadow, other: Table) -> None:
+        """The rows are those of the shadow, which were copied; the change is what was done to the shadow's columns."""
+        if not self._said.holds:
+            raise RefusedError(f"table {'.'.join(other)} takes its name, and its columns are not known this far back")
+        alteration = altered(channel.source, ())
+        for spoken in shadow.alters:
+            parsed = read(spoken.text, spoken.db, spoken.modes)
+            assert isinstance(parsed, nodes.AlterTable), "nothing else is kept"
+            _refuse_lossy(channel, parsed.clauses, other)
+            self._doubt(channel.token, parsed.clauses)
+            alteration = composed(alteration, altered(alteration.table, parsed.clauses))
+        _refuse_refilled(alteration, other)
+        target = self._rules.describe(channel)
+        terms = replace(self._terms(defaults=_shows_defaults(target)), strict=False, moment=None)
+        kept = tuple(each for each in channel.shadows if each != shadow)
+        self._done[channel.token].append(f"its copy {'.'.join(other)} took its place")
+        self._take(evolve(replace(channel, shadows=kept, gone=False), target, alteration, terms))
+
+    def _read_under(self, channel: ChannelDescription, place: Table) -> None:
+        if _table(channel) == place:
+            return
+        db, name = place
+        self.at = _table(channel)
+        self._refuse(Kind.RENAME_TABLE, f"it renames the table to {db}.{name}")
+        if ddl.is_set_aside(place, of=_table(channel)):
+            self._channels[channel.token] = replace(channel, gone=True)
+            self._done.setdefault(channel.token, []).append(f"set aside as {db}.{name}; its copy is to follow")
+            return
+        left = Shadow(db=channel.source.db, name=channel.source.name, left=True)
+        shadows = (*(each for each in channel.shadows if (each.db, each.name) != place), left)[-MAX_SHADOWS:]
+        source = replace(channel.source, db=db, name=name)
+        self._channels[channel.token] = replace(channel, source=source, shadows=shadows)
+        self._done.setdefault(channel.token, []).append(f"read as {db}.{name} from here on")
+
+
+def _shows_defaults(target: TargetTable) -> bool:
+    return dict(target.properties).get("format-version", "3") != "2"
+
+
+def _refuse_refilled(alteration: Alteration, copy: Table) -> None:
+    """Tools copy by name: a column that was dropped and added may have its old values all the same."""
+    dropped = {column.name.casefold() for column in alteration.dropped}
+    again = (c.now.name for c in alteration.columns if c.before is None and c.now.name.casefold() in dropped)
+    if (name := next(again, None)) is not None:
+        raise RefusedError(f"its copy {'.'.join(copy)} has another column '{name}', into which values may be copied")
+
+
+def _refuse_lossy(channel: ChannelDescription, clauses: Iterable[nodes.Clause], copy: Table) -> None:
+    """Tools copy with INSERT IGNORE: of rows that a new unique key forbids, one remains."""
+    before = {column.name.casefold() for column in channel.source.columns if column.key}
+    for clause in clauses:
+        match clause:
+            case nodes.AddPrimaryKey(columns=names):
+                loses = not before or not before <= {name.casefold() for name in names}
+            case nodes.Quiet(what=what):
+                loses = what.startswith("ADD UNIQUE")
+            case nodes.AddColumn(definition=definition) | nodes.ChangeColumn(definition=definition):
+                loses = definition.unique or definition.primary
+            case _:
+                loses = False
+        if loses:
+            raise RefusedError(f"its copy {'.'.join(copy)} has a new unique key, for which rows may have been left out")
+
+
+def _alike(source: SourceTable, statement: nodes.CreateTable) -> bool:
+    """Whether it creates a table of the same columns, as tools do that copy the text of SHOW CREATE TABLE."""
+    made = [(each.column.name, each.column.text) for each in statement.columns]
+    return made == [(column.name, column.text) for column in source.columns]
+
+
+def _table(channel: ChannelDescription) -> Table:
+    return channel.source.db, channel.source.name

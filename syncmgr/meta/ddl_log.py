@@ -1,0 +1,100 @@
+"""What was done with DDL, in SQL.
+
+Owns: the records of a job, and how its channels become those behind a statement.
+Must not know: why a statement was followed or refused.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.following import DdlRecord, DdlState, DdlStep
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta import codec
+from syncmgr.meta.tables import CHANNELS, DDL
+
+Connecting = Callable[[], AbstractContextManager[Connection]]
+KEPT: Final = 1000  # records of a job
+
+
+class DdlLog:
+    """What was done with DDL on the tables of all jobs. Safe to use from any thread; every call is one transaction."""
+
+    def __init__(self, reading: Connecting, writing: Connecting) -> None:
+        self._reading = reading
+        self._writing = writing
+
+    def of(self, job_id: JobId) -> list[DdlRecord]:
+        """Oldest first."""
+        with self._reading() as connection:
+            rows = connection.execute(select(DDL).where(DDL.c.job_id == job_id).order_by(DDL.c.id)).all()
+        return [
+            DdlRecord(
+                position=codec.position_of(row.position),
+                at=row.at,
+                table=row.table_name,
+                statement=row.statement,
+                state=DdlState(row.state),
+                outcome=row.outcome,
+                instead=row.instead,
+            )
+            for row in rows
+        ]
+
+    def refuse(self, job_id: JobId, record: DdlRecord) -> None:
+        """A statement pauses the job, perhaps not for the first time; it is the only one that does."""
+        with self._writing() as connection:
+            connection.execute(delete(DDL).where(_unsettled(job_id)))
+            _record(connection, job_id, record)
+
+    def settle(self, job_id: JobId, instead: str | None) -> bool:
+        """What RESUME does with the statement that pauses the job; `instead` None: nothing. False: there is none."""
+        state = DdlState.SKIP if instead is None else DdlState.APPLY
+        values = {"state": state.value, "instead": instead}
+        with self._writing() as connection:
+            return connection.execute(update(DDL).where(_unsettled(job_id)).values(values)).rowcount > 0
+
+
+def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -> None:
+    """The channels are as they read behind the statement; what paused the job before has been settled."""
+    stored = connection.execute(select(CHANNELS.c.token, CHANNELS.c.description).where(CHANNELS.c.job_id == job_id))
+    before = {row.token: codec.channel_of(row.description) for row in stored.all()}
+    for token, channel in step.channels.items():
+        this = CHANNELS.c.token == token
+        connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
+    connection.execute(delete(DDL).where(_unsettled(job_id)))
+    for token, done in step.done.items():
+        record = DdlRecord(
+            position=epoch.end,
+            at=step.at,
+            table=before[token].source.label,
+            statement=step.statement,
+            state=DdlState.DONE,
+            outcome=done,
+        )
+        _record(connection, job_id, record)
+
+
+def _unsettled(job_id: JobId) -> ColumnElement[bool]:
+    return and_(DDL.c.job_id == job_id, DDL.c.state != DdlState.DONE.value)
+
+
+def _record(connection: Connection, job_id: JobId, record: DdlRecord) -> None:
+    values = {
+        "job_id": job_id,
+        "position": codec.position_json(record.position),
+        "at": record.at,
+        "table_name": record.table,
+        "statement": record.statement,
+        "state": record.state.value,
+        "outcome": record.outcome,
+        "instead": record.instead,
+    }
+    connection.execute(insert(DDL).values(values))
+    kept = select(DDL.c.id).where(DDL.c.job_id == job_id).order_by(DDL.c.id.desc()).offset(KEPT).limit(1)
+    oldest = connection.execute(kept).scalar()
+    if oldest is not None:
+        connection.execute(delete(DDL).where(DDL.c.job_id == job_id, DDL.c.id <= oldest))

@@ -1,0 +1,158 @@
+"""Changes one channel's table for one DDL statement, exactly once.
+
+Owns: the fence of a change of schema, the order of its steps, what Doris' words in the table's properties become.
+Must not know: jobs, intents, statements; how Java is called.
+"""
+
+import json
+import logging
+from collections.abc import Iterable
+from typing import Final
+
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.job.lake_change import (
+    AddField,
+    CommentField,
+    DoubtKeys,
+    DropField,
+    EmptyTable,
+    LakeChange,
+    MoveField,
+    RelaxField,
+    RenameField,
+    RetypeField,
+)
+from syncmgr.job.target import TYPES, iceberg_type
+from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, standing, token_property
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.indexing import Indexing
+from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
+
+ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
+
+logger = logging.getLogger(__name__)
+
+
+class Alter:
+    """One call: its attempts share nothing but the changes, which were decided before."""
+
+    def __init__(self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing) -> None:
+        self._iceberg = iceberg
+        self._alter = alter
+        self._indexing = indexing
+        self._mark = f"{alter.token}:{alter.epoch}"
+        self._label = f"{alter.db}.{alter.table}"
+
+    def run(self) -> ChannelCommitted:
+        """Opens a transaction, looks at the token in its own table, and commits all changes together with the token.
+
+        A schema is never changed on newer metadata than that: Iceberg refuses. Refused or unknown: from the start.
+        """
+        for _ in range(ATTEMPTS):
+            try:
+                with self._indexing.lock:
+                    return self._attempt(self._iceberg.load(self._alter.db, self._alter.table))
+            except FAILURES as error:
+                if java_class(error) not in REFUSED:
+                    failed(error)
+                logger.info("change of schema refused, trying again: %s", java_class(error))
+        raise SyncError(Code.LAKE_FAILED, reason=f"table {self._label} was changed {ATTEMPTS} times during one DDL")
+
+    def _attempt(self, table: Java) -> ChannelCommitted:
+        transaction = self._iceberg.begin(table)
+        table = self._iceberg.table_of(transaction)  # everything below is read from this one
+        if self._borne(table):
+            return self._passed_over(table)
+        self._refuse_replaced(table)
+        changes = self._alter.changes
+        self._change(transaction, [c for c in changes if isinstance(c, DropField | RenameField)])
+        others = DropField | RenameField | EmptyTable | DoubtKeys
+        self._change(transaction, [c for c in changes if not isinstance(c, others)])
+        empties = any(isinstance(change, EmptyTable) for change in changes)
+        if empties:
+            self._iceberg.empty(transaction, {EPOCH_MARK: self._mark})
+        token, number = self._alter.token, str(self._alter.epoch)
+        marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
+        self._iceberg.set_properties(transaction, marks | self._types(table, self._iceberg.table_of(transaction)))
+        self._iceberg.commit(transaction)
+        passing(CrashPoint.TABLE_ALTERED)
+        current = self._iceberg.current(self._iceberg.table_of(transaction))
+        return ChannelCommitted(
+            snapshot=current.snapshot if current and empties else None, foreign=empties or self._doubts
+        )
+
+    # -- the fence
+
+    def _borne(self, table: Java) -> bool:
+        alter = self._alter
+        found = self._iceberg.token(table, token_property(alter.token))
+        if found > alter.epoch:
+            raise SyncError(Code.FENCED, table=alter.table, found=found, epoch=alter.epoch)
+        fingerprint = self._iceberg.property(table, fingerprint_property(alter.token))
+        if found == alter.epoch and fingerprint not in {None, alter.fingerprint}:
+            raise SyncError(Code.OTHER_HISTORY, table=self._label, epoch=alter.epoch)
+        return found == alter.epoch
+
+    def _refuse_replaced(self, table: Java) -> None:
+        alter = self._alter
+        epoch = self._iceberg.token(table, token_property(alter.token))
+        history = self._iceberg.history(table, MARKS)
+        found = standing(history, token=alter.token, epoch=epoch, last_snapshot=alter.last_snapshot)
+        if found.replaced:
+            remedy = "stop the job and create it anew"
+            raise SyncError(
+                Code.TARGET_REPLACED, table=self._label, snapshot=alter.last_snapshot, epoch=epoch, remedy=remedy
+            )
+
+    def _passed_over(self, table: Java) -> ChannelCommitted:
+        own = (s.id for s in self._iceberg.history(table, MARKS) if s.marks.get(EPOCH_MARK) == self._mark)
+        snapshot = next(own, None)
+        return ChannelCommitted(snapshot=snapshot, passed_over=True, foreign=snapshot is not None or self._doubts)
+
+    @property
+    def _doubts(self) -> bool:
+        return any(isinstance(change, DoubtKeys) for change in self._alter.changes)
+
+    # -- the changes
+
+    def _change(self, transaction: Java, changes: Iterable[LakeChange]) -> None:
+        """All of them at once: a name that one of them frees is another's only behind them."""
+        update = None
+        for change in changes:
+            update = update or self._iceberg.update_schema(transaction)
+            self._one(update, change)
+        if update is not None:
+            update.commit()
+
+    def _one(self, update: Java, change: LakeChange) -> None:
+        match change:
+            case DropField(name=name):
+                update.deleteColumn(name)
+            case RenameField(old=old, new=new):
+                update.renameColumn(old, new)
+            case AddField(name=name, type=kind, comment=comment, initial=initial):
+                self._iceberg.add_column(update, name, iceberg_type(kind), comment, initial)
+            case RetypeField(name=name, type=kind):
+                self._iceberg.retype_column(update, name, iceberg_type(kind))
+            case RelaxField(name=name):
+                update.makeColumnOptional(name)
+            case CommentField(name=name, comment=comment):
+                update.updateColumnDoc(name, comment)
+            case MoveField(name=name, after=after):
+                update.moveFirst(name) if after is None else update.moveAfter(name, after)
+            case EmptyTable() | DoubtKeys():
+                raise AssertionError("no change of a schema")
+
+    def _types(self, before: Java, after: Java) -> dict[str, str]:
+        """Doris' words for the types, by field id."""
+        stored = json.loads(self._iceberg.property(before, TYPES) or "{}")
+        layout = self._iceberg.layout(after)
+        types = {str(field.id): stored[str(field.id)] for field in layout.fields if str(field.id) in stored}
+        for change in self._alter.changes:
+            if isinstance(change, AddField | RetypeField):
+                field = layout.field(change.name)
+                assert field is not None
+                types[str(field.id)] = change.type.text
+        return {} if types == stored else {TYPES: json.dumps(types)}

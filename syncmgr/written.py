@@ -1,0 +1,71 @@
+"""What a client wrote about a job, in the core's words.
+
+Owns: the way from the nodes of CREATE SYNC and ALTER SYNC to values of the core.
+Must not know: which jobs there are, what is stored.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import syncsql
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ColumnItem, Condition, overrides_of
+from syncmgr.job.policy import OF_ONE_KIND
+from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
+from syncmgr.job.sync_job import SyncJob
+from syncsql import AlterSync, Channel, ColumnMapping, CreateSync, Expression, Property, SqlSyntaxError
+
+
+def altered(job: SyncJob, node: AlterSync) -> SyncJob:
+    """The job with what ALTER SYNC ... SET says. Raises PROPERTY_UNKNOWN, PROPERTY_WRONG."""
+    properties = {**job.properties, **overrides_of({each.key: each.value for each in node.properties})}
+    refuse_on_canal(job.source, properties)
+    [parsed] = syncsql.parse(job.statement)
+    assert isinstance(parsed.statement, CreateSync), "a job keeps the text that made it"
+    printed = tuple(Property(key=key, value=value) for key, value in properties.items())
+    return job.with_properties(properties, replace(parsed.statement, properties=printed).masked().sql())
+
+
+def refuse_on_canal(source: SourceDescription, properties: Mapping[str, str]) -> None:
+    """Raises PROPERTY_WRONG for what a job on canal cannot have."""
+    given = [name for name in ("on_ddl", *OF_ONE_KIND) if name in properties]
+    if isinstance(source, CanalDescription) and given:
+        reason = "a job on canal goes on where its columns stay as they are, and pauses at every other DDL"
+        raise wrong_property(given[0], properties[given[0]], reason)
+
+
+def refuse_twice(names: Iterable[str]) -> None:
+    """Raises DUPLICATE_MAPPING."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise SyncError(Code.DUPLICATE_MAPPING, table=name)
+        seen.add(name)
+
+
+def item(column: ColumnMapping) -> ColumnItem:
+    """Of a column list. Raises SYNTAX."""
+    if column.expression is None:
+        return ColumnItem(target=column.target)
+    return ColumnItem(
+        target=column.target,
+        expression=_spark(column.expression),
+        reads=column.expression.columns(),
+    )
+
+
+def condition(node: Channel) -> Condition | None:
+    """Of a channel's WHERE. Raises SYNTAX."""
+    if node.where is None:
+        return None
+    return Condition(expression=_spark(node.where), reads=node.where.columns())
+
+
+def _spark(expression: Expression) -> str:
+    """The expression in Spark's words. Raises SYNTAX where Spark has none."""
+    try:
+        return expression.spark()
+    except SqlSyntaxError as error:
+        raise SyncError(
+            Code.SYNTAX, reason=error.reason, near=error.near, line=error.line, column=error.column
+        ) from error

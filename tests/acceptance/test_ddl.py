@@ -1,0 +1,146 @@
+"""DDL on a synced table: applied to the lake at its place, or refused with what to do."""
+
+import random
+import threading
+from pathlib import Path
+
+import pytest
+
+from syncmgr.crash import CrashPoint
+from tests.acceptance.altered import CAUGHT_UP_SECOND, Altered, Changing
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+DEATH_SECOND = 300.0
+
+
+def test_columns_come_and_go(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Added, dropped, renamed, widened, moved: the target has the columns of the source, with MySQL's own values."""
+    t = Altered("evolving", mysql_server, frontend)
+    t.run(
+        "INSERT INTO evolving.t VALUES (1, 1, 'one', 1.50), (2, 2, NULL, NULL)",
+        "ALTER TABLE evolving.t ADD COLUMN c INT, ADD n VARCHAR(9) NOT NULL DEFAULT 'x' COMMENT 'new' AFTER a",
+        "INSERT INTO evolving.t VALUES (3, 3, 'n', 'three', 3.25, 30)",
+        "UPDATE evolving.t SET c = 7 WHERE id = 1",
+    )
+    t.wait_until_equal()
+    t.run(
+        "ALTER TABLE evolving.t MODIFY a BIGINT NOT NULL, MODIFY d DECIMAL(12,2), MODIFY b TEXT",
+        "INSERT INTO evolving.t VALUES (4, 5000000000, 'n', REPEAT('long', 20), 1234567890.12, NULL)",
+        "ALTER TABLE evolving.t RENAME COLUMN b TO c, RENAME COLUMN c TO b",
+        "INSERT INTO evolving.t VALUES (5, 5, 'n', 'five', 5, 50)",
+        "ALTER TABLE evolving.t DROP COLUMN n, ADD n DECIMAL(6,3) NOT NULL FIRST",
+        "INSERT INTO evolving.t VALUES (6.125, 6, 6, 'six', 6, 60)",
+    )
+    t.wait_until_equal()
+
+
+def test_whole_tables_are_emptied_and_renamed(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """TRUNCATE empties the target; a renamed table is read under its new name; DROP keeps the rows, and all is told."""
+    t = Altered("whole", mysql_server, frontend)
+    t.run("INSERT INTO whole.t VALUES (1, 1, 'one', 1)", "CREATE INDEX i ON whole.t (a)", "TRUNCATE TABLE whole.t")
+    t.run("INSERT INTO whole.t VALUES (2, 2, 'two', 2)", "RENAME TABLE whole.t TO whole.u")
+    t.run("INSERT INTO whole.u VALUES (3, 3, 'three', 3)", "UPDATE whole.u SET a = 20 WHERE id = 2")
+    t.wait_until_equal("u")
+    before = t.lake()
+    t.run("DROP TABLE whole.u")
+    told = "SELECT table_name, state, outcome FROM information_schema.sync_ddl WHERE job_schema = 'whole'"
+    until(lambda: len(frontend.sql(told)) == 4, deadline=30, why="the DROP in sync_ddl")
+    assert [tuple(row.values()) for row in frontend.sql(told)] == [
+        ("whole.t", "DONE", "nothing to do"),
+        ("whole.t", "DONE", "emptied"),
+        ("whole.t", "DONE", "read as whole.u from here on"),
+        ("whole.u", "DONE", "dropped in the source; the target keeps its rows"),
+    ]
+    assert t.lake() == before
+    assert frontend.job("whole")["State"] == "RUNNING"
+
+
+def test_what_cannot_be_followed_pauses_and_is_told(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """The rows before it are there, the message says why and what to do, and sync_ddl has it once, however often it
+    was tried.
+    """
+    t = Altered("refusing", mysql_server, frontend)
+    t.run("INSERT INTO refusing.t VALUES (1, 1, '5', 1)", "ALTER TABLE refusing.t MODIFY b INT")
+    for _ in range(2):
+        until(lambda: frontend.job("refusing")["State"] == "PAUSED", deadline=60, why="the pause")
+        assert "may change its values" in frontend.job("refusing")["Msg"]
+        assert "CREATE SYNC" in frontend.job("refusing")["Msg"]
+        assert t.lake()[1:] == [(1, 1, "5", 1)]
+        told = frontend.sql("SELECT * FROM information_schema.sync_ddl WHERE job_schema = 'refusing'")
+        assert [(row["STATE"], row["STATEMENT"]) for row in told] == [("PAUSED", "ALTER TABLE refusing.t MODIFY b INT")]
+        frontend.sql("RESUME SYNC JOB refusing.job1")
+
+
+def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """APPLY DDL changes the target as another statement says, SKIP DDL leaves it; rows go on behind either."""
+    t = Altered("settling", mysql_server, frontend)
+    t.run("INSERT INTO settling.t VALUES (1, 1, '5', 1)", "ALTER TABLE settling.t MODIFY b INT")
+    t.run("INSERT INTO settling.t VALUES (2, 2, 6, 2)", "ALTER TABLE settling.t ADD e INT AS (a + 1) STORED")
+    t.run("INSERT INTO settling.t (id, a, b, d) VALUES (3, 3, 7, 3)")
+
+    def settle(how: str) -> None:
+        until(lambda: frontend.job("settling")["State"] == "PAUSED", deadline=60, why="the pause")
+        frontend.sql(f"ALTER SYNC JOB settling.job1 {how}")
+        frontend.sql("RESUME SYNC JOB settling.job1")
+
+    settle("APPLY DDL 'ALTER TABLE t2 ADD c INT'")
+    until(lambda: "about no table" in frontend.job("settling")["Msg"], deadline=60, why="the refusal")
+    settle("APPLY DDL 'ALTER TABLE settling.t DROP COLUMN b, ADD COLUMN b INT AFTER a'")
+    until(lambda: "computed" in frontend.job("settling")["Msg"], deadline=60, why="the next statement")
+    settle("SKIP DDL")
+    rows = [("id", "a", "b", "d"), (1, 1, None, 1), (2, 2, 6, 2), (3, 3, 7, 3)]
+    until(lambda: t.lake() == rows, deadline=CAUGHT_UP_SECOND, why="the rows behind it")
+    told = frontend.sql("SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = 'settling'")
+    assert [row["state"] for row in told] == ["DONE", "DONE"]
+    assert "was applied instead: dropped column 'b'; added column 'b' INT" in told[0]["outcome"]
+    assert told[1]["outcome"] == "skipped"
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_random_ddl_and_dml_leave_both_sides_equal(
+    any_server: MysqlServer, frontend: FrontendProcess, seed: int
+) -> None:
+    """On either server, whatever the sequence: every column and row of the source is in the lake, in its order."""
+    name = f"random_{any_server.flavour}_{seed}"
+    t = Altered(name, any_server, frontend)
+    changing = Changing(f"{name}.t", t.run, random.Random(seed))
+    for _ in range(2):
+        for _ in range(30):
+            changing.step()
+        t.wait_until_equal()
+
+
+def test_death_around_ddl_loses_and_doubles_nothing(mysql_server: MysqlServer, tmp_path: Path) -> None:
+    """Worker and frontend die at each step of following while columns come and go; in the end both sides are equal."""
+    fe = FrontendProcess(tmp_path).start()
+    t = Altered("dying_ddl", mysql_server, fe)
+    changing, ended = Changing("dying_ddl.t", t.run, random.Random(3)), threading.Event()
+
+    def write() -> None:
+        while not ended.wait(0.4):
+            changing.step()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        until(lambda: fe.job("dying_ddl")["Status"]["commits"] > 1, deadline=120, why="the first commits")
+        for point in (CrashPoint.DDL_TOLD, CrashPoint.DDL_ANSWERED):
+            fe.arm(point)
+            until(
+                lambda point=point: not fe.is_armed(point), deadline=DEATH_SECOND, why=f"the worker's death at {point}"
+            )
+        fe.kill()
+        for point in (CrashPoint.DDL_DECIDED, CrashPoint.TABLE_ALTERED, CrashPoint.DDL_STORED):
+            fe.die_at(point, deadline=DEATH_SECOND)
+        ended.set()
+        writer.join()
+        fe.start()
+        t.wait_until_equal()
+    finally:
+        ended.set()
+        writer.join()
+        fe.stop()

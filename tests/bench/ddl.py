@@ -1,0 +1,107 @@
+"""How long a DDL statement holds a job up beside a big table, and how many statements a second are read.
+
+Run: python -m tests.bench.ddl [--rows 10000000] [--statements 30]
+
+The table comes by a snapshot; then one row is changed, a column comes, grows, moves or goes, and another row is
+changed. The time runs from the end of the ALTER in MySQL, which writes it into the binlog, to the committed position
+behind it: cut, commit of what was open, change of the table, and the order to read on.
+"""
+
+import argparse
+import contextlib
+import tempfile
+import time
+from pathlib import Path
+
+from pymysql.cursors import Cursor, DictCursor
+
+from syncmgr.job.statement.reading import UnclearError, read
+from tests.acceptance.frontend import FrontendProcess
+from tests.bench.backlog import BINLOG, load
+from tests.bench.freshness import POLL_SECOND, reached, transactions
+from tests.servers import MysqlServer
+from tests.unit.job.statement.shown import MODES, cases
+from tests.until import until
+
+ALTERS = (
+    "ADD COLUMN x{n} INT NOT NULL DEFAULT 7",
+    "RENAME COLUMN x{n} TO y{n}",
+    "MODIFY y{n} BIGINT NOT NULL",
+    "MODIFY y{n} BIGINT NOT NULL AFTER id",
+    "ADD INDEX i{n} (y{n})",
+    "DROP COLUMN y{n}",
+)
+PARSED_SECOND = 3.0
+QUIET_SECOND = 1.0  # between two statements
+
+
+def parsed_a_second() -> float:
+    """Statements of the whole corpus, round after round."""
+    texts = [(case.sql, MODES[case.modes]) for case in cases()]
+    count, until_then = 0, time.process_time() + PARSED_SECOND
+    while time.process_time() < until_then:
+        for text, modes in texts:
+            with contextlib.suppress(UnclearError):
+                read(text, "shop", modes)
+        count += len(texts)
+    return count / PARSED_SECOND
+
+
+def hold(mysql: Cursor, console: DictCursor, number: int) -> float:
+    """Seconds that one ALTER takes to be in the lake."""
+    mysql.execute(f"UPDATE bench.t SET c1 = c1 + 1 WHERE id = {number + 1}")
+    clause = ALTERS[number % len(ALTERS)].format(n=number // len(ALTERS))
+    mysql.execute(f"ALTER TABLE bench.t {clause}, ALGORITHM={'INPLACE' if 'INDEX' in clause else 'DEFAULT'}")
+    began = time.monotonic()
+    mysql.execute("SELECT @@gtid_executed")
+    [end] = mysql.fetchone() or [""]
+    mysql.execute(f"UPDATE bench.t SET c1 = c1 + 1 WHERE id = {number + 2}")
+    while reached(console, "bench") < transactions(end):
+        time.sleep(POLL_SECOND)
+    return time.monotonic() - began
+
+
+def measure(mysql: MysqlServer, fe: FrontendProcess, rows: int, statements: int) -> None:
+    columns = "id BIGINT {key}, c1 INT, c2 VARCHAR(40), c3 DECIMAL(12,2), c4 DATETIME, c5 BIGINT, c6 VARCHAR(60)"
+    mysql.run("CREATE DATABASE bench", f"CREATE TABLE bench.t ({columns.format(key='PRIMARY KEY')})")
+    with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
+        load(cursor, rows)
+    fe.sql("CREATE DATABASE bench")
+    fe.sql(f"CREATE TABLE bench.t ({columns.format(key='NOT NULL')}) UNIQUE KEY(id)")
+    binlog = BINLOG.replace("latest", "snapshot").format(port=mysql.port)
+    fe.sql(f"CREATE SYNC bench.job1 (FROM bench.t INTO t) {binlog}")
+    until(lambda: fe.job("bench")["Status"]["lag_second"] == 0, deadline=900, why="the snapshot")
+    with (
+        contextlib.closing(mysql.connect()) as connection,
+        connection.cursor() as cursor,
+        contextlib.closing(fe.connect()) as client,
+        client.cursor() as console,
+    ):
+        took = []
+        for number in range(statements):
+            time.sleep(QUIET_SECOND)
+            took.append(hold(cursor, console, number))
+            print(f"{took[-1]:.2f}", end=" ", flush=True)
+    took.sort()
+    print(f"\n{statements} statements: p50 {took[len(took) // 2]:.2f} s, longest {took[-1]:.2f} s", flush=True)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=10_000_000)
+    arguments.add_argument("--statements", type=int, default=30)
+    options = arguments.parse_args()
+    print(f"{parsed_a_second():,.0f} statements a second of CPU", flush=True)
+    with tempfile.TemporaryDirectory() as place:
+        mysql = MysqlServer(Path(place) / "mysql", "mysql")
+        mysql.start()
+        fe = FrontendProcess(Path(place) / "fe", {"sync_commit_interval_second": 0.3}).start()
+        try:
+            measure(mysql, fe, options.rows, options.statements)
+        finally:
+            fe.stop()
+            mysql.stop()
+
+
+if __name__ == "__main__":
+    main()

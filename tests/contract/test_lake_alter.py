@@ -1,0 +1,260 @@
+"""Changes of schema in real Iceberg tables: once, at their place, with old and new rows right in every file."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import ChangeKind
+from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.job.lake_change import (
+    AddField,
+    CommentField,
+    DropField,
+    EmptyTable,
+    LakeChange,
+    MoveField,
+    RelaxField,
+    RenameField,
+    RetypeField,
+)
+from syncmgr.job.schema import TargetType
+from syncmgr.spark.alter import Alter
+from syncmgr.spark.commit import Commit
+from syncmgr.spark.compaction import Compaction
+from syncmgr.spark.fold import Fold
+from syncmgr.spark.indexing import Budget, Indexing
+from tests.spark_session import SPARK, LakeTable, Pausing, Rival, Tables
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+MANY = 26  # files that are worth a compaction
+
+
+def kind(name: str, *args: int) -> TargetType:
+    return TargetType(name=name, args=args)
+
+
+def altering(table: LakeTable, *changes: LakeChange) -> ChannelAlter:
+    """The next epoch, one of DDL."""
+    table.epoch += 1
+    return ChannelAlter(
+        token=table.token,
+        epoch=table.epoch,
+        fingerprint=f"epoch {table.epoch}",
+        db=table.db,
+        table=table.name,
+        changes=changes,
+        last_snapshot=table.last_snapshot,
+    )
+
+
+def alter(table: LakeTable, *changes: LakeChange) -> ChannelCommitted:
+    done = table.lake.alter(altering(table, *changes))
+    table.last_snapshot = done.snapshot if done.snapshot is not None else table.last_snapshot
+    return done
+
+
+ADDED = (  # type, what is told of it, what rows from before show
+    ("TINYINT", "7", 7),
+    ("BIGINT", "5000000000", 5_000_000_000),
+    ("FLOAT", "1.5", 1.5),
+    ("DOUBLE", "-2.25", -2.25),
+    ("STRING", '"caf\\u00e9"', "caf\u00e9"),
+    ("BINARY", '"00FF"', b"\x00\xff"),
+    ("DATE", '"2024-02-29"', dt.date(2024, 2, 29)),
+    ("DATETIME", '"2024-02-29T01:02:03.500000"', dt.datetime(2024, 2, 29, 1, 2, 3, 500000)),  # noqa: DTZ001 - it has none
+    ("TIMESTAMP", '"2024-02-29T01:02:03.500000+00:00"', dt.datetime(2024, 2, 29, 1, 2, 3, 500000, dt.UTC)),
+)
+
+
+def test_rows_from_before_show_what_mysql_shows(tables: Tables) -> None:
+    """Whatever the type, decimals of all sizes too, with a default and without one, in files that lack the column."""
+    table = tables.make()
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    added = [AddField(name=f"c_{word}", type=kind(word), initial=text) for word, text, _ in ADDED]
+    nulls = [AddField(name=f"n_{word}", type=kind(word)) for word, _, _ in ADDED]
+    decimals = [(5, 2), (12, 2), (20, 4), (38, 0)]
+    for precision, scale in decimals:
+        decimal = kind("DECIMAL", precision, scale)
+        added.append(AddField(name=f"c_{precision}", type=decimal, initial=f'"{Decimal(1).scaleb(-scale):f}"'))
+        nulls.append(AddField(name=f"n_{precision}", type=decimal))
+    alter(table, *added, *nulls)
+    expected: tuple[Any, ...] = (*(value for _, _, value in ADDED), *(Decimal(1).scaleb(-s) for _, s in decimals))
+    nothing = (None,) * len(expected)
+    names = ", ".join(f"`{change.name}`" for change in [*added, *nulls])
+    shown = [_without_zone(row) for row in table.rows(f"id, {names}")]
+    assert shown == [(key, *map(_plain, expected), *nothing) for key in (1, 2)]
+    table.commit([(UPD, 1, 10), (INS, 3, 3)])  # new files have every column
+    rows = [_without_zone(row) for row in table.rows(f"id, v, {names}")]
+    assert rows[1] == (2, 2, *map(_plain, expected), *nothing)
+    assert rows[0] == (1, 10, *nothing, *nothing)
+    assert table.rows("count(*)")[0] == (3,)
+    assert table.rows("c_5, n_20") == [(None, None), (None, None), (Decimal("0.01"), None)]
+
+
+def _without_zone(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(map(_plain, row))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(dt.UTC).replace(tzinfo=None)
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_epochs_go_on_behind_every_change(tables: Tables, place: str) -> None:
+    """Keys of old files are found behind each change, vectors and all; folds and compactions keep every value."""
+    table = tables.make(f"(id INT NOT NULL, v INT, w DECIMAL(8,2) NOT NULL) UNIQUE KEY(id) {place}", ("id", "v", "w"))
+    table.types = {"id": pa.int32(), "v": pa.int32(), "w": pa.decimal128(8, 2)}
+    one = Decimal("1.00")
+    table.commit([(INS, key, key, one) for key in range(1, 9)])
+    alter(table, AddField(name="x", type=kind("INT"), initial="7"), RelaxField(name="w"))
+    table.columns, table.types = ("id", "v", "w", "x"), table.types | {"x": pa.int32()}
+    table.commit([(UPD, 1, 10, None, 70), (DEL, 2, None, None, None), (INS, 9, 9, one, None)])
+    assert table.rows("id, v, w, x")[:3] == [(1, 10, None, 70), (3, 3, one, 7), (4, 4, one, 7)]
+    alter(
+        table, RenameField(old="x", new="v"), RenameField(old="v", new="x"), RetypeField(name="x", type=kind("BIGINT"))
+    )
+    table.columns = ("id", "x", "w", "v")
+    table.types = table.types | {"x": pa.int64(), "v": pa.int32()}
+    table.commit([(UPD, 3, 5_000_000_000, one, 1), (DEL, 4, None, None, None)])
+    alter(table, DropField(name="w"), AddField(name="w", type=kind("DECIMAL", 12, 4), initial='"2.5000"'))
+    table.types = table.types | {"w": pa.decimal128(12, 4)}
+    alter(table, MoveField(name="w", after=None), CommentField(name="w", comment="moved"))
+    table.commit([(UPD, 5, 50, Decimal("0.0001"), 51)])
+    expected = [
+        (1, 10, Decimal("2.5000"), 70),
+        (3, 5_000_000_000, Decimal("2.5000"), 1),
+        (5, 50, Decimal("0.0001"), 51),
+        *((key, key, Decimal("2.5000"), 7) for key in (6, 7, 8)),
+        (9, 9, Decimal("2.5000"), None),
+    ]
+    assert table.rows("id, x, w, v") == expected
+    assert table.files(2) == 0
+    Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
+    compact(table)
+    assert table.rows("id, x, w, v") == expected
+    table.commit([(UPD, 6, 60, Decimal("1.0000"), 61), (DEL, 7, None, None, None)])
+    expected[3:5] = [(6, 60, Decimal("1.0000"), 61)]
+    assert table.rows("id, x, w, v") == expected
+    found = tables.catalog.table(table.db, table.name)
+    assert [(c.name, c.type.text, c.comment) for c in found.columns] == [
+        ("w", "DECIMAL(12,4)", "moved"),
+        ("id", "INT", ""),
+        ("x", "BIGINT", ""),
+        ("v", "INT", ""),
+    ]
+
+
+def test_copied_rows_keep_what_they_show(tables: Tables) -> None:
+    """Compaction writes the value of an added column into the files where it was not."""
+    table = tables.make()
+    for key in range(MANY):
+        table.commit([(INS, key, key)])
+    alter(
+        table, AddField(name="x", type=kind("DECIMAL", 12, 2), initial='"1.50"'), AddField(name="y", type=kind("INT"))
+    )
+    alter(table, DropField(name="v"), AddField(name="v", type=kind("STRING"), initial='"new"'))
+    table.columns, table.types = ("id", "x"), {"x": pa.decimal128(12, 2)}
+    table.commit([(UPD, 1, Decimal("2.00"))])
+    expected = [(0, Decimal("1.50"), None, "new"), (1, Decimal("2.00"), None, None)]
+    assert table.rows("id, x, y, v")[:2] == expected
+    before = table.files(0)
+    rewritten = Compaction(table.lake.iceberg(), table.db, table.name, table.indexing).run()
+    assert rewritten
+    assert table.files(0) < before
+    assert table.rows("id, x, y, v")[:2] == expected
+    table.commit([(DEL, 0, None)])
+    assert table.rows("id, x, y, v")[:1] == expected[1:]
+
+
+def compact(table: LakeTable) -> None:
+    table.lake.iceberg().spark.sql(
+        f"CALL lake.system.rewrite_data_files(table => '{table.db}.{table.name}',"
+        " options => map('rewrite-all', 'true'))"
+    ).collect()
+
+
+def test_a_key_column_is_renamed_and_widened(tables: Tables) -> None:
+    """The rows of old files are still found by it."""
+    table = tables.make("(id INT NOT NULL, v INT) UNIQUE KEY(id)")
+    table.types = {"id": pa.int32(), "v": pa.int32()}
+    table.commit([(INS, 1, 1), (INS, 2, 2)])
+    alter(table, RenameField(old="id", new="number"), RetypeField(name="number", type=kind("BIGINT")))
+    table.columns, table.keys = ("number", "v"), ("number",)
+    table.types = {"number": pa.int64(), "v": pa.int32()}
+    table.commit([(UPD, 1, 10), (DEL, 2, None), (INS, 5_000_000_000, 3)])
+    assert table.rows() == [(1, 10), (5_000_000_000, 3)]
+
+
+def test_a_truncate_leaves_no_row_and_no_index_entry(tables: Tables) -> None:
+    """Rows behind it come as into a new table; also where nothing was in it."""
+    table = tables.make()
+    assert alter(table, EmptyTable()).snapshot is None
+    table.commit([(INS, key, key) for key in range(5)])
+    table.commit([(UPD, 1, 10), (DEL, 2, None)])
+    done = alter(table, EmptyTable())
+    assert (done.snapshot is not None, done.foreign) == (True, True)
+    assert table.rows() == []
+    table.commit([(INS, 1, 11), (INS, 7, 7)])
+    table.commit([(UPD, 7, 70)])
+    assert table.rows() == [(1, 11), (7, 70)]
+
+
+def test_a_second_change_is_passed_over(tables: Tables) -> None:
+    """A table that bears the epoch is left alone, whatever the change; one that bears a later one fences."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    change = altering(table, DropField(name="v"), AddField(name="v", type=kind("BIGINT"), initial="5"))
+    assert [table.lake.alter(change).passed_over for _ in range(3)] == [False, True, True]
+    assert table.rows() == [(1, 5)]
+    table.commit([(INS, 2, 2)])
+    with pytest.raises(SyncError) as caught:
+        table.lake.alter(change)
+    assert caught.value.code is Code.FENCED
+    emptied = altering(table, EmptyTable())
+    first, second = table.lake.alter(emptied), table.lake.alter(emptied)
+    assert (first.snapshot, first.foreign) == (second.snapshot, second.foreign)
+
+
+@pytest.mark.parametrize("rivals", ["the same", "and the next epoch"])
+def test_a_second_writer_changes_nothing_twice(tables: Tables, rivals: str) -> None:
+    """Between every two calls another frontend makes the same change, and goes on: a column that was dropped and
+    added stays the one that was added first, with the rows written into it.
+    """
+    at = 0
+    while True:
+        table = tables.make()
+        table.commit([(INS, 1, 1)])
+        change = altering(
+            table, DropField(name="v"), AddField(name="v", type=kind("BIGINT"), initial="5"), EmptyTable()
+        )
+
+        def work(table: LakeTable = table, change: ChannelAlter = change) -> None:
+            iceberg, indexing = table.lake.iceberg(), Indexing(tables.folder, Budget(lambda: 2**30))
+            table.last_snapshot = Alter(iceberg, change, indexing).run().snapshot
+            if rivals == "and the next epoch":
+                Commit(iceberg, table.prepared([(INS, 2, 2)]), [], indexing).run()
+
+        rival = Rival(work)
+        pausing = Pausing(table.lake.iceberg(), at, rival, table.indexing.lock)
+        try:
+            Alter(pausing, change, table.indexing).run()  # type: ignore[arg-type]
+        except SyncError as error:
+            assert error.code is Code.FENCED  # noqa: PT017 - only where the rival went on
+        if pausing.thread is not None:
+            pausing.thread.join()
+        if not rival.ran:
+            break
+        if rival.error is not None:
+            raise rival.error
+        layout = table.lake.iceberg().layout(table.lake.iceberg().load(table.db, table.name))
+        assert [field.id for field in layout.fields] == [1, 3]
+        assert table.rows() == ([(2, 2)] if rivals == "and the next epoch" else [])
+        at += 4
+    assert at > 5

@@ -1,0 +1,206 @@
+"""DDL in the stream of real servers: where it stands, what is told of it, how reading goes on behind it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Final
+
+import pymysql
+import pytest
+
+from syncmgr.errors import Code
+from syncmgr.job.alteration import altered
+from syncmgr.job.batch import OP
+from syncmgr.job.description import AppendOnChange
+from syncmgr.job.failure import Retry
+from syncmgr.job.position import Order, compare
+from syncmgr.job.schema import SourceTable
+from syncmgr.job.statement.nodes import AlterTable
+from syncmgr.job.statement.reading import UnclearError, read
+from syncmgr.mysql.source import SourceOptions
+from syncmgr.mysql.subscriptions import Subscription, subscriptions
+from syncmgr.pipeline.messages import WorkerChannel
+from tests.contract.mysql_reader import database, facts, latest, reading
+from tests.servers import MysqlServer
+from tests.unit.job.statement.shown import MODES, cases
+from tests.until import until
+
+pytestmark = pytest.mark.mysql
+QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
+SYNTAX, EMPTY = 1064, 1065
+NEVER_DONE: Final = frozenset({"-- nothing", "CREATE TABLE t", "SET STATEMENT x=1"})  # though a parser takes them
+WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
+
+
+@pytest.fixture
+def db(any_server: MysqlServer) -> Iterator[str]:
+    """A database with table t (id, v)."""
+    with database(any_server) as name:
+        any_server.run(f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        yield name
+
+
+def channel_of(table: SourceTable) -> WorkerChannel:
+    return WorkerChannel(
+        token="token",
+        source=table,
+        reads=tuple(column.name for column in table.columns),
+        source_keys=("id",),
+        append_on_change=AppendOnChange.ERROR,
+    )
+
+
+def test_ddl_stands_between_two_batches(any_server: MysqlServer, db: str) -> None:
+    """It ends the batch before itself and has a position behind itself; from either, all rows behind it are read."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(
+            f"INSERT INTO {db}.t VALUES (1, 'old')",
+            f"ALTER TABLE {db}.t ADD COLUMN w INT FIRST, ADD INDEX (v), MODIFY v VARCHAR(200)",
+            f"INSERT INTO {db}.t VALUES (7, 2, 'new')",
+            f"CREATE INDEX i ON {db}.t (w)",
+            f"CREATE TABLE {db}.other (id INT)",
+            f"CREATE TABLE {db}._t_new SELECT * FROM {db}.t",
+            f"ALTER TABLE {db}.t DROP COLUMN w",
+            f"INSERT INTO {db}.t VALUES (3, 'last')",
+        )
+        reader.until(latest(any_server))
+        assert [row["v"] for row in reader.rows((db, "t"))] == ["old", "new", "last"]
+        met = [(batch.end, batch.ddl) for batch in reader.batches if batch.ddl]
+        assert [ddl.statement.split()[0] for _, ddl in met] == ["ALTER", "CREATE", "ALTER"]
+        assert not any(batch.open for batch in reader.batches if batch.ddl)
+    end, ddl = met[0]
+    assert end is not None
+    assert ddl.behind is not None
+    assert compare(end, ddl.behind) is Order.BEFORE
+    for again in (end, ddl.behind):
+        with reading(any_server, {(db, "t"): WANTED}, again, options=QUICK) as reader:
+            reader.until(latest(any_server))
+            assert [row["v"] for row in reader.rows((db, "t"))] == ["new", "last"]
+
+
+def test_an_alter_in_two_phases_stands_where_it_ends(any_server: MysqlServer, db: str) -> None:
+    """MariaDB writes it when it begins and again when it is done, or has failed; it is met once, if it is done."""
+    if any_server.flavour != "mariadb":
+        pytest.skip("MariaDB's own")
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(f"INSERT INTO {db}.t VALUES (1, 'twin'), (2, 'twin')")
+        with closing(any_server.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute("SET binlog_alter_two_phase = 1")
+            with pytest.raises(pymysql.err.IntegrityError):
+                cursor.execute(f"ALTER TABLE {db}.t ADD UNIQUE (v)")
+            cursor.execute(f"ALTER TABLE {db}.t ADD COLUMN w INT, ALGORITHM=COPY")
+        end = latest(any_server)
+        reader.until(end)
+        met = [batch.ddl for batch in reader.batches if batch.ddl]
+        assert [ddl.statement for ddl in met] == [f"ALTER TABLE {db}.t ADD COLUMN w INT, ALGORITHM=COPY"]
+    written = [row[2] for row in any_server.run(f"SHOW BINLOG EVENTS IN '{end.file}'") if "ALTER" in str(row[5])]
+    assert len(written) >= 4, "the server wrote both phases"
+
+
+def test_what_a_statement_depends_on_is_told(any_server: MysqlServer, db: str) -> None:
+    """The session's sql_mode, time and zone, the database in use, and the table as its rows told it."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(
+            f"INSERT INTO {db}.t VALUES (1, 'old')",
+            f"USE {db}",
+            "SET sql_mode = 'STRICT_ALL_TABLES,ANSI_QUOTES,NO_BACKSLASH_ESCAPES', time_zone = '+00:00'",
+            "SET timestamp = 1700000000.25",
+            'ALTER TABLE "t" ADD "w" DATETIME(6) DEFAULT NOW(6)',
+        )
+        any_server.run(f"ALTER TABLE {db}.t ADD x INT")
+        reader.until(latest(any_server))
+        first, second = (batch.ddl.said for batch in reader.batches if batch.ddl)
+    assert first is not None
+    assert second is not None
+    assert (first.db, first.text) == (db, 'ALTER TABLE "t" ADD "w" DATETIME(6) DEFAULT NOW(6)')
+    modes = first.modes
+    assert (modes.ansi_quotes, modes.no_backslash, modes.strict) == (True, True, True)
+    assert modes.mariadb == (any_server.flavour == "mariadb")
+    assert (first.moment.at, first.moment.micros, first.moment.utc) == (1700000000, 250000, True)
+    assert [column.name for column in first.seen[db, "t"].columns] == ["id", "v"]
+    assert (second.modes.strict, second.modes.ansi_quotes, second.moment.utc) == (False, False, False)
+
+
+@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+def test_rows_behind_a_followed_ddl_have_its_columns(any_server: MysqlServer, db: str, metadata: str) -> None:
+    """Whether the binlog tells names or not: the schema behind the statement is that of the statement."""
+    known = facts(any_server, [(db, "t")])
+    before = channel_of(known.tables[0])
+    with (
+        any_server.global_variable("binlog_row_metadata", f"'{metadata}'"),
+        reading(any_server, subscriptions([before], schema_holds=True), known.start, options=QUICK) as reader,
+    ):
+        statement = f"ALTER TABLE {db}.t RENAME COLUMN v TO name, ADD kind ENUM('x','y') AFTER id, ADD n VARCHAR(9)"
+        any_server.run(f"INSERT INTO {db}.t VALUES (1, 'old')", statement)
+        any_server.run(f"INSERT INTO {db}.t VALUES (2, 'y', 'caf\u00e9', '\u00e9')")
+        until(lambda: reader.get() and reader.batches[-1].ddl, deadline=20)
+        ddl = reader.batches[-1].ddl
+        assert ddl is not None
+        assert ddl.said is not None
+        parsed = read(ddl.said.text, "", ddl.said.modes)
+        assert isinstance(parsed, AlterTable)
+        reader.source.follow([channel_of(altered(known.tables[0], parsed.clauses).table)])
+        reader.until(latest(any_server))
+        rows = [{k: v for k, v in row.items() if k != OP} for row in reader.rows((db, "t"))]
+        assert rows == [{"id": 1, "v": "old"}, {"id": 2, "kind": "y", "name": "caf\u00e9", "n": "\u00e9"}]
+
+
+def test_rows_that_contradict_what_was_followed_stop_the_source(any_server: MysqlServer, db: str) -> None:
+    """Both types are told."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(
+            f"INSERT INTO {db}.t VALUES (1, '1')",
+            f"ALTER TABLE {db}.t MODIFY v INT",
+            f"INSERT INTO {db}.t (id) VALUES (2)",
+        )
+        error = reader.until_error()
+        assert error.code is Code.SOURCE_SCHEMA
+        assert "column 'v' was varchar(100) and is int" in str(error)
+        assert [row["v"] for row in reader.rows((db, "t"))] == ["1"]
+
+
+@pytest.mark.parametrize(
+    "statement", ["TRUNCATE TABLE {t}", "DROP TABLE {t}", "RENAME TABLE {t} TO {t}_2", "DROP DATABASE {db}"]
+)
+def test_ddl_that_changes_rows_unseen_is_told(any_server: MysqlServer, statement: str) -> None:
+    """TRUNCATE, DROP and RENAME come right behind the last transaction."""
+    with database(any_server) as db:
+        any_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+            any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')")
+            before = latest(any_server)
+            any_server.run(statement.format(t=f"{db}.t", db=db), f"CREATE DATABASE IF NOT EXISTS {db}")
+            until(lambda: reader.get() and reader.batches[-1].ddl, deadline=10)
+            batch = reader.batches[-1]
+            assert batch.ddl is not None
+            assert batch.ddl.table == (db, "t")
+            assert batch.end is not None
+            assert compare(batch.end, before) is Order.SAME
+
+
+SQL_MODES = {"plain": "", "mariadb": "", "ansi": "ANSI_QUOTES", "no backslash": "NO_BACKSLASH_ESCAPES"}
+
+
+def test_what_a_server_takes_is_understood(any_server: MysqlServer, db: str) -> None:
+    """No text of the corpus that gets past the server's own parser is unclear to ours."""
+    misread, taken = [], 0
+    with closing(any_server.connect(database=db)) as connection, connection.cursor() as cursor:
+        for case in cases():
+            foreign = case.modes == "mariadb" and any_server.flavour != "mariadb"
+            if foreign or case.file == "other" or case.sql in NEVER_DONE or re.search("DATABASE|SCHEMA", case.sql):
+                continue
+            cursor.execute(f"SET sql_mode = '{SQL_MODES[case.modes]}'")
+            try:
+                cursor.execute(case.sql)
+            except pymysql.err.MySQLError as error:
+                if error.args[0] in {SYNTAX, EMPTY}:
+                    continue
+            taken += 1
+            modes = replace(MODES[case.modes], mariadb=any_server.flavour == "mariadb")
+            try:
+                read(case.sql, db, modes)
+            except UnclearError:
+                misread.append(case.sql)
+    assert misread == []
+    assert taken > 100

@@ -1,0 +1,590 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.default_value import Moment
+from syncmgr.job.description import AppendOnChange, ChannelDescription, ColumnItem, Condition, plan_channel
+from syncmgr.job.following import DdlRecord, DdlState, DdlStep, Rules, Said, follow, settle, skip
+from syncmgr.job.lake_change import (
+    AddField,
+    CommentField,
+    DoubtKeys,
+    DropField,
+    EmptyTable,
+    LakeChange,
+    MoveField,
+    RelaxField,
+    RenameField,
+    RetypeField,
+)
+from syncmgr.job.policy import RULES, Deed, Kind, OnDdl, meaning
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.job.statement.reading import Modes
+
+SOURCE = SourceTable(
+    db="shop",
+    name="orders",
+    columns=(
+        SourceColumn(name="id", type="bigint", nullable=False, key=1),
+        SourceColumn(name="a", type="int"),
+        SourceColumn(name="b", type="varchar", length=20, charset="utf8mb4"),
+        SourceColumn(name="n", type="int", nullable=False),
+        SourceColumn(name="d", type="decimal", precision=8, scale=2),
+    ),
+)
+TARGET = TargetTable(
+    db="demo",
+    name="orders",
+    columns=(
+        TargetColumn(name="id", type=TargetType(name="BIGINT"), nullable=False),
+        TargetColumn(name="a", type=TargetType(name="INT")),
+        TargetColumn(name="b", type=TargetType(name="VARCHAR", args=(20,))),
+        TargetColumn(name="n", type=TargetType(name="INT"), nullable=False),
+        TargetColumn(name="d", type=TargetType(name="DECIMAL", args=(8, 2))),
+    ),
+    keys=("id",),
+)
+MOMENT = Moment(at=1_700_000_000, micros=123456, utc=True)
+
+
+def channel(
+    *items: ColumnItem, name: str = "orders", where: Condition | None = None, target: TargetTable = TARGET
+) -> ChannelDescription:
+    source = replace(SOURCE, name=name)
+    return plan_channel(
+        token=f"token-{name}", source=source, unique_keys=[("id",)], target=target, items=items, where=where
+    )
+
+
+def followed(
+    text: str,
+    *channels: ChannelDescription,
+    policy: OnDdl = OnDdl.EVOLVE,
+    strict: bool = True,
+    mariadb: bool = False,
+    target: TargetTable = TARGET,
+    append_on_change: AppendOnChange = AppendOnChange.ERROR,
+    holds: bool = True,
+    seen: dict[tuple[str, str], SourceTable] | None = None,
+) -> DdlStep:
+    modes = Modes(strict=strict, mariadb=mariadb)
+    said = Said(text=text, db="shop", modes=modes, moment=MOMENT, holds=holds, seen=seen or {})
+    rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target)
+    return follow(said, channels or (channel(),), rules)
+
+
+def changes(text: str, *channels: ChannelDescription, **terms: object) -> tuple[LakeChange, ...]:
+    return followed(text, *channels, **terms).changes.get("token-orders", ())  # type: ignore[arg-type]
+
+
+def refusal(text: str, *channels: ChannelDescription, **terms: object) -> str:
+    with pytest.raises(SyncError) as caught:
+        followed(text, *channels, **terms)  # type: ignore[arg-type]
+    assert caught.value.code is Code.SOURCE_DDL
+    return str(caught.value)
+
+
+def kind(name: str, *args: int) -> TargetType:
+    return TargetType(name=name, args=args)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ("ADD c INT", [AddField(name="c", type=kind("INT"))]),
+        ("ADD c INT NOT NULL", [AddField(name="c", type=kind("INT"), initial="0")]),
+        (
+            "ADD c INT UNSIGNED DEFAULT 7 COMMENT 'x'",
+            [AddField(name="c", type=kind("BIGINT"), comment="x", initial="7")],
+        ),
+        ("ADD c VARCHAR(9) NOT NULL", [AddField(name="c", type=kind("VARCHAR", 9), initial='""')]),
+        ("ADD c DECIMAL(5,2) DEFAULT 1.5", [AddField(name="c", type=kind("DECIMAL", 5, 2), initial='"1.50"')]),
+        ("ADD c ENUM('x','y') NOT NULL", [AddField(name="c", type=kind("STRING"), initial='"x"')]),
+        ("ADD c SET('x','y') DEFAULT 'y,x'", [AddField(name="c", type=kind("STRING"), initial='"x,y"')]),
+        ("ADD c BINARY(3) DEFAULT 'a'", [AddField(name="c", type=kind("BINARY"), initial='"610000"')]),
+        ("ADD c BIT(3) DEFAULT b'101'", [AddField(name="c", type=kind("TINYINT"), initial="5")]),
+        ("ADD c BOOL DEFAULT TRUE", [AddField(name="c", type=kind("TINYINT"), initial="1")]),
+        ("ADD c DOUBLE DEFAULT -1e3", [AddField(name="c", type=kind("DOUBLE"), initial="-1000.0")]),
+        ("ADD c DATE DEFAULT '2024-02-29'", [AddField(name="c", type=kind("DATE"), initial='"2024-02-29"')]),
+        (
+            "ADD c DATETIME(3) DEFAULT '2024-02-29 01:02:03.5'",
+            [AddField(name="c", type=kind("DATETIME"), initial='"2024-02-29T01:02:03.500000"')],
+        ),
+        (
+            "ADD c TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3)",
+            [AddField(name="c", type=kind("TIMESTAMP"), initial='"2023-11-14T22:13:20.123000+00:00"')],
+        ),
+        ("ADD c TIME(1) NOT NULL", [AddField(name="c", type=kind("STRING"), initial='"00:00:00.0"')]),
+        ("ADD c JSON", [AddField(name="c", type=kind("JSON"))]),
+        ("ADD c TEXT FIRST", [AddField(name="c", type=kind("STRING")), MoveField(name="c", after=None)]),
+        ("ADD c TEXT AFTER a", [AddField(name="c", type=kind("STRING")), MoveField(name="c", after="a")]),
+        ("ADD COLUMN IF NOT EXISTS a INT", []),
+        ("DROP a", [DropField(name="a")]),
+        ("DROP COLUMN IF EXISTS zzz", []),
+        ("DROP a, ADD a TEXT", [DropField(name="a"), AddField(name="a", type=kind("STRING"))]),
+        ("RENAME COLUMN a TO z", [RenameField(old="a", new="z")]),
+        ("RENAME COLUMN id TO number", [RenameField(old="id", new="number")]),
+        ("RENAME COLUMN a TO b, RENAME COLUMN b TO a", [RenameField(old="a", new="b"), RenameField(old="b", new="a")]),
+        ("RENAME COLUMN a TO z, ADD a INT", [RenameField(old="a", new="z"), AddField(name="a", type=kind("INT"))]),
+        ("CHANGE a z BIGINT", [RenameField(old="a", new="z"), RetypeField(name="z", type=kind("BIGINT"))]),
+        ("MODIFY a BIGINT", [RetypeField(name="a", type=kind("BIGINT"))]),
+        ("MODIFY a INT UNSIGNED", [RetypeField(name="a", type=kind("BIGINT"))]),
+        ("MODIFY a SMALLINT", []),
+        ("MODIFY b VARCHAR(30)", [RetypeField(name="b", type=kind("VARCHAR", 30))]),
+        ("MODIFY b TEXT", [RetypeField(name="b", type=kind("STRING"))]),
+        ("MODIFY d DECIMAL(12,2)", [RetypeField(name="d", type=kind("DECIMAL", 12, 2))]),
+        ("MODIFY n INT NULL", [RelaxField(name="n")]),
+        ("MODIFY a INT NOT NULL", []),
+        ("MODIFY a INT COMMENT 'x'", [CommentField(name="a", comment="x")]),
+        ("MODIFY a INT FIRST", [MoveField(name="a", after=None)]),
+        ("MODIFY a INT AFTER n", [MoveField(name="a", after="n")]),
+        ("MODIFY a INT, ADD INDEX (a), ENGINE=InnoDB, COMMENT 'x'", []),
+        ("CONVERT TO CHARACTER SET utf8mb4", []),
+        ("ADD UNIQUE (a), DROP INDEX b", []),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id)", []),
+        ("PARTITION BY HASH (id) PARTITIONS 4", []),
+    ],
+)
+def test_what_the_target_becomes(clauses: str, expected: list[LakeChange]) -> None:
+    """Every change of a column of the source is one of the target, in an order that Iceberg can make."""
+    assert list(changes(f"ALTER TABLE orders {clauses}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("clauses", "why"),
+    [
+        ("ADD c INT AUTO_INCREMENT UNIQUE", "MySQL numbers the rows"),
+        ("ADD c INT AS (a + 1) STORED", "its values are computed"),
+        ("ADD c VARCHAR(36) DEFAULT (uuid())", "may differ by row"),
+        ("ADD c DATE NOT NULL", "no value of the lake"),
+        ("ADD c TIMESTAMP DEFAULT '2024-01-01'", "session's time zone"),
+        ("ADD c FROBNICATION", "the lake has no type for"),
+        ("ADD id INT", "two columns would have one name"),
+        ("DROP id", "in the target's key"),
+        ("DROP zzz", "column 'zzz' was not known"),
+        ("RENAME COLUMN zzz TO y", "column 'zzz' was not known"),
+        ("MODIFY a VARCHAR(20)", "may change its values"),
+        ("MODIFY b VARCHAR(3)", "may change its values"),
+        ("MODIFY b CHAR(20)", "may change its values"),
+        ("MODIFY d DECIMAL(8,1)", "may change its values"),
+        ("MODIFY d DECIMAL(10,4)", "does not fit"),
+        ("MODIFY a BIGINT UNSIGNED", "does not fit"),
+        ("MODIFY a INT AS (n) STORED", "computes column 'a' anew"),
+        ("DROP PRIMARY KEY", "two rows could share one"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, a)", "two rows could share one"),
+        ("DROP PARTITION p", "DROP PARTITION changes rows"),
+        ("TRUNCATE PARTITION p", "TRUNCATE PARTITION changes rows"),
+        ("EXCHANGE PARTITION p WITH TABLE x", "EXCHANGE PARTITION changes rows"),
+        ("IMPORT TABLESPACE", "IMPORT TABLESPACE changes rows"),
+        ("FROBNICATE", "cannot be read"),
+    ],
+)
+def test_what_is_refused(clauses: str, why: str) -> None:
+    """Where a value cannot be known the job pauses, with the table, the reason and the statement."""
+    text = refusal(f"ALTER TABLE orders {clauses}")
+    assert why in text
+    assert "shop.orders" in text
+    assert clauses in text
+    assert "CREATE SYNC" in text
+
+
+def test_a_mode_that_is_not_strict_trusts_no_conversion() -> None:
+    """What MySQL may have clipped or made of NULL is not taken for unchanged."""
+    for clauses in ("MODIFY a SMALLINT", "MODIFY a INT UNSIGNED", "MODIFY a INT NOT NULL", "MODIFY b TEXT"):
+        assert "may change its values" in refusal(f"ALTER TABLE orders {clauses}", strict=False)
+    assert changes("ALTER TABLE orders MODIFY a BIGINT", strict=False) == (RetypeField(name="a", type=kind("BIGINT")),)
+
+
+def test_a_column_list_takes_what_concerns_it() -> None:
+    """New columns and those that no one reads pass; a rename is read on under the new name; a drop pauses."""
+    listed = channel(ColumnItem(target="id"), ColumnItem(target="n"), ColumnItem(target="a"))
+    assert changes("ALTER TABLE orders ADD c INT, DROP b, MODIFY d TEXT", listed) == ()
+    step = followed("ALTER TABLE orders RENAME COLUMN a TO z", listed)
+    assert step.changes == {}
+    after = step.channels["token-orders"]
+    assert {(c.target, c.expression) for c in after.columns} == {("id", "`id`"), ("n", "`n`"), ("a", "`z`")}
+    assert after.reads == ("id", "z", "n")
+    assert changes("ALTER TABLE orders MODIFY a BIGINT", listed) == (RetypeField(name="a", type=kind("BIGINT")),)
+    assert "column list names" in refusal("ALTER TABLE orders DROP a", listed)
+
+
+def test_what_an_expression_reads_stays() -> None:
+    """A column that an expression or WHERE names can neither go nor change its name."""
+    computed = channel(
+        ColumnItem(target="id"),
+        ColumnItem(target="n"),
+        ColumnItem(target="a", expression="length(b)", reads=("b",)),
+        where=Condition(expression="d > 1", reads=("d",)),
+    )
+    for clauses in ("DROP b", "RENAME COLUMN b TO c", "DROP d", "CHANGE d e DECIMAL(8,2)"):
+        assert "an expression or WHERE" in refusal(f"ALTER TABLE orders {clauses}", computed)
+    assert changes("ALTER TABLE orders DROP a", computed) == ()
+
+
+def test_the_channel_reads_what_the_statement_made() -> None:
+    """Names, keys and order behind the statement are those of the source."""
+    step = followed("ALTER TABLE orders CHANGE id number BIGINT FIRST, DROP a, ADD z INT AFTER b")
+    after = step.channels["token-orders"]
+    assert [column.name for column in after.source.columns] == ["number", "b", "z", "n", "d"]
+    assert after.reads == ("number", "b", "z", "n", "d")
+    assert (after.keys, after.source_keys) == (("number",), ("number",))
+    assert {column.target: column.expression for column in after.columns} == {
+        name: f"`{name}`" for name in ("number", "b", "z", "n", "d")
+    }
+    assert step.done["token-orders"].startswith("dropped column 'a'; renamed column 'id' to 'number'")
+
+
+POLICIES = {
+    Kind.ADD_COLUMN: "ALTER TABLE orders ADD c INT",
+    Kind.DROP_COLUMN: "ALTER TABLE orders DROP a",
+    Kind.RENAME_COLUMN: "ALTER TABLE orders RENAME COLUMN a TO z",
+    Kind.WIDEN: "ALTER TABLE orders MODIFY a BIGINT",
+    Kind.NULLABLE: "ALTER TABLE orders MODIFY n INT",
+    Kind.MOVE: "ALTER TABLE orders MODIFY a INT FIRST",
+    Kind.COMMENT: "ALTER TABLE orders MODIFY a INT COMMENT 'x'",
+    Kind.CONVERT: "ALTER TABLE orders MODIFY a VARCHAR(5)",
+    Kind.KEY: "ALTER TABLE orders DROP PRIMARY KEY",
+    Kind.TRUNCATE: "TRUNCATE orders",
+    Kind.DROP_TABLE: "DROP TABLE orders",
+    Kind.CREATE_TABLE: "CREATE OR REPLACE TABLE orders (id BIGINT PRIMARY KEY, a INT, n INT NOT NULL)",
+    Kind.RENAME_TABLE: "RENAME TABLE orders TO old",
+    Kind.SWAP_TABLE: "RENAME TABLE orders TO old, new TO orders",
+    Kind.ROWS: "ALTER TABLE orders DROP PARTITION p",
+    Kind.UNREAD: "FROBNICATE orders",
+}
+
+
+@pytest.mark.parametrize("policy", OnDdl)
+@pytest.mark.parametrize("kind_of", Kind)
+def test_the_policy_is_kept(kind_of: Kind, policy: OnDdl) -> None:
+    """Each kind of DDL under each policy does what the table says, and the table says it in words."""
+    assert meaning(kind_of, policy)
+    text, deed = POLICIES[kind_of], RULES[kind_of][policy]
+    if deed is Deed.PAUSE:
+        assert refusal(text, policy=policy)
+        return
+    step = followed(text, policy=policy)
+    assert step.done["token-orders"]
+    applied = bool(step.changes) or (
+        kind_of is Kind.RENAME_TABLE and step.channels["token-orders"].source.name == "old"
+    )
+    assert applied == (deed is Deed.APPLY)
+
+
+def test_a_truncate_empties_the_target() -> None:
+    """One with a key loses every row; one that is only appended to keeps them, or pauses, as it says of deletes."""
+    assert changes("TRUNCATE TABLE shop.orders") == (EmptyTable(),)
+    appended = replace(TARGET, keys=())
+    history = channel(target=appended)
+    assert "append_on_change" in refusal("TRUNCATE orders", history, target=appended)
+    assert changes("TRUNCATE orders", history, target=appended, append_on_change=AppendOnChange.IGNORE) == ()
+
+
+def test_a_key_that_may_cascade_is_told_to_the_lake() -> None:
+    """Rows that a cascade takes are in no binlog: inserts are no more believed to be of new keys."""
+    assert changes("ALTER TABLE orders ADD FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE") == (DoubtKeys(),)
+    assert changes("ALTER TABLE orders ADD INDEX (a)") == ()
+
+
+def test_tables_exchange_their_names() -> None:
+    """Each job goes on with the rows that it had."""
+    step = followed("RENAME TABLE orders TO tmp, items TO orders, tmp TO items", channel(), channel(name="items"))
+    assert {token: c.source.name for token, c in step.channels.items()} == {
+        "token-orders": "items",
+        "token-items": "orders",
+    }
+
+
+def test_a_table_that_takes_a_synced_name_pauses() -> None:
+    """Nobody knows its rows."""
+    assert "table shop.new takes its name" in refusal("RENAME TABLE orders TO old, new TO orders")
+    assert "table shop.new takes its name" in refusal("ALTER TABLE new RENAME TO orders")
+
+
+def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
+    """DROP keeps the rows, CREATE of the same name empties the target and gives it the new columns."""
+    gone = followed("DROP TABLE orders").channels["token-orders"]
+    assert gone.gone
+    text = (
+        "CREATE TABLE IF NOT EXISTS orders (b VARCHAR(9) NOT NULL, id BIGINT NOT NULL AUTO_INCREMENT, a BIGINT,"
+        " s INT AS (a + 1) STORED, u CHAR(36) NOT NULL DEFAULT (UUID()), n INT, PRIMARY KEY (id))"
+    )
+    step = followed(text, gone)
+    after = step.channels["token-orders"]
+    assert not after.gone
+    assert [column.name for column in after.source.columns] == ["b", "id", "a", "s", "u", "n"]
+    assert [change for change in step.changes["token-orders"] if not isinstance(change, MoveField)] == [
+        EmptyTable(),
+        DropField(name="d"),
+        RetypeField(name="a", type=kind("BIGINT")),
+        RelaxField(name="n"),
+        AddField(name="s", type=kind("INT")),
+        AddField(name="u", type=kind("VARCHAR", 36)),
+    ]
+    assert step.done["token-orders"].startswith("emptied; dropped column 'd'")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("CREATE TABLE orders LIKE customers", "columns that it does not say"),
+        ("CREATE TABLE orders SELECT 1 AS id", "columns that it does not say"),
+        ("CREATE TABLE orders (id INT PRIMARY KEY, a VARCHAR(9), n INT)", "column 'a' becomes varchar(9)"),
+        ("CREATE TABLE orders (id BIGINT NOT NULL, a INT, n INT)", "two rows could share one"),
+        ("CREATE TABLE orders (a INT PRIMARY KEY)", "it drops column 'id', which is in the target's key"),
+    ],
+)
+def test_a_new_table_must_fit_the_target(text: str, reason: str) -> None:
+    """Else the job pauses, and nothing of the target is lost."""
+    assert reason in refusal(text, replace(channel(), gone=True))
+
+
+def test_a_table_is_not_created_where_there_is_one() -> None:
+    """IF NOT EXISTS passes; so does what made the table, where a job begins before its columns are known."""
+    text = "CREATE TABLE {} orders (id INT)"
+    assert followed(text.format("IF NOT EXISTS")).channels == {}
+    assert followed(text.format(""), holds=False).channels == {}
+    assert "which was there" in refusal(text.format(""))
+
+
+def test_only_its_own_tables_concern_a_job() -> None:
+    """Other databases, temporary tables and names in another case are not its business."""
+    for text in (
+        "ALTER TABLE other.orders DROP a",
+        "DROP TEMPORARY TABLE orders",
+        "ALTER TABLE ORDERS DROP a",
+        "CREATE VIEW orders AS SELECT 1",
+    ):
+        step = followed(text)
+        assert (step.channels, step.changes, step.done) == ({}, {}, {})
+
+
+def test_a_statement_older_than_the_known_schema_must_not_matter() -> None:
+    """Where the job began in the past, a schema that rows have told is used; else only what no one reads may change."""
+    older = replace(SOURCE, columns=SOURCE.columns[:4])
+    assert followed("ALTER TABLE orders ADD x INT", holds=False).changes == {}
+    assert "column 'd'" in refusal("ALTER TABLE orders ADD d DECIMAL(8,2)", holds=False)
+    listed = channel(ColumnItem(target="id"), ColumnItem(target="n"))
+    step = followed("ALTER TABLE orders ADD d INT", listed, holds=False, seen={("shop", "orders"): older})
+    assert [c.name for c in step.channels["token-orders"].source.columns] == ["id", "a", "b", "n", "d"]
+
+
+def test_a_table_of_v2_shows_no_defaults() -> None:
+    """There NULL can be added, and a value pauses."""
+    v2 = replace(TARGET, properties=(("format-version", "2"),))
+    assert changes("ALTER TABLE orders ADD c INT", target=v2) == (AddField(name="c", type=kind("INT")),)
+    assert "format v2" in refusal("ALTER TABLE orders ADD c INT NOT NULL", target=v2)
+
+
+def skipped(text: str) -> DdlStep:
+    said = Said(text=text, db="shop", modes=Modes(strict=True), moment=MOMENT)
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
+    return skip(said, (channel(),), rules)
+
+
+@pytest.mark.parametrize("text", [*POLICIES.values(), "ALTER TABLE orders DROP id", "ALTER TABLE orders DROP zzz"])
+def test_whatever_an_operator_skips_is_passed_over(text: str) -> None:
+    """No target changes but to take NULL; the source is known as the statement left it, where that can be known."""
+    step = skipped(text)
+    assert step.done == {"token-orders": "skipped"}
+    made = step.changes.get("token-orders", ())
+    assert all(isinstance(change, RelaxField) for change in made)
+    assert skipped("ALTER TABLE orders MODIFY b INT").channels["token-orders"].source.columns[2].type == "int"
+    assert skipped("ALTER TABLE items DROP x").done == {}
+
+
+names = st.sampled_from(["a", "b", "n", "d", "x", "y", "id"])
+clause = st.one_of(
+    st.builds("ADD {} INT".format, names),
+    st.builds("DROP {}".format, names),
+    st.builds("RENAME COLUMN {} TO {}".format, names, names),
+    st.builds("MODIFY {} BIGINT AFTER {}".format, names, names),
+)
+
+
+@given(st.lists(clause, min_size=1, max_size=4).map(", ".join), st.sampled_from(OnDdl))
+def test_any_alter_is_followed_whole_or_refused(clauses: str, policy: OnDdl) -> None:
+    """What the channel reads behind it is in the source then; what it fills is in the target, no name twice."""
+    try:
+        step = followed(f"ALTER TABLE orders {clauses}", policy=policy)
+    except SyncError as error:
+        assert error.code is Code.SOURCE_DDL  # noqa: PT017 - either of the two may happen
+        return
+    after = step.channels.get("token-orders", channel())
+    there = [column.name for column in after.source.columns]
+    assert len(set(there)) == len(there)
+    assert set(after.reads) == {column.expression.strip("`") for column in after.columns} <= set(there)
+    columns = [column.name for column in TARGET.columns]
+    made = step.changes.get("token-orders", ())
+    for change in made:
+        if isinstance(change, DropField):
+            columns.remove(change.name)
+    renames = {c.old: c.new for c in made if isinstance(c, RenameField)}
+    columns = [renames.get(name, name) for name in columns]
+    assert len(set(columns)) == len(columns)
+    for change in made:
+        if isinstance(change, AddField):
+            assert change.name not in columns
+            columns.append(change.name)
+    assert {column.target for column in after.columns} <= set(columns)
+    if policy is OnDdl.EVOLVE:
+        assert {column.target for column in after.columns} == set(columns)
+
+
+ORIGINAL = (
+    "CREATE TABLE `_orders_new` (`id` bigint NOT NULL, `a` int DEFAULT NULL, `b` varchar(20) DEFAULT NULL,"
+    " `n` int NOT NULL, `d` decimal(8,2) DEFAULT NULL, PRIMARY KEY (`id`)) ENGINE=InnoDB"
+)
+
+
+def settled(text: str, instead: str | None) -> DdlStep:
+    """What an operator has decided."""
+    record = DdlRecord(
+        position=Position(), at=0.0, table="t", statement=text, state=DdlState.APPLY, outcome="", instead=instead
+    )
+    said = Said(text=text, db="shop", modes=Modes(), moment=MOMENT)
+    rules = Rules(policy=OnDdl.PAUSE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
+    return settle(record, said, (channel(),), rules)
+
+
+def test_an_operator_says_what_is_applied_instead() -> None:
+    """Whatever the policy; the record has both texts."""
+    step = settled("ALTER TABLE orders MODIFY b INT", "ALTER TABLE orders DROP b, ADD b INT")
+    assert step.changes["token-orders"] == (DropField(name="b"), AddField(name="b", type=kind("INT")))
+    assert step.statement == "ALTER TABLE orders MODIFY b INT"
+    assert step.done["token-orders"].startswith("ALTER TABLE orders DROP b, ADD b INT was applied instead: dropped")
+
+
+def test_what_is_applied_instead_must_fit_too() -> None:
+    """It names a table of the job, and can be followed; else the job pauses again."""
+    for instead, reason in (("ALTER TABLE t ADD c INT", "about no table"), ("ALTER TABLE orders MODIFY b INT", "may")):
+        with pytest.raises(SyncError, match=reason) as caught:
+            settled("ALTER TABLE orders MODIFY b INT", instead)
+        assert caught.value.code is Code.SOURCE_DDL
+
+
+def through(*texts: str) -> tuple[ChannelDescription, tuple[LakeChange, ...], list[str]]:
+    """A channel through statements one after the other, and what its target becomes in all."""
+    now, made, done = channel(), list[LakeChange](), list[str]()
+    for text in texts:
+        step = followed(text, now)
+        now = step.channels.get(now.token, now)
+        made += step.changes.get(now.token, ())
+        done += step.done.values()
+    return now, tuple(made), done
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (
+            "create /* gh-ost */ table `shop`.`_orders_gho` like `shop`.`orders`",
+            "alter /* gh-ost */ table `shop`.`_orders_gho` ADD COLUMN c INT NOT NULL DEFAULT 5, DROP a",
+            "rename /* gh-ost */ table `shop`.`orders` to `shop`.`_orders_del`, `_orders_gho` to `shop`.`orders`",
+            "drop /* gh-ost */ table if exists `shop`.`_orders_del`",
+        ),
+        (
+            ORIGINAL,
+            "ALTER TABLE `shop`.`_orders_new` ADD COLUMN c INT NOT NULL DEFAULT 5, DROP a",
+            "RENAME TABLE `shop`.`orders` TO `shop`.`_orders_old`, `shop`.`_orders_new` TO `shop`.`orders`",
+            "DROP TABLE IF EXISTS `_orders_old`",
+        ),
+        (
+            "create /* gh-ost */ table `shop`.`_orders_gho` like `shop`.`orders`",
+            "alter /* gh-ost */ table `shop`.`_orders_gho` ADD COLUMN z TEXT, DROP a",
+            "alter /* gh-ost */ table `shop`.`_orders_gho` CHANGE z c INT NOT NULL DEFAULT 5",
+            "rename /* gh-ost */ table `shop`.`orders` to `shop`.`_orders_20260102030405_del`",
+            "rename /* gh-ost */ table `shop`.`_orders_gho` to `shop`.`orders`",
+        ),
+        (
+            "CREATE TABLE lhmn_orders LIKE orders",
+            "ALTER TABLE lhmn_orders ADD COLUMN c INT NOT NULL DEFAULT 5, DROP a",
+            "RENAME TABLE orders TO lhma_2026_01_02_03_04_05_678_orders, lhmn_orders TO orders",
+        ),
+    ],
+    ids=["gh-ost", "pt-osc", "gh-ost in two steps", "lhm"],
+)
+def test_a_migration_tool_changes_a_schema(texts: tuple[str, ...]) -> None:
+    """The copy that takes the table's place is the change that was made to it; its rows are those that are there."""
+    now, made, done = through(*texts)
+    assert made == (DropField(name="a"), AddField(name="c", type=kind("INT"), initial="5"))
+    assert now.source.label == "shop.orders"
+    assert now.reads == ("id", "b", "n", "d", "c")
+    assert now.shadows == ()
+    assert not now.gone
+    assert "took its place; dropped column 'a'" in done[-1]
+    assert done[:-1] in ([], ["set aside as shop._orders_20260102030405_del; its copy is to follow"])
+
+
+def test_a_copy_that_nobody_can_tell_is_a_stranger() -> None:
+    """One that was dropped, whose rows changed unseen, or that was made otherwise does not take the table's place."""
+    copy = followed("CREATE TABLE _orders_new LIKE orders").channels["token-orders"]
+    swap = "RENAME TABLE orders TO _orders_old, _orders_new TO orders"
+    assert followed(swap, copy).changes == {}
+    for text in ("DROP TABLE _orders_new", "ALTER IGNORE TABLE _orders_new ADD UNIQUE (a)"):
+        spoilt = followed(text, copy, mariadb=True).channels["token-orders"]
+        assert "takes its name" in refusal(swap, spoilt)
+    altered = followed("ALTER TABLE _orders_new ADD c TIMESTAMP DEFAULT CURRENT_TIMESTAMP", copy)
+    assert "each row was copied" in refusal(swap, altered.channels["token-orders"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE _orders_new (id BIGINT NOT NULL)",
+        "CREATE TABLE _orders_new LIKE customers",
+        ORIGINAL + " SELECT * FROM orders WHERE id > 5",
+        ORIGINAL + " START TRANSACTION",
+        "CREATE TABLE orders_new LIKE orders",
+        "CREATE TABLE orders_2026 LIKE orders",
+    ],
+)
+def test_rows_of_a_table_that_no_tool_made_are_not_believed(text: str) -> None:
+    """Who swaps by hand may have copied a part of the rows: the job pauses, and no row of the target is wrong."""
+    made = followed(text).channels.get("token-orders", channel())
+    name = text.split()[2]
+    assert "takes its name" in refusal(f"RENAME TABLE orders TO orders_old, {name} TO orders", made)
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason"),
+    [
+        ("DROP d, ADD d DOUBLE", "another column 'd', into which values may be copied"),
+        ("ADD UNIQUE KEY (a)", "rows may have been left out"),
+        ("ADD u INT UNIQUE", "rows may have been left out"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (n)", "rows may have been left out"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, n)", "its primary key is no more within the target's key"),
+    ],
+)
+def test_what_a_tool_copies_otherwise_is_not_believed(clause: str, reason: str) -> None:
+    """They leave out what a new key forbids, and fill columns by their names; the binlog of the table has neither."""
+    altered = through("CREATE TABLE _orders_new LIKE orders", f"ALTER TABLE _orders_new {clause}")[0]
+    assert reason in refusal("RENAME TABLE orders TO _orders_old, _orders_new TO orders", altered)
+
+
+@pytest.mark.parametrize(
+    ("charset", "text", "follows"),
+    [
+        ("utf8mb4", "ALTER TABLE orders MODIFY b VARCHAR(60)", True),
+        ("utf8mb4", "ALTER TABLE orders MODIFY b VARCHAR(60) CHARACTER SET latin1", False),
+        ("latin1", "ALTER TABLE orders MODIFY b VARCHAR(60)", False),
+        ("latin1", "ALTER TABLE orders MODIFY b VARCHAR(60) CHARACTER SET utf8mb4", True),
+        (None, "ALTER TABLE orders MODIFY b VARCHAR(60)", False),
+        ("utf8mb4", "ALTER TABLE orders MODIFY b VARCHAR(60), DEFAULT COLLATE latin1_bin", False),
+        ("latin1", "ALTER TABLE orders MODIFY b VARCHAR(60), CONVERT TO CHARACTER SET utf8mb4", True),
+    ],
+)
+def test_a_text_that_grows_keeps_its_values_where_its_charset_is_known(
+    charset: str | None, text: str, *, follows: bool
+) -> None:
+    """Also where the session is not strict: a column of which no charset is said has the table's own."""
+    source = replace(channel(), source=replace(SOURCE, charset=charset))
+    if follows:
+        wide = RetypeField(name="b", type=kind("VARCHAR", 60))
+        assert changes(text, source, strict=False) == (wide,)
+    else:
+        assert "may change its values" in refusal(text, source, strict=False)
