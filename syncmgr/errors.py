@@ -156,6 +156,11 @@ class Code(Enum):
         "HY000",
         "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, empty the target, and create both anew",
     )
+    SOURCE_CASCADES = (
+        20135,
+        "HY000",
+        'A foreign key of table \'{table}\' changes its rows ON DELETE or ON UPDATE, and the MySQL server at {address} writes nothing of that into its binlog; start it with innodb_native_foreign_keys = OFF (MySQL 9.6 and newer), drop the action, or write "unlogged_cascades" = "accept" and live with rows that differ',
+    )
     SNAPSHOT_REFUSED = (
         20141,
         "HY000",

@@ -7,7 +7,7 @@ Must not know: servers, sockets, tables.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeVar, get_args
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.settings import did_you_mean
@@ -45,6 +45,12 @@ MYSQL_PROPERTIES: Final = (
         "`snapshot`: the rows that are there, then every change. Or changes alone, from `latest`, `earliest`, a GTID "
         "set or `file:position` on.",
     ),
+    Property(
+        "unlogged_cascades",
+        "refuse",
+        "`refuse` or `accept` a table whose rows a foreign key changes without a word in the binlog, as in MariaDB and "
+        "in MySQL before 9.6.",
+    ),
 )
 CANAL_PROPERTIES: Final = (
     Property("type", None, "`canal`: the job reads a destination of a canal server."),
@@ -77,7 +83,10 @@ _HOST: Final = re.compile(
     r"|(?P<named>[^\[\]:\s,]+)(?::(?P<port>\d+))?"
 )
 SslMode = Literal["disabled", "preferred", "required"]
+Cascades = Literal["refuse", "accept"]
 SSL_MODES: Final[tuple[SslMode, ...]] = get_args(SslMode)
+CASCADES: Final[tuple[Cascades, ...]] = get_args(Cascades)
+Choice = TypeVar("Choice", bound=str)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,6 +100,7 @@ class MysqlDescription:
     server_id: int
     ssl: SslMode
     start: str
+    unlogged_cascades: Cascades = "refuse"
 
     @property
     def kind(self) -> str:
@@ -117,9 +127,15 @@ class MysqlDescription:
         return self.start.strip().lower() == SNAPSHOT
 
     @property
+    def accepts_unlogged(self) -> bool:
+        """Whether a table may differ by what foreign keys have changed."""
+        return self.unlogged_cascades == "accept"
+
+    @property
     def config(self) -> str:
         """JobConfig of SHOW SYNC JOB, in Doris' form."""
-        return f"address:{self.address},user:{self.user},server_id:{self.server_id},start:{self.start}"
+        told = f"address:{self.address},user:{self.user},server_id:{self.server_id},start:{self.start}"
+        return f"{told},unlogged_cascades:accept" if self.accepts_unlogged else told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,9 +192,8 @@ def source_of(given: Mapping[str, str]) -> SourceDescription:
 
 
 def _mysql(values: Mapping[str, str]) -> MysqlDescription:
-    ssl = next((mode for mode in SSL_MODES if mode == values["mysql.ssl"]), None)
-    if ssl is None:
-        raise wrong_property("mysql.ssl", values["mysql.ssl"], f"it must be one of {', '.join(SSL_MODES)}")
+    ssl = _one_of("mysql.ssl", values["mysql.ssl"], SSL_MODES)
+    cascades = _one_of("unlogged_cascades", values["unlogged_cascades"], CASCADES)
     host, port = _given("mysql.host", values), _whole("mysql.port", values["mysql.port"], 1, 65535)
     hosts_of(host, port)
     return MysqlDescription(
@@ -189,6 +204,7 @@ def _mysql(values: Mapping[str, str]) -> MysqlDescription:
         server_id=_whole("mysql.server_id", values["mysql.server_id"], 0, 2**32 - 1),
         ssl=ssl,
         start=values["start"],
+        unlogged_cascades=cascades,
     )
 
 
@@ -244,6 +260,13 @@ def _given(name: str, values: Mapping[str, str]) -> str:
     if not values[name]:
         raise wrong_property(name, "", "it must not be empty")
     return values[name]
+
+
+def _one_of(name: str, value: str, choices: Sequence[Choice]) -> Choice:
+    found = next((choice for choice in choices if choice == value), None)
+    if found is None:
+        raise wrong_property(name, value, f"it must be one of {', '.join(choices)}")
+    return found
 
 
 def _flag(name: str, text: str) -> bool:

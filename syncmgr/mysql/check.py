@@ -49,7 +49,7 @@ class SourceFacts:
 
     `start`: where the job begins; the tables' schemas hold there if it was "latest". `unique_keys`: per table the
     column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes its rows
-    beside the statements on it. `server_time` in unix seconds.
+    beside the statements on it; `logs_cascades`: whether the binlog then tells those. `server_time` in unix seconds.
     """
 
     version: str
@@ -62,6 +62,7 @@ class SourceFacts:
     tables: tuple[SourceTable, ...]
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
     cascades: tuple[bool, ...]
+    logs_cascades: bool
 
 
 def inspect_server(address: MysqlAddress, tables: Sequence[Table], start: str, server_id: int) -> SourceFacts:
@@ -104,6 +105,7 @@ class _Inspection:
             tables=schemas,
             unique_keys=tuple(unique_keys(self._connection, table) for table in tables),
             cascades=tuple(cascades(self._connection, table) for table in tables),
+            logs_cascades=self._server.logs_cascades,
         )
 
     # -- settings and grants

@@ -125,7 +125,8 @@ class RowsDecoder:
         bitmaps = np.concatenate([data[before[:, None] + steps], data[after[:, None] + steps]])
         present = np.unpackbits(bitmaps, axis=1, count=count, bitorder="little").astype(np.bool_)
         if (present != present[0]).any() or not present[0][[w.place for w in self._wanted]].all():
-            raise SyncError(Code.SOURCE_ROW_IMAGE, value="not FULL in some session", address=self._address)
+            value = f"not FULL in a session that changed {self._table.label}"
+            raise SyncError(Code.SOURCE_ROW_IMAGE, value=value, address=self._address)
         return present[0]  # type: ignore[no-any-return]
 
     def _slots(self, present: NDArray[np.bool_]) -> list[Slot]:

@@ -53,8 +53,16 @@ def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeou
         if len(addresses) > 1 and not facts.by_gtid:
             reason = "a job goes from one server to another by GTID alone, and gtid_mode is not ON"
             raise wrong_property("mysql.host", source.host, reason)
+        if not source.accepts_unlogged:
+            _refuse_unlogged(facts, address.label)
         return facts
     raise AssertionError("the last one returned or raised")
+
+
+def _refuse_unlogged(facts: SourceFacts, address: str) -> None:
+    for table, cascades in zip(facts.tables, facts.cascades, strict=True):
+        if cascades and not facts.logs_cascades:
+            raise SyncError(Code.SOURCE_CASCADES, table=table.label, address=address)
 
 
 def snapshot(source: MysqlDescription, *, connect_timeout: float) -> MysqlSnapshot:

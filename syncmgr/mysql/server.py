@@ -18,6 +18,7 @@ VARIABLES: Final = (
     "binlog_row_metadata",
     "binlog_row_value_options",
     "gtid_mode",
+    "innodb_native_foreign_keys",
     "log_bin",
     "server_id",
     "server_uuid",
@@ -50,6 +51,11 @@ class Server:
     @property
     def full_metadata(self) -> bool:
         return self.variables.get("binlog_row_metadata") == "FULL"
+
+    @property
+    def logs_cascades(self) -> bool:
+        """Whether rows that a foreign key changes have events; of the older servers the engine changes them unseen."""
+        return self.variables.get("innodb_native_foreign_keys") == "OFF"
 
     def latest(self) -> Position:
         """The end of the binlog. Raises SOURCE_GRANT_MISSING."""

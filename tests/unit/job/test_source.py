@@ -32,6 +32,10 @@ def test_a_source_has_defaults() -> None:
         ({"mysql.port": "http"}, "Property 'mysql.port' cannot be 'http': it must be a whole number from 1 to 65535"),
         ({"mysql.port": "0"}, "Property 'mysql.port' cannot be '0': it must be a whole number from 1 to 65535"),
         ({"mysql.ssl": "maybe"}, "Property 'mysql.ssl' cannot be 'maybe': it must be one of"),
+        (
+            {"unlogged_cascades": "yes"},
+            "Property 'unlogged_cascades' cannot be 'yes': it must be one of refuse",
+        ),
         ({"mysql.host": ""}, "Property 'mysql.host' cannot be '': it must not be empty"),
     ],
 )
