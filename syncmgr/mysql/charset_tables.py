@@ -257,3 +257,42 @@ TABLES: Final = {name: _ASCII + upper for name, upper in _UPPER.items()} | {
     "ascii": _ASCII + _NOTHING,
     "swe7": "".join(_SWEDISH.get(byte, chr(byte)) for byte in range(128)) + _NOTHING,
 }
+
+# Characters that only MySQL and MariaDB know, a run of consecutive codes at a time: the code that it begins with.
+RUNS: Final[dict[str, dict[str, str]]] = {
+    "big5": {
+        "f9d6": "\u7881\u92b9\u88cf\u58bb\u6052\u7ca7\u5afa",
+    },
+    "eucjpms": {
+        "ada1": (
+            "\u2460\u2461\u2462\u2463\u2464\u2465\u2466\u2467\u2468\u2469\u246a\u246b\u246c\u246d\u246e\u246f\u2470\u2471"
+            "\u2472\u2473\u2160\u2161\u2162\u2163\u2164\u2165\u2166\u2167\u2168\u2169"
+        ),
+        "adc0": (
+            "\u3349\u3314\u3322\u334d\u3318\u3327\u3303\u3336\u3351\u3357\u330d\u3326\u3323\u332b\u334a\u333b\u339c\u339d"
+            "\u339e\u338e\u338f\u33c4\u33a1"
+        ),
+        "addf": (
+            "\u337b\u301d\u301f\u2116\u33cd\u2121\u32a4\u32a5\u32a6\u32a7\u32a8\u3231\u3232\u3239\u337e\u337d\u337c\u2252"
+            "\u2261\u222b\u222e\u2211\u221a\u22a5\u2220\u221f\u22bf\u2235\u2229\u222a"
+        ),
+        "8ff3f3": "\u2170\u2171\u2172\u2173\u2174\u2175\u2176\u2177\u2178\u2179\u2160\u2161",
+        "8ff4a1": (
+            "\u2162\u2163\u2164\u2165\u2166\u2167\u2168\u2169\uff07\uff02\u3231\u2116\u2121\u70bb\u4efc\u50f4\u51ec\u5307"
+            "\u5324\ufa0e\u548a\u5759\ufa0f\ufa10\u589e\u5bec\u5cf5\u5d53\ufa11\u5fb7\u6085\u6120\u654e\u663b\u6665\ufa12"
+            "\uf929\u6801\ufa13\ufa14\u6a6b\u6ae2\u6df8\u6df2\u7028\ufa15\ufa16\u7501\u7682\u769e\ufa17\u7930\ufa18\ufa19"
+            "\ufa1a\ufa1b\u7ae7\ufa1c\ufa1d\u7da0\u7dd6\ufa1e\u8362\ufa1f\u85b0\ufa20\ufa21\u8807\ufa22\u8b7f\u8cf4\u8d76"
+            "\ufa23\ufa24\ufa25\u90de\ufa26\u9115\ufa27\ufa28\u9592\uf9dc\ufa29\u973b\u974d\u9751\ufa2a\ufa2b\ufa2c\u999e"
+            "\u9ad9\u9b72\ufa2d\u9ed1"
+        ),
+    },
+}
+# The private area of Unicode, which EUC for Japanese reaches by rows of 94 codes.
+PRIVATE_ROWS: Final = {
+    charset: {
+        f"{prefix}{lead:02x}a1": "".join(map(chr, range(begin + 94 * row, begin + 94 * (row + 1))))
+        for prefix, begin in (("", 0xE000), ("8f", 0xE3AC))
+        for row, lead in enumerate(range(0xF5, 0xFF))
+    }
+    for charset in ("ujis", "eucjpms")
+}

@@ -1,0 +1,112 @@
+"""Every code of every charset, as the servers themselves convert it."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import product
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+
+from syncmgr.mysql import charsets
+from syncmgr.mysql.collations import MAX_BYTES
+from syncmgr.mysql.subscriptions import Subscription
+from tests.contract.mysql_reader import database, facts, latest, reading
+from tests.servers import MysqlServer
+
+STEP: Final = 97  # of the characters beyond the first 65536, and of the four-byte codes of gb18030
+PART: Final = 8000
+TWO: Final = b"??"  # what MySQL makes of a lead byte of EUC and something behind it
+
+
+def codes(charset: str) -> Iterator[bytes]:
+    """One character each, and some that are none."""
+    match charset:
+        case "utf16" | "utf16le" | "utf32" | "utf8mb3" | "utf8mb4" | "ucs2":
+            codec = {"utf16": "utf-16-be", "ucs2": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be"}
+            beyond = () if charset == "ucs2" else range(0x10000, 0x110000, STEP)
+            numbers = [*range(0xD800), *range(0xE000, 0x10000), *beyond]
+            yield from (chr(number).encode(codec.get(charset, "utf-8")) for number in numbers)
+        case _:
+            yield from (bytes([byte]) for byte in range(256))
+            if MAX_BYTES[charset] > 1:
+                yield from (bytes(pair) for pair in product(range(0x80, 256), range(256)))
+            if charset in {"ujis", "eucjpms"}:
+                yield from (b"\x8f" + bytes(pair) for pair in product(range(0xA0, 256), repeat=2))
+            if charset == "gb18030":
+                four = product(range(0x81, 0xFF), range(0x30, 0x3A), range(0x81, 0xFF), range(0x30, 0x3A))
+                yield from (bytes(code) for number, code in enumerate(four) if number < 40_000 or not number % STEP)
+
+
+def converted(server: MysqlServer, charset: str, db: str) -> list[tuple[bytes, bytes]]:
+    """Each well-formed code, and its UTF-8 by the server."""
+    made = list(codes(charset))
+    with closing(server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {db}.c (b VARBINARY(4))")
+        for begin in range(0, len(made), PART):
+            rows = ", ".join(f"(x'{code.hex()}')" for code in made[begin : begin + PART])
+            cursor.execute(f"INSERT INTO {db}.c VALUES {rows}")
+        text = f"CONVERT(b USING {charset})"
+        cursor.execute(f"SELECT b, HEX({text}), HEX(CONVERT({text} USING utf8mb4)) FROM {db}.c")
+        rows_of: list[tuple[Any, ...]] = list(cursor.fetchall())
+        cursor.execute(f"DROP TABLE {db}.c")
+    same_of = [(code, bytes.fromhex(same or ""), bytes.fromhex(text or "")) for code, same, text in rows_of]
+    return [(code, text) for code, same, text in same_of if same == code and text not in {b"", TWO}]
+
+
+@pytest.mark.parametrize("charset", sorted(set(MAX_BYTES) - {"binary"}))
+def test_every_code_is_what_the_server_says(any_server: MysqlServer, charset: str) -> None:
+    """Each well-formed code becomes the character of the server's own conversion, its substitutes too."""
+    known = any_server.run(f"SELECT 1 FROM information_schema.CHARACTER_SETS WHERE CHARACTER_SET_NAME = '{charset}'")
+    if not known:
+        pytest.skip("the server has no such charset")
+    with database(any_server) as db:
+        told = converted(any_server, charset, db)
+    assert len(told) >= 128
+    wanted = [text.decode("utf-8", "replace") for _, text in told]
+    shaped = [(code, text) for (code, _), text in zip(told, wanted, strict=True) if _is_one(charset, code)]
+    found = charsets.decode(charset, pa.array([code for code, _ in shaped], pa.binary())).to_pylist()
+    differ = [(code.hex(), mine, text) for (code, text), mine in zip(shaped, found, strict=True) if mine != text]
+    assert differ == []
+
+
+def _is_one(charset: str, code: bytes) -> bool:
+    """Not a part of a character, which MySQL's conversion takes for one where it stands alone at the end."""
+    return len(code) > 1 or code[0] < 0x80 or charset not in charsets.MULTI_BYTE or charset in {"sjis", "cp932"}
+
+
+NAMES: Final = ["таблица", "表", "größe", "a`b", "a b", "a'b", 'a"b', "%s", "ĳ", "İ", "naïve\u0301", "ﬁ"]
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+@pytest.mark.parametrize("level", ["FULL", "MINIMAL"])
+def test_foreign_names_are_those_of_the_rows(any_server: MysqlServer, level: str) -> None:
+    """Names of databases, tables and columns in any alphabet, with marks that SQL quotes, lead to their values."""
+    with database(any_server) as plain, any_server.global_variable("binlog_row_metadata", f"'{level}'"):
+        db = f"{plain}_дб 中"
+        any_server.run(f"CREATE DATABASE {quoted(db)} CHARACTER SET utf8mb4")
+        try:
+            for table in NAMES:
+                columns = ", ".join(f"{quoted(name)} VARCHAR(20)" for name in NAMES)
+                any_server.run(f"CREATE TABLE {quoted(db)}.{quoted(table)} (id INT PRIMARY KEY, {columns})")
+            known = facts(any_server, [(db, table) for table in NAMES])
+            wanted = {
+                (db, table.name): Subscription(columns=("id", *NAMES), keys=("id",), schema=table)
+                for table in known.tables
+            }
+            with reading(any_server, wanted, known.start) as reader:
+                for table in NAMES:
+                    values = ", ".join("%s" for _ in NAMES)
+                    with closing(any_server.connect()) as connection, connection.cursor() as cursor:
+                        row = [f"{table[:5]} {number}" for number in range(len(NAMES))]
+                        target = f"{quoted(db)}.{quoted(table)}".replace("%", "%%")
+                        cursor.execute(f"INSERT INTO {target} VALUES (1, {values})", row)
+                reader.until(latest(any_server))
+                for table in NAMES:
+                    [row] = reader.rows((db, table))
+                    assert [row[name] for name in NAMES] == [f"{table[:5]} {number}" for number in range(len(NAMES))]
+        finally:
+            any_server.run(f"DROP DATABASE {quoted(db)}")
