@@ -28,6 +28,7 @@ CREATED: Final[Mapping[str, str]] = {
     "write.update.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
     "write.parquet.compression-codec": "zstd",
+    "read.split.open-file-cost": "262144",  # the files of young epochs go into one task, not some into each
     "commit.manifest.min-count-to-merge": "16",  # each epoch adds two; a reader opens all of them
     "write.metadata.delete-after-commit.enabled": "true",  # each commit writes one; without it they pile up
     "write.metadata.previous-versions-max": "20",

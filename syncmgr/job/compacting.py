@@ -10,11 +10,10 @@ from typing import Final
 
 SMALL_BYTES: Final = 32 * 1024 * 1024
 TOGETHER_BYTES: Final = 256 * 1024 * 1024  # of one rewrite
-FEWEST_FILES: Final = 8
+FEWEST_FILES: Final = 8  # opening one costs a reader some milliseconds, rewriting so many a tenth of a second
 DEAD_SHARE: Final = 0.3  # a file with more deleted rows than that is rewritten even alone
 DEAD_SHARE_AT_REST: Final = 0.1  # the same while nobody commits: readers of few columns feel a tenth already
 TINY_BYTES: Final = 1024 * 1024
-MANY_FILES: Final = 24
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,11 +62,3 @@ def _groups(files: Sequence[Candidate], share: float) -> list[list[Candidate]]:
 
 def _is_wasteful(group: Sequence[Candidate], share: float) -> bool:
     return sum(file.dead for file in group) > share * sum(file.rows for file in group)
-
-
-def pressing(found: Sequence[Sequence[Candidate]], *, at_rest: bool = False) -> bool:
-    """Whether these groups should be rewritten now: readers open too many files, or read too many dead rows; at rest
-    whatever is worth it.
-    """
-    many = sum(map(len, found)) >= MANY_FILES or any(len(group) < FEWEST_FILES for group in found)
-    return many or (at_rest and bool(found))

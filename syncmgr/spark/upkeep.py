@@ -18,7 +18,6 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.job.compacting import pressing
 from syncmgr.spark.compaction import Compaction, candidates
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg, Totals
@@ -181,7 +180,7 @@ class TableUpkeep:
         with self.indexing.lock:
             index = self.indexing.usable(iceberg, table)
             at_rest = self._quiet() >= QUIET_SECOND
-            return None if index is None else pressing(candidates(index, at_rest=at_rest), at_rest=at_rest)
+            return None if index is None else bool(candidates(index, at_rest=at_rest))
 
     def _run(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> Ran:
         began = self._clock()

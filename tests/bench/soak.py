@@ -2,8 +2,9 @@
 
 Run: python -m tests.bench.soak [--minutes 30] [--interval 1.0]
 
-2,000 changes a second of random rows of 1,000,000, in transactions of 10, one commit a second. At the end the frontend
-is stopped, and count(*) with a sum and a query of one row are timed as the table is and after rewrite_data_files.
+2,000 changes a second of random rows of 1,000,000, in transactions of 10, one commit a second. At the end count(*) with
+a sum and a query of one row are timed through the console while changes still come, and some seconds after the last
+one; then the frontend is stopped, and they are timed as the table is and after rewrite_data_files.
 """
 
 import argparse
@@ -13,19 +14,21 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from pyiceberg.catalog.sql import SqlCatalog
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, Meter, caught_up, executed
-from tests.bench.reading import compare
+from tests.bench.reading import REPEATS, compare
 from tests.servers import MysqlServer
 from tests.until import until
 
 IDS = 1_000_000
 RATE = 200  # transactions a second
 SIZE = 10  # changes of one
+REST_SECOND = 15
 SQL = {"count and sum": "SELECT count(*), sum(number) FROM t", "one row": "SELECT * FROM t WHERE id = 777777"}
 
 
@@ -71,6 +74,16 @@ def watch(fe: FrontendProcess, folder: Path, minutes: float) -> None:
     meter.stop()
 
 
+def ask(fe: FrontendProcess, when: str) -> None:
+    for what, sql in SQL.items():
+        took = []
+        for _ in range(REPEATS + 1):
+            started = time.monotonic()
+            fe.sql(sql, "soak")
+            took.append(time.monotonic() - started)
+        print(f"{what} through the console {when}: {median(took[1:]):.3f} s", flush=True)
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--minutes", type=float, default=30.0)
@@ -98,12 +111,16 @@ def soak(mysql: MysqlServer, fe: FrontendProcess, lake_dir: Path, minutes: float
     writer = threading.Thread(target=write, args=(mysql, stop))
     writer.start()
     watch(fe, lake_dir, minutes)
+    ask(fe, "while changes come")
     stop.set()
     writer.join()
     with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
         end = executed(cursor)
         until(lambda: caught_up(fe, end, "soak"), deadline=60, why="the last change in the lake")
         cursor.execute("SELECT count(*), sum(number) FROM soak.t")
+        threading.Event().wait(REST_SECOND)
+        ask(fe, "at rest")
+        print("at rest", made_of(lake_dir))
         print("MySQL says", cursor.fetchone(), "the lake says", fe.sql("SELECT count(*), sum(number) FROM soak.t"))
 
 

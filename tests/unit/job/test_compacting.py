@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncmgr.job.compacting import FEWEST_FILES, MANY_FILES, SMALL_BYTES, Candidate, groups, pressing
+from syncmgr.job.compacting import FEWEST_FILES, SMALL_BYTES, Candidate, groups
 
 KB = 1024
 
@@ -37,7 +37,6 @@ def test_a_big_file_waits_for_its_like() -> None:
 def test_dead_rows_are_worth_a_rewrite() -> None:
     """A big file that is mostly deleted is rewritten alone, one that is mostly alive is not."""
     assert numbers([file(1, SMALL_BYTES, dead=40), file(2, SMALL_BYTES, dead=20)]) == [[1]]
-    assert pressing(groups([file(1, SMALL_BYTES, dead=40)]))
 
 
 def test_at_rest_fewer_dead_rows_are_worth_it() -> None:
@@ -45,16 +44,7 @@ def test_at_rest_fewer_dead_rows_are_worth_it() -> None:
     files = [file(1, SMALL_BYTES, dead=13), file(2, SMALL_BYTES, dead=9)]
     [[only]] = groups(files, at_rest=True)
     assert only.number == 1
-    assert pressing([[only]], at_rest=True)
     assert groups(files) == []
-
-
-def test_some_small_files_do_not_press() -> None:
-    """Compaction waits until it is worth a commit."""
-    assert not pressing(groups([file(n) for n in range(MANY_FILES - 1)]))
-    assert pressing(groups([file(n) for n in range(MANY_FILES)]))
-    assert pressing(groups([file(n) for n in range(FEWEST_FILES)]), at_rest=True)
-    assert not pressing([], at_rest=True)
 
 
 @settings(max_examples=60, deadline=None)
