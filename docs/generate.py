@@ -12,11 +12,16 @@ from typing import Final, get_args
 
 from syncmgr import settings
 from syncmgr.errors import Code
+from syncmgr.job.column_type import source_column
+from syncmgr.job.derived_type import derived
 from syncmgr.job.description import JOB_PROPERTIES
 from syncmgr.job.failure import TREATMENTS
+from syncmgr.job.fitting import Fit, fit
 from syncmgr.job.policy import Kind, OnDdl, meaning
+from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
 from syncmgr.job.state import TRANSITIONS
+from syncmgr.job.target import TYPE_NAMES, parse_type
 from syncsql import MetaKind, Statement
 
 ROOT: Final = Path(__file__).parent.parent
@@ -93,6 +98,55 @@ def _ddl() -> str:
     return _table(["DDL on a synced table", *(f"`{policy}`" for policy in OnDdl)], rows)
 
 
+_TYPES: Final = (  # as MySQL writes them
+    *(f"{word}{sign}" for sign in ("", " unsigned") for word in ("tinyint", "smallint", "mediumint", "int", "bigint")),
+    *("decimal(18,4)", "decimal(18,0)", "decimal(65,30)", "float", "double", "bit(1)", "bit(64)", "year"),
+    *("date", "datetime(6)", "timestamp(6)", "time(6)", "char(20)", "varchar(20)", "tinytext", "text", "mediumtext"),
+    *("longtext", "enum('a','b')", "set('a','b')", "json", "binary(20)", "varbinary(20)", "tinyblob", "blob"),
+    *("mediumblob", "longblob", "geometry", "vector", "uuid", "inet6", "inet4"),
+)
+
+
+def _types() -> str:
+    """What each type travels as, where it goes by itself, and into which types else."""
+    rows = []
+    for text in _TYPES:
+        column = source_column("c", text, charset="utf8mb4")
+        kind = derived(column)
+        assert kind is not None, text
+        whole, checked = _families(column)
+        travels = str(arrow_type(column))
+        rows.append(
+            (f"`{column.text.upper()}`", f"`{travels}`", f"`{kind.text}`", ", ".join(whole), ", ".join(checked))
+        )
+    head = ["MySQL", "Travels as (Arrow)", "Closest target", "Hold every value", "Hold some, looked at one by one"]
+    return _table(head, rows)
+
+
+def _families(column: SourceColumn) -> tuple[list[str], list[str]]:
+    """Target types, of those with a size the widest and the narrowest, that hold every value, and that hold some."""
+    found = {Fit.WHOLE: [], Fit.CHECKED: [], Fit.NEVER: []}
+    for name in TYPE_NAMES:
+        widest = {
+            "DECIMAL": f"DECIMAL(38,{column.scale})",
+            "CHAR": "CHAR(255)",
+            "VARCHAR": "VARCHAR(65533)",
+            "DATETIME": "DATETIME(6)",
+            "TIMESTAMP": "TIMESTAMP(6)",
+        }.get(name, name)
+        narrowest = {
+            "DECIMAL": "DECIMAL(1,0)",
+            "CHAR": "CHAR(1)",
+            "VARCHAR": "VARCHAR(1)",
+            "DATETIME": "DATETIME(0)",
+            "TIMESTAMP": "TIMESTAMP(0)",
+            "BINARY": "BINARY(1)",
+        }.get(name, name)
+        for how in dict.fromkeys(fit(column, parse_type(text))[0] for text in (widest, narrowest)):
+            found[how].append(name)
+    return found[Fit.WHOLE], found[Fit.CHECKED]
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": _settings,
     "errors": _errors,
@@ -101,6 +155,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "canal-properties": lambda: _properties(CANAL_PROPERTIES),
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "states": _states,
+    "types": _types,
     "statements": _statements,
     "clients": _clients,
     "ddl": _ddl,

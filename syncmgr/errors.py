@@ -161,6 +161,11 @@ class Code(Enum):
         "HY000",
         'A foreign key of table \'{table}\' changes its rows ON DELETE or ON UPDATE, and the MySQL server at {address} writes nothing of that into its binlog; start it with innodb_native_foreign_keys = OFF (MySQL 9.6 and newer), drop the action, or write "unlogged_cascades" = "accept" and live with rows that differ',
     )
+    DEAD_LETTERS_FULL = (
+        20136,
+        "HY000",
+        "The job has {count} dead letters, more than max_dead_letters ({limit}); the last one: {reason}",
+    )
     SNAPSHOT_REFUSED = (
         20141,
         "HY000",

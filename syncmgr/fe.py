@@ -29,13 +29,14 @@ from syncmgr.console import limits as console
 from syncmgr.console.server import Console
 from syncmgr.errors import Code, SyncError
 from syncmgr.history import History
-from syncmgr.job.description import AppendOnChange
+from syncmgr.job.description import AppendOnChange, OnValueError
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.following import Rules
 from syncmgr.job.policy import OnDdl, deeds_of
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
+from syncmgr.job.value_error import rules_of
 from syncmgr.jobs import Inspected, Jobs
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.lease import Lease
@@ -166,7 +167,12 @@ class Frontend:
             max_backlog_bytes=lambda: int(value_of(settings, job, "max_channel_backlog_bytes")),
             finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
         )
-        ledger = JobLedger(self._store, job.id, lambda: settings.seconds("consistent_point_keep_second"))
+        ledger = JobLedger(
+            self._store,
+            job.id,
+            lambda: settings.seconds("consistent_point_keep_second"),
+            lambda: int(value_of(settings, job, "max_dead_letters")),
+        )
         listeners = Listeners(on_trouble=on_trouble, on_end=on_end)
         snapshot = self._snapshot(job, ledger)
         return JobRun(options, ledger, self.lake, self._pool, self._opener(job), listeners, snapshot)
@@ -176,7 +182,7 @@ class Frontend:
         loads = ledger.loads().values()
         if not isinstance(job.source, MysqlDescription) or all(load.caught_up for load in loads):
             return None
-        timeout = self._settings.seconds("source_connect_timeout_second")
+        timeout, rules = self._settings.seconds("source_connect_timeout_second"), self._rules(job)
         options = SnapshotOptions(
             description=job.source,
             channels=job.channels,
@@ -184,6 +190,8 @@ class Frontend:
             connections=lambda: int(value_of(self._settings, job, "snapshot_max_connections")),
             chunk_rows=lambda: int(value_of(self._settings, job, "snapshot_chunk_rows")),
             rows_per_second=lambda: int(value_of(self._settings, job, "snapshot_max_rows_per_second")),
+            values=lambda channel: rules_of(channel, rules.describe, rules.on_value_error),
+            max_dead_letters=lambda: int(value_of(self._settings, job, "max_dead_letters")),
         )
         source = mysql_opening.snapshot(job.source, connect_timeout=timeout)
         return Snapshot(options, source, ledger, self.lake)
@@ -222,11 +230,13 @@ class Frontend:
                 assert_never(job.source)
 
     def _rules(self, job: SyncJob) -> Rules:
+        on_value_error = job.properties.get("on_value_error")
         return Rules(
             policy=OnDdl(job.properties.get("on_ddl", OnDdl.EVOLVE)),
             append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
             describe=lambda channel: self.catalog.table(channel.target_db, channel.target),
             deeds=deeds_of(job.properties),
+            on_value_error=None if on_value_error is None else OnValueError(on_value_error),
         )
 
     def _staging(self, job_id: JobId) -> Path:
@@ -281,6 +291,7 @@ def limits_of(settings: Settings, job: SyncJob) -> Limits:
         max_staged_bytes=int(value("max_staged_bytes")),
         queue_batches=int(value("source_queue_batches")),
         queue_bytes=int(value("source_queue_bytes")),
+        max_dead_letters=int(value("max_dead_letters")),
     )
 
 

@@ -16,7 +16,15 @@ from syncmgr.meta.store import Store, StoredEpoch
 
 Row = tuple[object, ...]
 
-TABLES: Final = ("sync_jobs", "sync_channels", "sync_epochs", "sync_points", "sync_snapshots", "sync_ddl")
+TABLES: Final = (
+    "sync_jobs",
+    "sync_channels",
+    "sync_epochs",
+    "sync_points",
+    "sync_snapshots",
+    "sync_ddl",
+    "sync_dead_letters",
+)
 
 
 class Jobs(Protocol):
@@ -49,6 +57,8 @@ class History:
                 return [row for job in jobs for row in self._loads(job)]
             case "sync_ddl":
                 return [(*_name(job), *ddl_row(record)) for job in jobs for record in self._store.ddl.of(job.id)]
+            case "sync_dead_letters":
+                return [row for job in jobs for row in self._dead_letters(job)]
             case _:
                 return [row for job in jobs for row in self._points(job)]
 
@@ -69,6 +79,16 @@ class History:
             yield (
                 *(*_name(job), epoch.number, state, epoch.rows, epoch.bytes),
                 *(_time(epoch.source_time or None), _time(stored.committed_at), end.gtids, end.file, end.offset),
+            )
+
+    def _dead_letters(self, job: SyncJob) -> Iterator[Row]:
+        channels = {channel.token: channel for channel in job.channels}
+        for epoch, letter in self._store.dead_letters.of(job.id):
+            channel = channels[letter.token]
+            yield (
+                *(*_name(job), epoch, channel.source.db, channel.source.name, channel.target_db, channel.target),
+                *(letter.change, letter.column, letter.value, letter.reason, letter.row),
+                *(_time(letter.at), letter.file, letter.offset),
             )
 
     def _points(self, job: SyncJob) -> Iterator[Row]:

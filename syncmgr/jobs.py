@@ -190,7 +190,7 @@ class Jobs:
         source = source_of({each.key: each.value for each in node.binlog})
         overrides = overrides_of({each.key: each.value for each in node.properties})
         refuse_on_canal(source, overrides)
-        channels, inspected = self._plan(node.channels, db, source)
+        channels, inspected = self._plan(node.channels, db, source, checked="on_value_error" in overrides)
         job = SyncJob(
             id=JobId(0),
             db=db,
@@ -379,6 +379,8 @@ class Jobs:
         nodes: Sequence[Channel],
         db: str,
         source: SourceDescription,
+        *,
+        checked: bool,
     ) -> tuple[tuple[ChannelDescription, ...], Inspected]:
         refuse_twice(f"{node.source.db}.{node.source.name}" for node in nodes)
         targets = [self._target(node, db) for node in nodes]
@@ -404,6 +406,7 @@ class Jobs:
                 target=target,
                 items=items,
                 where=where,
+                checked=checked,
             )
             for (items, where), target, table, unique_keys in zip(
                 wanted, targets, inspected.tables, inspected.unique_keys, strict=True

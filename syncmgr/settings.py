@@ -214,6 +214,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         job=True,
     ),
     Setting(
+        "max_dead_letters",
+        10_000,
+        "rows",
+        "How many rows a job with `on_value_error` = `dead-letter` may keep out of its targets before it is paused.",
+        _at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
         "source_queue_batches",
         64,
         "batches",

@@ -6,6 +6,7 @@ Must not know: which jobs there are, what is stored.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 import syncsql
 from syncmgr.errors import Code, SyncError
@@ -14,6 +15,14 @@ from syncmgr.job.policy import OF_ONE_KIND
 from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
 from syncmgr.job.sync_job import SyncJob
 from syncsql import AlterSync, Channel, ColumnMapping, CreateSync, Expression, Property, SqlSyntaxError
+
+_NOT_ON_CANAL: Final = {
+    **dict.fromkeys(
+        ("on_ddl", *OF_ONE_KIND),
+        "a job on canal goes on where its columns stay as they are, and pauses at every other DDL",
+    ),
+    "on_value_error": "a job on canal pauses at a value that its target cannot hold",
+}
 
 
 def altered(job: SyncJob, node: AlterSync) -> SyncJob:
@@ -28,10 +37,9 @@ def altered(job: SyncJob, node: AlterSync) -> SyncJob:
 
 def refuse_on_canal(source: SourceDescription, properties: Mapping[str, str]) -> None:
     """Raises PROPERTY_WRONG for what a job on canal cannot have."""
-    given = [name for name in ("on_ddl", *OF_ONE_KIND) if name in properties]
-    if isinstance(source, CanalDescription) and given:
-        reason = "a job on canal goes on where its columns stay as they are, and pauses at every other DDL"
-        raise wrong_property(given[0], properties[given[0]], reason)
+    for name, reason in _NOT_ON_CANAL.items() if isinstance(source, CanalDescription) else ():
+        if name in properties:
+            raise wrong_property(name, properties[name], reason)
 
 
 def refuse_twice(names: Iterable[str]) -> None:

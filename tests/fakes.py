@@ -132,7 +132,7 @@ class GivenChanges:
     table: tuple[str, str] = ("shop", "orders")
     told: SourceTable | None = None
 
-    def decode(self) -> pa.Table:
+    def decode(self, _unheld: object = None) -> pa.Table:
         kinds, ids, versions = zip(*self.rows, strict=True)
         return pa.table(
             {"id": pa.array(ids, pa.int64()), "version": pa.array(versions, pa.int64()), OP: pa.array(kinds, pa.int8())}
@@ -147,7 +147,7 @@ class SlowChanges:
     table: tuple[str, str] = ("shop", "orders")
     told: SourceTable | None = None
 
-    def decode(self) -> pa.Table:
+    def decode(self, _unheld: object = None) -> pa.Table:
         self.begun.touch()
         threading.Event().wait(60)
         raise AssertionError("nobody waited for it")
@@ -199,7 +199,7 @@ class ScriptedChanges:
     told: SourceTable | None = None
     half: int | None = None  # one of its two rows
 
-    def decode(self) -> pa.Table:
+    def decode(self, _unheld: object = None) -> pa.Table:
         ids = [self.number, self.number - 1] if self.number > 1 else [self.number]
         kinds = [ChangeKind.INSERT, ChangeKind.UPDATE][: len(ids)]
         if self.half is not None:

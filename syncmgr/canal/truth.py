@@ -15,6 +15,7 @@ from syncmgr.canal.schema import ANEW, source_table_of
 from syncmgr.canal.sorter import Altered
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.canal_text import check_exact
+from syncmgr.job.cells import Unheld
 from syncmgr.job.ddl import Table
 from syncmgr.job.description import Listed
 from syncmgr.job.positional import check_told, source_names
@@ -120,8 +121,9 @@ class CanalChanges:
     def told(self) -> SourceTable | None:
         return self._told
 
-    def decode(self) -> pa.Table:
+    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, SOURCE_DDL, CANAL_INEXACT."""
+        assert unheld is None, "a job on canal stops at a value that cannot be told"
         if self._altered is not None:
             self._truth.check(self._altered)
         self._told = self._truth.learn(self._parts[0])

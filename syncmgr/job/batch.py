@@ -10,12 +10,15 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from syncmgr.job.cells import Unheld
 from syncmgr.job.following import Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 
 OP = "_op"  # int8, a ChangeKind
 SEQ = "_seq"  # int64, grows with every change row of a job
+# Where a change row stood: unix seconds, file, offset behind it in the file (0: not told). Never staged.
+WHEN, FILE, OFFSET = PLACE = ("_when", "_file", "_offset")
 
 
 class ChangeKind(IntEnum):
@@ -37,11 +40,12 @@ class TableChanges(Protocol):
     def told(self) -> SourceTable | None:
         """After decode: what these rows were the first to tell of the table's columns, None where they were known."""
 
-    def decode(self) -> pa.Table:
+    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
         """Wanted source columns in the Arrow types of `schema.arrow_type`, and `_op`, in source order.
 
         An update that changes one of the key columns is a DELETE of the old image and then an INSERT of the new one;
-        any other update is its new image alone. Raises SyncError where a value cannot be told exactly.
+        any other update is its new image alone. Raises SyncError where a value cannot be told exactly; with a list,
+        such values are NULL and are put into it, and the columns of PLACE come along.
         """
 
 

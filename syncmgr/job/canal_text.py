@@ -9,11 +9,11 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.schema import TEXT, SourceColumn, SourceTable, has_arrow_type
+from syncmgr.job.schema import IDENTIFIERS, TEXT, SourceColumn, SourceTable, has_arrow_type
 from syncmgr.job.target import parse_type
 
 UNICODE: Final = frozenset({"utf8mb4", "utf8mb3", "utf8", "ascii"})
-UNTOLD: Final = frozenset({"vector"})  # canal's parser ends at the first one
+UNTOLD: Final = frozenset({"vector", *IDENTIFIERS})  # canal's parser ends at the first vector
 TEXT_TARGETS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 

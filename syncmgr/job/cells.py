@@ -4,6 +4,8 @@ Owns: picking slices of a buffer into an Arrow array; the error of a value that 
 Must not know: how a value is encoded, where the buffer came from.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -19,6 +21,16 @@ class UnholdableError(ValueError):
         super().__init__(f"{shown}: {reason}")
         self.shown = shown
         self.reason = reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unheld:
+    """Such a value, which stands as NULL in row number `row`. `shown`: the value as far as it can be told."""
+
+    row: int
+    column: str
+    shown: str
+    reason: str
 
 
 def validity(valid: Bools | None) -> pa.Buffer | None:

@@ -7,12 +7,15 @@ Must not know: connections, Spark, where a plan is kept. Sizes in rows.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.select_list import quoted
 from syncmgr.job.source import MysqlDescription
+
+if TYPE_CHECKING:
+    from syncmgr.job.value_error import ValueRules
 
 Bound = tuple[str, ...]  # a value of each key column, as SQL literals
 
@@ -117,7 +120,8 @@ def numbers_of(text: str) -> frozenset[int]:
 class ChunkRows:
     """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
 
-    `condition`: WHERE in MySQL's words, "": all rows. Times in seconds.
+    `condition`: WHERE in MySQL's words, "": all rows. Times in seconds. `values`: what becomes of those that the target
+    cannot hold, None: they are errors.
     """
 
     plan: str
@@ -127,6 +131,8 @@ class ChunkRows:
     columns: tuple[str, ...]
     condition: str
     connect_timeout: float
+    values: "ValueRules | None" = None
+    max_dead_letters: int = 0
 
 
 # -- how far a snapshot is

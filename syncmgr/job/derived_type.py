@@ -7,7 +7,7 @@ Must not know: statements, tables.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.job.schema import BYTES, GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, TargetType
+from syncmgr.job.schema import BYTES, GEOMETRY, IDENTIFIERS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, TargetType
 from syncmgr.job.target import fits, iceberg_type
 
 _MAX_VARCHAR: Final = 65_533
@@ -45,7 +45,7 @@ _RULES: Final[Mapping[str, Callable[[SourceColumn], TargetType | None]]] = {
     **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit"), _whole),
     **dict.fromkeys(TEXT, _characters),
     **dict.fromkeys(BYTES | GEOMETRY, _named("BINARY")),
-    **dict.fromkeys(("time", "enum", "set"), _named("STRING")),
+    **dict.fromkeys(("time", "enum", "set", *IDENTIFIERS), _named("STRING")),
     "float": _named("FLOAT"),
     "double": _named("DOUBLE"),
     "decimal": _decimal,

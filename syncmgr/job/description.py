@@ -11,11 +11,12 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.fitting import Fit, fit
 from syncmgr.job.policy import OF_ONE_KIND, OnDdl
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
 from syncmgr.job.source import Property, wrong_property
 from syncmgr.job.statement.words import Modes
-from syncmgr.job.target import fits, spark_cast
+from syncmgr.job.target import spark_cast
 from syncmgr.settings import SETTINGS, did_you_mean, find, parse
 
 PROPERTIES: Final = "PROPERTIES"
@@ -27,6 +28,14 @@ class AppendOnChange(StrEnum):
     ERROR = "error"
     APPEND = "append"  # an update appends its new row, a delete appends nothing
     IGNORE = "ignore"
+
+
+class OnValueError(StrEnum):
+    """What a value that its target column cannot hold does."""
+
+    STOP = "stop"  # the job pauses in front of it
+    NULL = "null"  # NULL takes its place, where the target allows that
+    DEAD_LETTER = "dead-letter"  # the row is not in the target as long as it has the value, and is told
 
 
 # Properties of a job beside the settings that it may override.
@@ -44,10 +53,17 @@ JOB_PROPERTIES: Final = (
     Property("on_drop_column", "as on_ddl", "Of a dropped column alone: `drop`, `keep` it with NULL, or `pause`."),
     Property("on_truncate", "as on_ddl", "Of TRUNCATE alone: `apply`, `ignore` or `pause`."),
     Property("on_drop_table", "as on_ddl", "Of a dropped table alone: `keep` the target's rows, or `pause`."),
+    Property(
+        "on_value_error",
+        OnValueError.STOP,
+        "What a value that its target cannot hold does: `stop`, `null` or `dead-letter`; see Values that do not fit. "
+        "Where it is given, a target may be narrower than its source, and each value is looked at.",
+    ),
 )
 _CHOICES: Final[Mapping[str, Collection[str]]] = {
     "append_on_change": list(AppendOnChange),
     "on_ddl": list(OnDdl),
+    "on_value_error": list(OnValueError),
     **{name: deeds for name, (_, deeds) in OF_ONE_KIND.items()},
 }
 
@@ -161,16 +177,18 @@ def plan_channel(
     target: TargetTable,
     items: Sequence[ColumnItem],
     where: Condition | None,
+    checked: bool = False,
 ) -> ChannelDescription:
     """The channel that these descriptions make.
 
     `unique_keys`: the column sets of the source's primary and NOT NULL unique keys. No items: every source column
-    goes into the target column of its name. Raises UNKNOWN_COLUMN, DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN,
+    goes into the target column of its name. `checked`: each value will be looked at, so that a target may be narrower
+    than its source. Raises UNKNOWN_COLUMN, DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN,
     TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED.
     """
     follows = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
-    mapped = [_mapped(item, source, target) for item in items]
+    mapped = [_mapped(item, source, target, checked=checked) for item in items]
     _refuse_duplicates(column.target for column, _ in mapped)
     plain = {
         column.target: reads[0] for (column, reads), item in zip(mapped, items, strict=True) if not item.expression
@@ -196,7 +214,9 @@ def plan_channel(
     )
 
 
-def _mapped(item: ColumnItem, source: SourceTable, target: TargetTable) -> tuple[MappedColumn, tuple[str, ...]]:
+def _mapped(
+    item: ColumnItem, source: SourceTable, target: TargetTable, *, checked: bool
+) -> tuple[MappedColumn, tuple[str, ...]]:
     column = target.column(item.target)
     if column is None:
         raise SyncError(Code.UNKNOWN_COLUMN, column=item.target, where=target.label)
@@ -207,7 +227,7 @@ def _mapped(item: ColumnItem, source: SourceTable, target: TargetTable) -> tuple
         reads = tuple(_source_column(source, name) for name in item.reads)
         return MappedColumn(target=column.name, expression=_narrowed(item.expression, column)), reads
     name = _source_column(source, item.target)
-    _check_fits(source, name, column)
+    _check_fits(source, name, column, checked=checked)
     return MappedColumn(target=column.name, expression=quoted(name)), (name,)
 
 
@@ -229,11 +249,13 @@ def _source_column(source: SourceTable, name: str) -> str:
     return column.name
 
 
-def _check_fits(source: SourceTable, name: str, column: TargetColumn) -> None:
+def _check_fits(source: SourceTable, name: str, column: TargetColumn, *, checked: bool) -> None:
     origin = source.column(name)
     assert origin is not None
-    reason = fits(origin, column.type)
-    if reason:
+    found, reason = fit(origin, column.type)
+    if found is Fit.CHECKED and not checked:
+        reason += '; or set "on_value_error", and each value is looked at'
+    if found is Fit.NEVER or (found is Fit.CHECKED and not checked):
         raise SyncError(
             Code.TYPE_DOES_NOT_FIT,
             source=f"{source.label}.{name}",

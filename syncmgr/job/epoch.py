@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING
 
 from syncmgr.job.chunk import ChunkRows
+from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.position import Position
 
 if TYPE_CHECKING:
@@ -66,10 +67,12 @@ class Prepared:
     """An XA transaction that was prepared and has not ended: its rows belong to no epoch yet.
 
     `files`: its rows by channel token, without `_seq`; none: it touched no synced table. `bytes`: as they were read.
+    `dead`: what is told of its rows that no target holds.
     """
 
     files: Mapping[str, tuple[StagedFile, ...]] = field(default_factory=dict)
     bytes: int = 0
+    dead: tuple[DeadLetter, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +81,8 @@ class Epoch:
 
     `files`: what was staged, by channel token; none: an empty epoch, only the position moves. `prepared`: by xid, all
     XA transactions that are open at `end`; whoever reads on from there must have them. `ddl`: a statement that stands
-    between two epochs of rows; such an epoch has no files.
+    between two epochs of rows; such an epoch has no files. `dead`: of its changes those that no target holds; they
+    are stored with the intent, and not read back with it.
     """
 
     number: int
@@ -89,6 +93,7 @@ class Epoch:
     bytes: int = 0
     source_time: float = 0.0
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
+    dead: tuple[DeadLetter, ...] = ()
     ddl: "DdlStep | None" = None
 
     @property
@@ -167,9 +172,11 @@ class ChannelCommitted:
     """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written. `rows`: of a chunk.
 
     `passed_over`: the table bore the epoch already. `foreign`: someone else committed rows since `last_snapshot`.
+    `dead`: of a chunk, the rows that were kept out.
     """
 
     snapshot: int | None
     passed_over: bool = False
     foreign: bool = False
     rows: int = 0
+    dead: tuple[DeadLetter, ...] = ()

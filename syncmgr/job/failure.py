@@ -65,6 +65,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
     Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
     Code.SOURCE_CASCADES: _O("Let the server log what foreign keys change, or accept that the table will differ."),
+    Code.DEAD_LETTERS_FULL: _O(
+        "Read information_schema.sync_dead_letters, mend the source, and raise max_dead_letters or create the job anew."
+    ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O('Create the target anew, or the job with "start" = "latest".'),
     Code.SNAPSHOT_BROKEN: _O("The table was altered or dropped while its rows were read. " + _AGAIN),

@@ -14,7 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
 from syncmgr.job.alteration import Alteration, ImpossibleError, altered, composed, renewed
 from syncmgr.job.default_value import Moment
-from syncmgr.job.description import AppendOnChange, ChannelDescription, Shadow, Spoken
+from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
 from syncmgr.job.evolution import RefusedError, Step, Terms, evolve
 from syncmgr.job.lake_change import DoubtKeys, EmptyTable, LakeChange
 from syncmgr.job.policy import Deed, Kind, OnDdl
@@ -86,9 +86,9 @@ class DdlRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """What a job says of DDL and of its targets. `describe` gives a target table. `forced`: nothing pauses.
+    """What a job says of DDL, of its targets, and of values that do not fit them (None: nothing).
 
-    `deeds`: what holds of one kind whatever the policy.
+    `describe` gives a target table. `forced`: nothing pauses. `deeds`: what holds of one kind whatever the policy.
     """
 
     policy: OnDdl
@@ -96,6 +96,12 @@ class Rules:
     describe: Callable[[ChannelDescription], TargetTable]
     forced: bool = False
     deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+    on_value_error: OnValueError | None = None
+
+    @property
+    def keeps_out(self) -> bool:
+        """Whether rows that a target cannot hold are missing there."""
+        return self.on_value_error is OnValueError.DEAD_LETTER
 
 
 def follow(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:

@@ -25,6 +25,7 @@ GEOMETRY: Final = frozenset(
         "geometrycollection",
     },
 )
+IDENTIFIERS: Final = {"uuid": 16, "inet6": 16, "inet4": 4}  # MariaDB's, and their bytes
 MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and Iceberg alike
 
 
@@ -86,7 +87,8 @@ class SourceTable:
 def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR0912 - one row per MySQL type
     """The Arrow type in which a column's values travel in a segment. Raises KeyError for a type word it does not know.
 
-    time is text as MySQL prints it (it reaches 838 hours and below zero); a decimal beyond 38 digits is text;
+    time is text as MySQL prints it (it reaches 838 hours and below zero); a decimal beyond 38 digits is text, as are
+    MariaDB's uuid, inet6 and inet4;
     datetime has no zone, timestamp is UTC; bit is an unsigned integer; geometry is MySQL's SRID and WKB.
     """
     match column.type:
@@ -107,7 +109,7 @@ def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR
             return pa.timestamp("us")
         case "timestamp":
             return pa.timestamp("us", "UTC")
-        case "time" | "enum" | "set" | "json":
+        case "time" | "enum" | "set" | "json" | "uuid" | "inet6" | "inet4":
             return pa.string()
         case "year":
             return pa.int16()

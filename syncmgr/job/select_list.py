@@ -5,8 +5,11 @@ Must not know: connections, how a row is read.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
-from syncmgr.job.schema import BYTES, GEOMETRY, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
+from syncmgr.job.schema import BYTES, GEOMETRY, IDENTIFIERS, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
+
+AS_TEXT: Final = frozenset({"decimal", "date", "datetime", "timestamp", "time", "char", "enum", "set"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +35,7 @@ def selected(column: SourceColumn) -> Selected:
             return Selected(sql=f"{name} * 1e0", wire="DOUBLE")
         case "decimal" if column.precision <= MAX_DECIMAL_DIGITS:
             return Selected(sql=name, wire=f"DECIMAL({column.precision},{column.scale})")
-        case "decimal" | "date" | "datetime" | "timestamp" | "time" | "char" | "enum" | "set":
+        case word if word in AS_TEXT or word in IDENTIFIERS:
             return Selected(sql=f"CAST({name} AS CHAR)", wire="STRING")
         case "year":
             return Selected(sql=f"CAST({name} AS UNSIGNED)", wire="INT")

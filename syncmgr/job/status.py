@@ -68,7 +68,8 @@ def lag_second(reading: Reading, now: float) -> float:
 class Figures:
     """What a job has committed since it was created. `position` None: nothing is known yet.
 
-    `prepared`: XA transactions that are open there and have rows of synced tables.
+    `prepared`: XA transactions that are open there and have rows of synced tables. `dead_letters`: changes that were
+    kept out of the targets.
     """
 
     position: Position | None
@@ -76,6 +77,7 @@ class Figures:
     bytes: int
     commits: int
     prepared: int = 0
+    dead_letters: int = 0
 
 
 class Ran(Protocol):
@@ -197,6 +199,7 @@ def status_json(
         "consumed_bytes": figures.bytes,
         "commits": figures.commits,
         "prepared_xa": figures.prepared,
+        "dead_letters": figures.dead_letters,
         "lag_second": None if lag is None else round(lag, 3),
         "last_error": last_error,
         "advice": advised,

@@ -56,6 +56,7 @@ _WORDS: Final[Mapping[str, _Words]] = {
     "JSON": _STRING,
     "BINARY": _Words(iceberg="binary", spark="BINARY"),
 }
+TYPE_NAMES: Final = (*_WORDS, "DECIMAL")
 _FOREIGN: Final[Mapping[str, str]] = {  # in tables that others made
     "boolean": "BOOLEAN",
     "int": "INT",
@@ -270,10 +271,11 @@ def _check_properties(table: TargetTable) -> None:
 
 
 SECOND_DIGITS: Final = 6  # of DATETIME and TIMESTAMP without a number: the lake keeps microseconds
-_TARGET_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
-_EXACT_BITS: Final = {"FLOAT": 24, "DOUBLE": 53}
+TARGET_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+EXACT_BITS: Final = {"FLOAT": 24, "DOUBLE": 53}
 _TEXT_LENGTH: Final = {"tinytext": 255, "text": 65_535, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
 _FLOAT_LENGTH: Final = 25
+_IDENTIFIER_LENGTH: Final = {"uuid": 36, "inet6": 39, "inet4": 15}
 _DATE_LENGTH: Final = 10
 _MOMENT_LENGTH: Final = 26
 
@@ -324,14 +326,14 @@ def _decimal(source: SourceColumn, target: TargetType) -> str | None:
 def _whole_number(low: int, high: int, digits: int, target: TargetType) -> str | None:
     match target.name:
         case "TINYINT" | "SMALLINT" | "INT" | "BIGINT" as name:
-            bound = 2 ** (_TARGET_BITS[name] - 1)
+            bound = 2 ** (TARGET_BITS[name] - 1)
             return None if -bound <= low and high < bound else f"it reaches from {low} to {high}"
         case "LARGEINT":
             return None
         case "DECIMAL":
             return _digits(digits, 0, target)
         case "FLOAT" | "DOUBLE" as name:
-            return None if max(-low, high) <= 2 ** _EXACT_BITS[name] else f"{name} does not hold all of its digits"
+            return None if max(-low, high) <= 2 ** EXACT_BITS[name] else f"{name} does not hold all of its digits"
         case "CHAR" | "VARCHAR" | "STRING":
             return _text(digits + (low < 0), target)
         case name:
@@ -400,6 +402,10 @@ def _labels(source: SourceColumn, target: TargetType) -> str | None:
     return _text(max(lengths, default=0) if source.type == "enum" else sum(lengths) + len(lengths) - 1, target)
 
 
+def _identifier(source: SourceColumn, target: TargetType) -> str | None:
+    return _text(_IDENTIFIER_LENGTH[source.type], target)
+
+
 def _json(_source: SourceColumn, target: TargetType) -> str | None:
     return None if target.name in {"JSON", "STRING"} else "JSON fits only JSON and STRING"
 
@@ -420,6 +426,7 @@ _RULES: Final[Mapping[str, Callable[[SourceColumn, TargetType], str | None]]] = 
     **dict.fromkeys(("enum", "set"), _labels),
     **dict.fromkeys(TEXT, _characters),
     **dict.fromkeys(BYTES | GEOMETRY, _bytes),
+    **dict.fromkeys(_IDENTIFIER_LENGTH, _identifier),
     "decimal": _decimal,
     "date": _date,
     "time": _time,

@@ -13,6 +13,7 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan
+from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import ChannelDescription, Listed, Shadow, Spoken
 from syncmgr.job.epoch import MappedColumn, Prepared, StagedFile
 from syncmgr.job.failure import FailMsg, FailType
@@ -118,12 +119,25 @@ def files_of(stored: Json) -> dict[str, tuple[StagedFile, ...]]:
 
 
 def prepared_json(prepared: Mapping[str, Prepared]) -> Json:
-    return {xid: {"files": files_json(one.files), "bytes": one.bytes} for xid, one in prepared.items()}
+    return {
+        xid: {
+            "files": files_json(one.files),
+            "bytes": one.bytes,
+            "dead": [asdict(letter) for letter in one.dead],
+        }
+        for xid, one in prepared.items()
+    }
 
 
 def prepared_of(stored: Json | None) -> dict[str, Prepared]:
     """None: of an epoch from before they were stored, or of one that is not the newest."""
-    return {xid: Prepared(files=files_of(one["files"]), bytes=one["bytes"]) for xid, one in (stored or {}).items()}
+    return {xid: _prepared_of(one) for xid, one in (stored or {}).items()}
+
+
+def _prepared_of(stored: Json) -> Prepared:
+    """Those of the first versions have no dead letters."""
+    dead = tuple(DeadLetter(**letter) for letter in stored.get("dead", ()))
+    return Prepared(files=files_of(stored["files"]), bytes=stored["bytes"], dead=dead)
 
 
 def ddl_json(step: DdlStep) -> Json:

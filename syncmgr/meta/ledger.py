@@ -7,7 +7,9 @@ Must not know: what is committed, or why.
 import time
 from collections.abc import Callable, Mapping
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
+from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.following import DdlRecord, DdlState
 from syncmgr.job.position import Position
@@ -19,13 +21,27 @@ from syncmgr.meta.store import ChannelProgress, Store
 class JobLedger:
     """Intents and epochs of one job. `keep_second`: how long consistent points are kept."""
 
-    def __init__(self, store: Store, job_id: JobId, keep_second: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        job_id: JobId,
+        keep_second: Callable[[], float],
+        max_dead_letters: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._store = store
         self._job_id = job_id
         self._keep_second = keep_second
+        self._max_dead_letters = max_dead_letters
 
     def add_intent(self, epoch: Epoch) -> None:
+        """Raises DEAD_LETTERS_FULL."""
+        self._refuse_too_many(epoch.dead)
         self._store.add_intent(self._job_id, epoch)
+
+    def _refuse_too_many(self, dead: tuple[DeadLetter, ...]) -> None:
+        most = self._max_dead_letters()
+        if dead and (count := self._store.dead_letters.count(self._job_id) + len(dead)) > most:
+            raise SyncError(Code.DEAD_LETTERS_FULL, count=count, limit=most, reason=dead[-1].text)
 
     def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None:
         now = time.time()
@@ -53,6 +69,8 @@ class JobLedger:
         self._store.loads.plan(token, plan)
 
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None:
+        """Raises DEAD_LETTERS_FULL."""
+        self._refuse_too_many(committed.dead)
         self._store.loads.add_chunk(self._job_id, token, number, committed)
 
     def end_loads(self, upper: Position) -> None:

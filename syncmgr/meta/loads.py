@@ -14,7 +14,7 @@ from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommitted
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import JobId
-from syncmgr.meta import codec
+from syncmgr.meta import codec, dead_letters
 from syncmgr.meta.tables import CHANNELS, EPOCHS, LOADS, TOTALS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
@@ -43,7 +43,7 @@ class Loads:
             connection.execute(update(LOADS).where(LOADS.c.token == token).values(plan=codec.plan_json(plan)))
 
     def add_chunk(self, job_id: JobId, token: str, number: int, committed: ChannelCommitted) -> None:
-        """A chunk is in the lake. One that is known already counts once."""
+        """A chunk is in the lake, but for its dead letters. One that is known already counts once."""
         with self._writing() as connection:
             this = LOADS.c.token == token
             load = _load(connection.execute(select(LOADS).where(this)).one())
@@ -54,6 +54,7 @@ class Loads:
             if committed.snapshot is not None:
                 values = {"last_snapshot": committed.snapshot}
                 connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+            dead_letters.add(connection, job_id, 0, committed.dead)
             totals = {"rows": TOTALS.c.rows + committed.rows, "commits": TOTALS.c.commits + 1}
             connection.execute(update(TOTALS).where(TOTALS.c.job_id == job_id).values(**totals))
 

@@ -34,7 +34,7 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta import codec, ddl_log, loads
+from syncmgr.meta import codec, ddl_log, dead_letters, loads
 from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.engine import engine_of
 from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, OWNER, TOTALS
@@ -74,6 +74,7 @@ class Store:
         self._engine = engine_of(url)
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
+        self.dead_letters = dead_letters.DeadLetters(self._reading)
         self._migrate()
 
     @property
@@ -249,6 +250,7 @@ class Store:
     def add_intent(self, job_id: JobId, epoch: Epoch) -> None:
         with self._writing() as connection:
             connection.execute(insert(EPOCHS).values(job_id=job_id, **_epoch_values(epoch)))
+            dead_letters.add(connection, job_id, epoch.number, epoch.dead)
 
     def commit_epoch(
         self,
@@ -351,6 +353,7 @@ class Store:
             bytes=totals.bytes,
             commits=totals.commits,
             prepared=0 if last is None else sum(bool(p.files) for p in codec.prepared_of(last.prepared).values()),
+            dead_letters=self.dead_letters.count(job_id),
         )
 
     def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:

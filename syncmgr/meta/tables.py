@@ -20,6 +20,7 @@ from sqlalchemy import (
 )
 
 METADATA = MetaData()
+MEDIUM = 2**24 - 1  # bytes of a text that may not fit into a plain one
 # SQLite numbers rows by itself only in INTEGER columns.
 ID = BigInteger().with_variant(Integer, "sqlite")
 
@@ -97,6 +98,23 @@ DDL = Table(
     Column("state", String(16), nullable=False),  # a DdlState
     Column("outcome", Text, nullable=False),
     Column("instead", Text),  # the statement that an operator wants applied in its place
+)
+
+DEAD_LETTERS = Table(
+    "dead_letters",
+    METADATA,
+    Column("id", ID, primary_key=True, autoincrement=True),
+    Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("epoch", BigInteger, nullable=False),  # counts once this epoch does
+    Column("token", String(36), nullable=False),
+    Column("change", String(16), nullable=False),
+    Column("column", String(255), nullable=False),
+    Column("value", Text(MEDIUM), nullable=False),
+    Column("reason", Text(MEDIUM), nullable=False),
+    Column("row", Text(MEDIUM), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("file", String(512), nullable=False),
+    Column("offset", BigInteger, nullable=False),
 )
 
 OWNER = Table(

@@ -5,10 +5,12 @@ Must not know: transactions, positions, connections.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.cells import Unheld
 from syncmgr.job.ddl import Table
 from syncmgr.job.schema import SourceTable
 from syncmgr.mysql.decoder import RowEvents, RowsDecoder
@@ -32,10 +34,17 @@ class RowsOfTable:
         """CREATE SYNC has asked the server."""
         return None
 
-    def decode(self) -> pa.Table:
+    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_ROW_IMAGE, SOURCE_PROTOCOL."""
+        tables: list[pa.Table] = []
         try:
-            tables = [decoder.decode(rows) for decoder, rows in self._parts]
+            for decoder, rows in self._parts:
+                found: list[Unheld] | None = None if unheld is None else []
+                made = decoder.decode(rows, found)
+                if unheld is not None and found:
+                    before = sum(map(len, tables))
+                    unheld.extend(replace(each, row=before + each.row) for each in found)
+                tables.append(made)
         except MalformedEventError as error:
             raise SyncError(Code.SOURCE_PROTOCOL, address=self._address, reason=str(error)) from error
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables)

@@ -4,7 +4,6 @@ Owns: the layout of rows events; one cursor per event, and each step finds the n
 Must not know: connections, positions, how a cell becomes a value.
 """
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,14 +13,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.cells import Ints, UnholdableError
+from syncmgr.job.batch import FILE, OFFSET, WHEN
+from syncmgr.job.cells import Ints, Unheld, UnholdableError
 from syncmgr.job.routing import ColumnPlan, Image, change_table
 from syncmgr.job.schema import SourceColumn
 from syncmgr.mysql import wire
+from syncmgr.mysql.inflation import inflate
 from syncmgr.mysql.table_map import TableMap
 from syncmgr.mysql.values import PADDING, Cells, convert
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
+IMAGE: Final = "_image"  # the number of a row's image among all
 POST_HEADER_V1: Final = wire.HEADER + 8  # table id 6, flags 2
 IMAGE_OF: Final = {
     wire.WRITE_V1: Image.INSERTED,
@@ -43,10 +45,14 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowEvents:
-    """Events one behind the other in `data`, padded by PADDING bytes; `ends`: where each ends, without checksum."""
+    """Events one behind the other in `data`, padded by PADDING bytes; `ends`: where each ends, without checksum.
+
+    `file`: that of the binlog in which all of them are.
+    """
 
     data: bytearray
     ends: Sequence[int]
+    file: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,25 +83,28 @@ class RowsDecoder:
         self._wanted = tuple(wanted)
         self._address = address
 
-    def decode(self, events: RowEvents) -> pa.Table:
+    def decode(self, events: RowEvents, unheld: list[Unheld] | None = None) -> pa.Table:
         """The wanted columns and `_op`, as TableChanges.decode promises."""
         events = _inflated(events)
         data = np.frombuffer(events.data, np.uint8)
         ends = np.array(events.ends, np.int64)
         begins = np.concatenate([[0], ends[:-1]])
         try:
-            return self._decode(data, begins, ends)
+            return self._decode(data, begins, ends, None if unheld is None else _Tolerance(events.file, unheld))
         except MalformedEventError:
             raise
         except (IndexError, ValueError) as error:  # a cursor left the buffer, or found what no row holds
             raise MalformedEventError(f"a rows event of {self._table.label} cannot be read") from error
 
-    def _decode(self, data: NDArray[np.uint8], begins: Ints, ends: Ints) -> pa.Table:
+    def _decode(self, data: NDArray[np.uint8], begins: Ints, ends: Ints, tolerance: "_Tolerance | None") -> pa.Table:
         kinds = data[begins + 4]
         rows, present = self._pass_headers(data, begins, ends, kinds)
         found = self._find(data, rows, ends, present)
         images = _images(kinds, found.event)
-        return self._convert(data, found, images, present)
+        if tolerance is None:
+            return self._convert(data, found, images, present)
+        rows = self._convert(data, found, images, present, tolerance)
+        return tolerance.settled(rows, data, begins[found.event])
 
     def _pass_headers(
         self, data: NDArray[np.uint8], at: Ints, ends: Ints, kinds: NDArray[np.uint8]
@@ -163,14 +172,25 @@ class RowsDecoder:
         return walk.found()
 
     def _convert(
-        self, data: NDArray[np.uint8], found: _Found, images: NDArray[np.int8], present: NDArray[np.bool_]
+        self,
+        data: NDArray[np.uint8],
+        found: _Found,
+        images: NDArray[np.int8],
+        present: NDArray[np.bool_],
+        tolerance: "_Tolerance | None" = None,
     ) -> pa.Table:
         bits = np.cumsum(present) - 1
 
         def column(place: int, kept: Ints | None, idle: NDArray[np.bool_] | None) -> pa.Array:
-            return self._column(self._wanted[place], data, found, kept, idle, bits)
+            if place == len(self._wanted):
+                return pa.array(np.arange(len(images)) if kept is None else kept)
+            wanted = self._wanted[place]
+            unheld = None if tolerance is None else tolerance.of(wanted.name, kept)
+            return self._column(wanted, data, found, kept, idle, bits, unheld)
 
         plans = [ColumnPlan(name=w.name, key=w.key) for w in self._wanted]
+        if tolerance is not None:
+            plans.append(ColumnPlan(name=IMAGE, key=False))
         return change_table(images, plans, column)
 
     def _column(
@@ -181,6 +201,7 @@ class RowsDecoder:
         kept: Ints | None,
         idle: NDArray[np.bool_] | None,
         bits: Ints,
+        unheld: list[tuple[int, str, str]] | None,
     ) -> pa.Array:
         made = self._table.fields[wanted.place]
         start, size, bitmap = found.start[wanted.place], found.size.get(wanted.place), found.bitmap
@@ -190,7 +211,7 @@ class RowsDecoder:
         if made.nullable:
             bit = int(bits[wanted.place])
             valid = data[bitmap + (bit >> 3)] >> (bit & 7) & 1 == 0
-        cells = Cells(data=data, start=start, size=size, valid=valid, idle=idle)
+        cells = Cells(data=data, start=start, size=size, valid=valid, idle=idle, exact=wanted.key, unheld=unheld)
         try:
             return convert(wanted.column, made, cells)
         except UnholdableError as error:
@@ -201,6 +222,39 @@ class RowsDecoder:
                 value=error.shown,
                 reason=error.reason,
             ) from error
+
+
+class _Tolerance:
+    """Takes what cannot be held, image by image, and says of which row it is."""
+
+    def __init__(self, file: str, unheld: list[Unheld]) -> None:
+        self._file = file
+        self._unheld = unheld
+        self._found: list[tuple[str, Ints | None, list[tuple[int, str, str]]]] = []
+
+    def of(self, column: str, kept: Ints | None) -> list[tuple[int, str, str]]:
+        """Where the cells of a column go that are those of the images `kept`, of all for None."""
+        taken: list[tuple[int, str, str]] = []
+        self._found.append((column, kept, taken))
+        return taken
+
+    def settled(self, rows: pa.Table, data: NDArray[np.uint8], begins: Ints) -> pa.Table:
+        """The rows with the columns of PLACE. `begins`: of each image, where its event begins in `data`."""
+        image = rows[IMAGE].to_numpy()
+        row_of = {number: row for row, number in enumerate(image.tolist())} if any(f[2] for f in self._found) else {}
+        for column, kept, taken in self._found:
+            for cell, shown, reason in taken:
+                row = row_of.get(cell if kept is None else int(kept[cell]))
+                if row is not None:  # else nobody has asked for that image
+                    self._unheld.append(Unheld(row=row, column=column, shown=shown, reason=reason))
+        at = begins[image]
+        when, offset = (_u32(data, at + place) for place in (0, 13))
+        rows = rows.drop_columns([IMAGE]).append_column(WHEN, pa.array(when)).append_column(OFFSET, pa.array(offset))
+        return rows.append_column(FILE, pa.array([self._file] * len(rows), pa.string()))
+
+
+def _u32(data: NDArray[np.uint8], at: Ints) -> Ints:
+    return sum(data[at + place].astype(np.int64) << (8 * place) for place in range(4))  # type: ignore[return-value]
 
 
 class _Walk:
@@ -290,7 +344,7 @@ def _inflated(events: RowEvents) -> RowEvents:
     for begin, end in zip(begins, events.ends, strict=True):
         data += _inflated_event(bytes(events.data[begin:end]))
         ends.append(len(data))
-    return RowEvents(data=data + bytes(PADDING), ends=ends)
+    return RowEvents(data=data + bytes(PADDING), ends=ends, file=events.file)
 
 
 def _inflated_event(event: bytes) -> bytes:
@@ -304,18 +358,3 @@ def _inflated_event(event: bytes) -> bytes:
     cursor.take((cursor.lenenc() + 7) // 8 * bitmaps)
     head = event[: cursor.at]
     return head[:4] + bytes([plain]) + head[5:] + inflate(cursor)
-
-
-def inflate(cursor: Cursor) -> bytes:
-    """MariaDB's compressed buffer: algorithm and size of the length, length big-endian, zlib stream."""
-    first = cursor.uint(1)
-    if first & 0xF0 != 0x80:
-        raise MalformedEventError("an event compressed in an unknown way")
-    size = cursor.big(first & 7)
-    try:
-        plain = zlib.decompressobj().decompress(cursor.take(cursor.left), size + 1)
-    except zlib.error as error:
-        raise MalformedEventError("a compressed event that cannot be read") from error
-    if len(plain) != size:
-        raise MalformedEventError("a compressed event of another size than it says")
-    return plain

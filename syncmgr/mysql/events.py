@@ -14,7 +14,7 @@ import zstandard
 from syncmgr.job.position import GtidSet, MariadbGtids, Sid
 from syncmgr.mysql import charsets, wire
 from syncmgr.mysql.collations import CHARSET_OF
-from syncmgr.mysql.decoder import inflate
+from syncmgr.mysql.inflation import inflate
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
 MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
@@ -268,10 +268,12 @@ def payload(event: bytes) -> bytes:
     if not 0 < size < MAX_PAYLOAD:
         raise MalformedEventError("a compressed transaction of no size")
     try:
-        plain = zstandard.ZstdDecompressor().decompressobj().decompress(body)
+        with zstandard.ZstdDecompressor().stream_reader(body) as reader:
+            plain = reader.read(size)
+            more = reader.read(1)
     except zstandard.ZstdError as error:
         raise MalformedEventError("a compressed transaction that cannot be read") from error
-    if len(plain) != size:
+    if len(plain) != size or more:
         raise MalformedEventError("a compressed transaction of another size than it says")
     return plain
 

@@ -273,7 +273,7 @@ class Router:
         self._taken += 1
         if self._skip is not None and self._was_delivered(self._skip, data, start):
             return False
-        self._waiting.add(table, self._branch, data[start:end])
+        self._waiting.add(table, self._branch, self._file, data[start:end])
         self._last_log_pos = _log_pos(data, start)
         return self._full
 

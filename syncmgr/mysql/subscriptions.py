@@ -20,7 +20,7 @@ from syncmgr.job.statement.reading import Modes
 from syncmgr.mysql import wire
 from syncmgr.mysql.decoder import RowsDecoder, Wanted
 from syncmgr.mysql.events import Query
-from syncmgr.mysql.table_map import TableMap, agreed, parse, source_table
+from syncmgr.mysql.table_map import TableMap, agreed, identified, parse, source_table
 from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
@@ -119,7 +119,9 @@ class Subscriptions:
 
     def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
         if table_map.full:
-            return source_table(table_map)
+            stored = subscription.schema if subscription.schema_holds else None
+            told = source_table(table_map)
+            return told if stored is None else identified(told, stored)
         if subscription.schema is None or not subscription.schema_holds:
             reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
             raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.schema import BYTES, TEXT, SourceColumn, SourceTable
+from syncmgr.job.schema import BYTES, IDENTIFIERS, TEXT, SourceColumn, SourceTable
 from syncmgr.mysql import charsets, wire
 from syncmgr.mysql.collations import CHARSET_OF, MAX_BYTES
 from syncmgr.mysql.wire import Cursor, MalformedEventError
@@ -60,6 +60,8 @@ STRING_WORDS: Final = {  # of bytes, of text
     wire.VARCHAR: ("varbinary", "varchar"),
     wire.VAR_STRING: ("varbinary", "varchar"),
     wire.BLOB: ("blob", "text"),
+    wire.VARCHAR_COMPRESSED: ("varbinary", "varchar"),
+    wire.BLOB_COMPRESSED: ("blob", "text"),
 }
 BLOB_WORDS: Final = ("", "tiny", "", "medium", "long")  # by bytes of the length
 PREFIXED: Final = frozenset({wire.BLOB, wire.JSON, wire.GEOMETRY, wire.VECTOR, wire.BLOB_COMPRESSED})
@@ -67,9 +69,11 @@ ONE_BYTE_META: Final = PREFIXED | {wire.DOUBLE, wire.FLOAT, wire.TIMESTAMP2, wir
 NUMERIC: Final = frozenset(
     {wire.TINY, wire.SHORT, wire.INT24, wire.LONG, wire.LONGLONG, wire.NEWDECIMAL, wire.FLOAT, wire.DOUBLE},
 )
-CHARACTER: Final = frozenset({wire.STRING, wire.VAR_STRING, wire.VARCHAR, wire.BLOB})
+CHARACTER: Final = frozenset(STRING_WORDS)
+BLOBS: Final = frozenset({wire.BLOB, wire.BLOB_COMPRESSED})
 LABELLED: Final = frozenset({wire.ENUM, wire.SET})
-COLLATED: Final = CHARACTER | {wire.VECTOR, wire.BLOB_COMPRESSED, wire.VARCHAR_COMPRESSED}  # what the charsets are of
+COLLATED: Final = CHARACTER | {wire.VECTOR}  # what the charsets are of
+COMPRESSED_HEADER: Final = 1  # byte by which a compressed column is longer than declared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -317,11 +321,10 @@ def _source_column(made: Field) -> SourceColumn:
         case wire.ENUM | wire.SET if made.members is not None and charset is not None:
             members = tuple(charsets.decode_label(charset, member) for member in made.members)
             base = replace(base, members=members, charset=charset)
-        case wire.STRING | wire.VARCHAR | wire.VAR_STRING if charset == "binary":
-            base = replace(base, length=made.meta)
-        case wire.STRING | wire.VARCHAR | wire.VAR_STRING if charset is not None:
-            base = replace(base, length=made.meta // MAX_BYTES[charset], charset=charset)
-        case wire.BLOB if charset != "binary":
+        case code if code in CHARACTER - BLOBS and charset is not None:
+            size = made.meta - (COMPRESSED_HEADER if code == wire.VARCHAR_COMPRESSED else 0)
+            base = replace(base, length=size // MAX_BYTES[charset], charset=None if charset == "binary" else charset)
+        case wire.BLOB | wire.BLOB_COMPRESSED if charset != "binary":
             base = replace(base, charset=charset)
     return base
 
@@ -333,9 +336,20 @@ def _word(made: Field, charset: str | None) -> str:
     known = WORDS.get(made.code)
     if known is not None:
         return known
-    size = BLOB_WORDS[made.meta] if made.code == wire.BLOB else ""
+    size = BLOB_WORDS[made.meta] if made.code in BLOBS else ""
     of_bytes, of_text = STRING_WORDS.get(made.code, ("unknown", "unknown"))
     return size + (of_bytes if charset == "binary" else of_text)
+
+
+def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
+    """`told` by a table map, which calls MariaDB's uuid, inet6 and inet4 bytes; what they are is stored."""
+    columns = []
+    for column in told.columns:
+        known = stored.column(column.name)
+        size = 0 if known is None else IDENTIFIERS.get(known.type, 0)
+        same = known is not None and column.type == "binary" and size == column.length
+        columns.append(replace(column, type=known.type, length=0) if known is not None and same else column)
+    return replace(told, columns=tuple(columns))
 
 
 def agreed(table: TableMap, stored: SourceTable) -> SourceTable:
@@ -382,16 +396,18 @@ def _size_contradiction(made: Field, column: SourceColumn) -> str:
         case "datetime" | "timestamp" | "time":
             wrong = made.meta != column.precision
         case "char" | "varchar" | "binary" | "varbinary":
-            header = made.code == wire.VARCHAR_COMPRESSED  # one byte
+            header = COMPRESSED_HEADER if made.code == wire.VARCHAR_COMPRESSED else 0
             wrong = made.meta != column.length * MAX_BYTES.get(column.charset or "binary", 0) + header
         case "bit":
             wrong = made.meta != column.length
+        case word if word in IDENTIFIERS:
+            wrong = made.meta != IDENTIFIERS[word]
         case "enum":
             wrong = made.meta != (1 if len(column.members) < 256 else 2)
         case "set":
             wrong = made.meta != _set_bytes(len(column.members))
         case word if word in TEXT or word in BYTES:
-            wrong = made.code == wire.BLOB and BLOB_WORDS[made.meta] != word.removesuffix("text").removesuffix("blob")
+            wrong = made.code in BLOBS and BLOB_WORDS[made.meta] != word.removesuffix("text").removesuffix("blob")
         case _:
             wrong = False
     return "has another size" if wrong else ""

@@ -5,7 +5,7 @@ Must not know: events, rows, tables.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,12 +13,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from syncmgr.job.cells import Bools, Ints, UnholdableError, slices, validity
-from syncmgr.job.schema import GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type, has_arrow_type
-from syncmgr.mysql import charsets, json_text, wire
+from syncmgr.job.schema import GEOMETRY, IDENTIFIERS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type, has_arrow_type
+from syncmgr.mysql import charsets, identifier, json_text, wire
+from syncmgr.mysql.inflation import inflated_column
 from syncmgr.mysql.table_map import DIGIT_BYTES, Field
 
 PADDING: Final = 64  # bytes behind the last event: a NULL at its end may be read as if it were a value of 30 bytes
 INT64_DIGITS: Final = 18
+SHOWN: Final = 32  # bytes of what is no text
 MICRO: Final = (1, 100_000, 10_000, 1_000, 100, 10, 1)  # microseconds of the last digit of a fraction
 SCALE: Final = (0, 10_000, 10_000, 100, 100, 1, 1)  # the same of the stored integer, which has an even count of digits
 MONTH_DAYS: Final = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0])
@@ -29,7 +31,9 @@ class Cells:
     """n cells of one column. `start`: where in `data` each begins; `size`: bytes of each, None where all are alike.
 
     `valid`: False where NULL, None where nothing is NULL. `idle`: True where nobody will look at the value (the
-    columns of a deleted row beside its key): an unholdable value there is NULL. `data` is padded by PADDING bytes.
+    columns of a deleted row beside its key): an unholdable value there is NULL. `exact`: a text must come back from
+    what is made of it. `data` is padded by PADDING bytes. `unheld`: takes the place, the text and the reason of each
+    unholdable value, which is then NULL; None: the first is an error.
     """
 
     data: NDArray[np.uint8]
@@ -37,6 +41,8 @@ class Cells:
     size: Ints | None
     valid: Bools | None
     idle: Bools | None = None
+    exact: bool = False
+    unheld: list[tuple[int, str, str]] | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -57,25 +63,30 @@ class Cells:
         return (self.read("<u8") & np.uint64((1 << (8 * width)) - 1)).astype(np.int64)
 
     def holding(self, bad: Bools, show: Callable[[int], str], reason: str) -> Bools | None:
-        """The validity with unholdable cells taken out where idle. Raises UnholdableError for the first other one."""
+        """The validity with unholdable cells taken out. Raises UnholdableError for the first that is looked at."""
         if self.valid is not None:
             bad = bad & self.valid
         if not bad.any():
             return self.valid
         seen = bad if self.idle is None else bad & ~self.idle
-        if seen.any():
-            raise UnholdableError(show(int(np.flatnonzero(seen)[0])), reason)
+        places = np.flatnonzero(seen).tolist()
+        if places and self.unheld is None:
+            raise UnholdableError(show(places[0]), reason)
+        if self.unheld is not None:
+            self.unheld.extend((place, show(place), reason) for place in places)
         return ~bad if self.valid is None else self.valid & ~bad
 
 
 def convert(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     """The cells in `schema.arrow_type(column)`. Raises UnholdableError, MalformedEventError."""
+    if field.code in {wire.BLOB_COMPRESSED, wire.VARCHAR_COMPRESSED}:
+        cells = _inflated(cells)
     return _converter(column)(column, field, cells)
 
 
 def supported(column: SourceColumn, field: Field) -> bool:
     """Whether the column can be told at all."""
-    if field.code in {wire.BLOB_COMPRESSED, wire.VARCHAR_COMPRESSED} or column.type == "unknown":
+    if column.type == "unknown":
         return False
     if column.type in GEOMETRY and field.code != wire.GEOMETRY:
         return False
@@ -309,24 +320,39 @@ def _padded(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     )
 
 
+def _identifier(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    told = _padded(column, field, cells).to_pylist()
+    bad = np.array([value is not None and identifier.is_unclear(column.type, value) for value in told], np.bool_)
+    valid = cells.holding(bad, lambda i: told[i].hex(), identifier.UNCLEAR)
+    kept = told if valid is None else [value if good else None for value, good in zip(told, valid, strict=True)]
+    return pa.array([None if value is None else identifier.text(column.type, value) for value in kept], pa.string())
+
+
+def _inflated(cells: Cells) -> Cells:
+    """Of MariaDB's COMPRESSED columns."""
+    told = [inflated_column(value) if value else value for value in _slices(cells).to_pylist()]
+    whole = pa.array(told, pa.binary()).fill_null(b"")
+    offsets = np.frombuffer(whole.buffers()[1], np.int32)[: len(told) + 1].astype(np.int64)
+    data = np.frombuffer(b"".join(value or b"" for value in told) + bytes(PADDING), np.uint8)
+    return replace(cells, data=data, start=offsets[:-1], size=np.diff(offsets))
+
+
 def _text(column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
     assert column.charset is not None
     raw = _slices(cells)
-    for _ in range(len(cells) + 1):
-        try:
-            return charsets.decode(column.charset, raw)
-        except charsets.UndecodableError as error:
-            if cells.idle is None or not cells.idle[error.cell]:
-                shown = f"the bytes {raw[error.cell].as_py()[:32].hex()}"
-                raise UnholdableError(shown, f"they are no {column.charset} text") from error
-            raw = _without(raw, error.cell)
-    raise AssertionError("every pass takes one cell out")
+    try:
+        return charsets.decode(column.charset, raw, exact=cells.exact)
+    except charsets.UndecodableError:
+        return charsets.decode(column.charset, _texts_only(column.charset, raw, cells), exact=cells.exact)
 
 
-def _without(raw: pa.Array, cell: int) -> pa.Array:
+def _texts_only(charset: str, raw: pa.Array, cells: Cells) -> pa.Array:
+    """Without what is no text."""
     values = raw.to_pylist()
-    values[cell] = None
-    return pa.array(values, pa.binary())
+    bad = np.array([value is not None and not charsets.is_text(charset, value, exact=cells.exact) for value in values])
+    valid = cells.holding(bad, lambda i: f"the bytes {values[i][:SHOWN].hex()}", f"they are no {charset} text")
+    assert valid is not None, "some are bad"
+    return pa.array([value if good else None for value, good in zip(values, valid, strict=True)], pa.binary())
 
 
 def _json(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
@@ -378,4 +404,5 @@ _BY_WORD: Final[dict[str, Converter]] = {
     "enum": _enum,
     "set": _set,
     "json": _json,
+    **dict.fromkeys(IDENTIFIERS, _identifier),
 }

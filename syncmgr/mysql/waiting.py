@@ -14,20 +14,21 @@ from syncmgr.mysql.values import PADDING
 
 @dataclass(slots=True)
 class Lane:
-    """Rows events of one table map: their bytes, where each ends, and its number among all.
+    """Rows events of one table map in one file: their bytes, where each ends, and its number among all.
 
     `xid`: of the XA transaction whose end they wait for; None: of ordinary transactions.
     """
 
     table: Subscribed
     xid: str | None = None
+    file: str = ""
     data: bytearray = field(default_factory=bytearray)
     ends: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
 
     def rows(self) -> RowEvents:
         self.data += bytes(PADDING)
-        return RowEvents(data=self.data, ends=self.ends)
+        return RowEvents(data=self.data, ends=self.ends, file=self.file)
 
     def cut(self, number: int) -> "Lane | None":
         """Take out the events below `number`; None if there are none."""
@@ -35,7 +36,7 @@ class Lane:
         if count == 0:
             return None
         size = self.ends[count - 1]
-        taken = Lane(self.table, self.xid, self.data, self.ends[:count], self.numbers[:count])
+        taken = Lane(self.table, self.xid, self.file, self.data, self.ends[:count], self.numbers[:count])
         rest = bytearray(memoryview(self.data)[size:])
         self.data, self.ends, self.numbers = rest, [end - size for end in self.ends[count:]], self.numbers[count:]
         del taken.data[size:]
@@ -53,9 +54,7 @@ class Waiting:
     """Used by one thread. `events`, `bytes`: how much waits, open transactions included."""
 
     def __init__(self) -> None:
-        self._lanes: dict[
-            int | tuple[str, int], Lane
-        ] = {}  # by id() of what is subscribed, in XA transactions also by xid
+        self._lanes: dict[tuple[object, ...], Lane] = {}  # by id() of what is subscribed, file and xid
         self._next = 0  # number of the next event
         self._boundary = 0  # events below it belong to whole transactions
         self.events = self.bytes = 0
@@ -65,11 +64,11 @@ class Waiting:
         """Whether rows of whole transactions wait."""
         return any(lane.numbers[0] < self._boundary for lane in self._lanes.values())
 
-    def add(self, table: Subscribed, xid: str | None, event: memoryview) -> None:
-        key = id(table) if xid is None else (xid, id(table))
+    def add(self, table: Subscribed, xid: str | None, file: str, event: memoryview) -> None:
+        key = id(table), file, xid
         lane = self._lanes.get(key)
         if lane is None:
-            lane = self._lanes[key] = Lane(table, xid)
+            lane = self._lanes[key] = Lane(table, xid, file)
         lane.data += event
         lane.ends.append(len(lane.data))
         lane.numbers.append(self._next)
@@ -104,7 +103,8 @@ class Waiting:
     def release(self, xid: str) -> None:
         """What waits of an XA transaction joins the ordinary one that is open."""
         for lane in self.drop(xid):
-            self._lanes.setdefault(id(lane.table), Lane(lane.table)).add(lane, self._next)
+            key = id(lane.table), lane.file, None
+            self._lanes.setdefault(key, Lane(lane.table, file=lane.file)).add(lane, self._next)
             self._next += len(lane.ends)
         self._count()
 

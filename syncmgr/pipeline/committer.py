@@ -69,9 +69,14 @@ class Committer:
         ack: Callable[[Epoch], None],
         max_backlog_bytes: Callable[[], int],
         ending: Callable[[], bool],
+        keeps_out: bool = False,
     ) -> None:
-        """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody."""
+        """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody.
+
+        `keeps_out`: rows that the targets cannot hold, so that a change may meet none that it changes.
+        """
         self.read_as(channels)
+        self._keeps_out = keeps_out
         self._unseen = set(self._channels)
         self._ledger = ledger
         self._lake = lake
@@ -200,7 +205,7 @@ class Committer:
             where=channel.where,
             key_may_exist=progress.key_may_exist,
             last_snapshot=progress.last_snapshot,
-            settled=self._settled,
+            settled=self._settled and not self._keeps_out,
         )
 
     def caught_up(self, tokens: Collection[str]) -> bool:

@@ -16,12 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.appending import appendable
 from syncmgr.job.batch import SEQ, Batch, Ddl, PreparedChanges, TableChanges
+from syncmgr.job.cells import Unheld
+from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
 from syncmgr.job.following import ANEW, not_followed
 from syncmgr.job.position import Position
+from syncmgr.job.value_error import settled
 from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, Told, WorkerChannel, WorkerPlan
 from syncmgr.pipeline.prepared import PreparedRows
 from syncmgr.pipeline.receiver import Receiver, Source
@@ -30,6 +33,7 @@ from syncmgr.pipeline.segment import Segment, sync_folder
 TICK_SECOND: Final = 0.1  # how often limits, commits and the wish to end are looked at while nothing comes
 DUE_SECOND: Final = 0.01  # the same while an epoch is due and waits for the one before it
 PROGRESS_SECOND: Final = 0.5
+Rows = list[tuple[WorkerChannel, pa.Table]]
 
 
 class Inbox:
@@ -62,6 +66,7 @@ class Consumer:
         self._segments: dict[str, Segment] = {}
         self._prepared = {xid: PreparedRows(xid, self._folder, stored) for xid, stored in plan.prepared.items()}
         self._epoch = OpenEpoch()
+        self._dead: tuple[DeadLetter, ...] = ()
         self._number = plan.first_epoch
         self._sent = plan.first_epoch - 1
         self._seq = plan.last_seq
@@ -148,15 +153,17 @@ class Consumer:
 
     def _stage(self, batch: Batch) -> None:
         """All tables are decoded before one row is staged, so that a bad value leaves the epoch whole."""
-        changes = [(channel, self._wanted(channel, rows)) for channel, rows in self._decoded(batch.changes)]
-        prepared = [(part, self._decoded(part.changes)) for part in batch.prepared]
+        changes, dead = self._decoded(batch.changes)
+        changes = [(channel, self._wanted(channel, rows)) for channel, rows in changes]
+        prepared = [(part, *self._decoded(part.changes)) for part in batch.prepared]
+        self._bury(dead)
         self._in_transaction = True  # until every row is staged: an epoch must not end between two of them
         for xid in batch.forgotten:
             self._prepared.pop(xid).drop()
         for channel, rows in changes:
             self._append(channel, rows)
-        for part, of_part in prepared:
-            self._prepare(part, of_part)
+        for part, of_part, dead_of_part in prepared:
+            self._prepare(part, of_part, dead_of_part)
         rows_released, bytes_released = (0, 0) if batch.committed is None else self._release(batch.committed)
         self._in_transaction = batch.open
         self._starved = batch.starved
@@ -170,21 +177,34 @@ class Consumer:
         )
         passing(CrashPoint.ROWS_STAGED)
 
-    def _decoded(self, changes: tuple[TableChanges, ...]) -> list[tuple[WorkerChannel, pa.Table]]:
-        decoded = []
+    def _decoded(self, changes: tuple[TableChanges, ...]) -> tuple[Rows, tuple[DeadLetter, ...]]:
+        """The rows that may be staged, and what is told of the others."""
+        decoded, dead = Rows(), list[DeadLetter]()
         for of_table in changes:
             channel = self._channels[of_table.table]
-            decoded.append((channel, of_table.decode()))
+            unheld = list[Unheld]() if channel.values.tolerant else None
+            rows = of_table.decode(unheld)
+            label = channel.source.label
+            rows, letters = settled(rows, unheld or (), channel.values, token=channel.token, table=label)
+            decoded.append((channel, rows))
+            dead += letters
             if of_table.told is not None:
                 self._send(Told(token=channel.token, source=of_table.told))
-        return decoded
+        return decoded, tuple(dead)
+
+    def _bury(self, dead: tuple[DeadLetter, ...]) -> None:
+        """Raises DEAD_LETTERS_FULL before one more than the frontend keeps."""
+        most = self._inbox.limits.max_dead_letters
+        if dead and len(self._dead) + len(dead) > most:
+            raise SyncError(Code.DEAD_LETTERS_FULL, count=len(self._dead) + len(dead), limit=most, reason=dead[-1].text)
+        self._dead += dead
 
     def _wanted(self, channel: WorkerChannel, rows: pa.Table) -> pa.Table:
         if channel.source_keys:
             return rows
         return appendable(rows, channel.append_on_change, channel.source.label)
 
-    def _prepare(self, part: PreparedChanges, changes: list[tuple[WorkerChannel, pa.Table]]) -> None:
+    def _prepare(self, part: PreparedChanges, changes: Rows, dead: tuple[DeadLetter, ...]) -> None:
         """What `append_on_change` says of them is asked only if they are committed."""
         prepared = self._prepared.get(part.xid)
         if prepared is None:
@@ -192,6 +212,7 @@ class Consumer:
         for channel, rows in changes:
             prepared.append(channel.token, rows)
         prepared.bytes += part.bytes
+        prepared.dead += dead
 
     def _release(self, xid: str) -> tuple[int, int]:
         """The rows of an XA transaction join the open epoch, numbered as of now; how many, and their bytes."""
@@ -201,6 +222,7 @@ class Consumer:
             wanted = self._wanted(channel, rows)
             self._append(channel, wanted)
             count += len(wanted)
+        self._bury(prepared.dead)
         prepared.drop()
         return count, prepared.bytes
 
@@ -269,10 +291,11 @@ class Consumer:
             bytes=self._epoch.bytes,
             source_time=self._source_time,
             prepared=prepared,
+            dead=self._dead,
         )
         self._staged[self._number] = sum(file.bytes for segment in files.values() for file in segment)
         self._sent, self._number = self._number, self._number + 1
-        self._segments, self._epoch, self._open_since = {}, OpenEpoch(), None
+        self._segments, self._epoch, self._open_since, self._dead = {}, OpenEpoch(), None, ()
         self._cut_end, self._cut_at = self._end, time.monotonic()
         self._send(Staged(epoch=epoch))
         passing(CrashPoint.EPOCH_TOLD)

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from syncmgr.errors import SyncError
-from syncmgr.job.description import AppendOnChange, Listed, Shadow
+from syncmgr.job.description import AppendOnChange, Listed, OnValueError, Shadow
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
 from syncmgr.job.following import Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
+from syncmgr.job.value_error import ValueRules
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +27,7 @@ class WorkerChannel:
     append_on_change: AppendOnChange
     places: tuple[Listed, ...] = ()
     shadows: tuple[Shadow, ...] = ()
+    values: ValueRules = ValueRules(policy=OnValueError.STOP)  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +39,7 @@ class Limits:
     max_staged_bytes: int
     queue_batches: int
     queue_bytes: int
+    max_dead_letters: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

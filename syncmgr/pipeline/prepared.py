@@ -6,7 +6,7 @@ Must not know: how an XA transaction is read, epochs' rules.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import pyarrow as pa
@@ -15,13 +15,16 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import Prepared
 from syncmgr.pipeline.segment import Segment
 
+if TYPE_CHECKING:
+    from syncmgr.job.dead_letter import DeadLetter
+
 WAITING_BYTES: Final = 1024 * 1024  # of one table in memory: many transactions may be prepared at once
 
 
 class PreparedRows:
     """Of one XA transaction, by channel token. One thread.
 
-    `stored`: as an earlier epoch names it. `bytes`: as they were read.
+    `stored`: as an earlier epoch names it. `bytes`: as they were read. `dead`: what is told of rows beside them.
     """
 
     def __init__(self, xid: str, folder: Path, stored: Prepared | None = None) -> None:
@@ -31,6 +34,7 @@ class PreparedRows:
         named = {} if stored is None else stored.files
         self._segments = {token: Segment(folder, "", files=files) for token, files in named.items()}
         self.bytes = 0 if stored is None else stored.bytes
+        self.dead: tuple[DeadLetter, ...] = () if stored is None else stored.dead
 
     def append(self, token: str, rows: pa.Table) -> None:
         """Raises DISK_FULL, NOT_WRITABLE."""
@@ -44,7 +48,7 @@ class PreparedRows:
         """What an epoch says of it; from then on its files are the frontend's to delete."""
         if self._stored is None:
             files = {token: segment.close() for token, segment in self._segments.items()}
-            self._stored = Prepared(files=files, bytes=self.bytes)
+            self._stored = Prepared(files=files, bytes=self.bytes, dead=self.dead)
         return self._stored
 
     def rows(self) -> Iterator[tuple[str, pa.Table]]:

@@ -27,6 +27,7 @@ from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Retry, Seri
 from syncmgr.job.following import Rules, refused, settle
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
+from syncmgr.job.value_error import rules_of
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
@@ -195,15 +196,14 @@ class JobRun:
             ack=self._ack,
             max_backlog_bytes=options.max_backlog_bytes,
             ending=self._ending.is_set,
+            keeps_out=options.rules.keeps_out,
         )
         self._life: Life | None = None
-        self._abandoned = False
+        self._abandoned = self._healthy = self._standing = self._slow = False  # the last: a slow commit was told
         self._series = Series()
-        self._healthy = self._standing = False
         self._progress: Progress | None = None
         self._committing: Epoch | None = None
         self._committing_since = 0.0  # monotonic
-        self._slow = False  # and that was told
         self._thread = threading.Thread(target=self._run, name=f"job-{options.name}", daemon=True)
 
     def start(self) -> None:
@@ -476,6 +476,7 @@ class JobRun:
             append_on_change=self._options.rules.append_on_change,
             places=channel.places,
             shadows=channel.shadows,
+            values=rules_of(channel, self._options.rules.describe, self._options.rules.on_value_error),
         )
 
     def _sweep(self) -> None:

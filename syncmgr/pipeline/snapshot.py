@@ -15,11 +15,12 @@ from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load, has_passed
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription
+from syncmgr.job.value_error import ValueRules
 from syncmgr.pipeline.committer import Lake, Progressed
 
 LOOK_SECOND: Final = 0.2  # how often the wish to end is looked at while chunks are read
@@ -56,7 +57,7 @@ class Ledger(Protocol):
 class SnapshotOptions:
     """What a snapshot needs to know of its job, now. `connections`: how many chunks may be read at a time.
 
-    `rows_per_second`: of the whole job; 0: as fast as it goes.
+    `rows_per_second`: of the whole job; 0: as fast as it goes. `values`: what becomes of those that do not fit.
     """
 
     description: MysqlDescription
@@ -65,6 +66,8 @@ class SnapshotOptions:
     connections: Callable[[], int]
     chunk_rows: Callable[[], int]
     rows_per_second: Callable[[], int]
+    values: Callable[[ChannelDescription], ValueRules] = lambda _: ValueRules(policy=OnValueError.STOP)
+    max_dead_letters: Callable[[], int] = lambda: 0
 
 
 class Snapshot:
@@ -219,6 +222,8 @@ class Snapshot:
                 columns=channel.reads,
                 condition=plan.condition(number),
                 connect_timeout=self._options.connect_timeout,
+                values=self._options.values(channel),
+                max_dead_letters=self._options.max_dead_letters(),
             ),
         )
 

@@ -13,6 +13,7 @@ from typing import Final
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import of_lake
+from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.key_index import Keys
 from syncmgr.spark import jdbc, plain, rows
@@ -78,6 +79,19 @@ class Commit:
         raise SyncError(
             Code.LAKE_FAILED, reason=f"table {self._channel.table} was changed {ATTEMPTS} times during one commit"
         )
+
+    def dead_letters(self) -> tuple[DeadLetter, ...]:
+        """Of a chunk's rows those that were kept out, also where an earlier life has committed it and told nobody."""
+        chunk = self._channel.chunk
+        if chunk is None:
+            return ()
+        try:
+            return jdbc.letters(self._iceberg.spark, chunk, self._channel.token)
+        except FAILURES as error:
+            away = jdbc.source_error(text_of(error), chunk)
+            if away is None:
+                failed(error)
+            raise away from error
 
     def _attempt(self, table: Java) -> ChannelCommitted:
         if self._written is None and not self._borne(table):

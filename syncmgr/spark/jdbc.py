@@ -14,10 +14,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job import select_list
 from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.chunk import ChunkRows
+from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import quoted
-from syncmgr.job.schema import SourceColumn, arrow_type
+from syncmgr.job.schema import SourceColumn
 from syncmgr.job.source import MysqlDescription
-from syncmgr.spark.segment import spark_type
+from syncmgr.spark.holding import Held, dead_letters, held, kept_out, value_sql
 
 DRIVER: Final = "com.mysql.cj.jdbc.Driver"
 ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which keeps memory flat
@@ -33,24 +34,41 @@ def relation(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
 
     Nothing is pushed down: WHERE means what Spark says.
     """
+    columns, rows = _held(chunk), _wire(spark, chunk)
+    out = kept_out(chunk, columns)
+    rows = rows if out is None else rows.where(f"NOT ({out})")
+    values = [f"{value_sql(chunk, one)} AS {quoted(name)}" for one, name in zip(columns, chunk.columns, strict=True)]
+    return rows.selectExpr(*values, f"CAST({ChangeKind.INSERT:d} AS TINYINT) AS `{OP}`", f"0L AS `{SEQ}`")
+
+
+def letters(spark: SparkSession, chunk: ChunkRows, token: str) -> tuple[DeadLetter, ...]:
+    """Of the rows that `relation` leaves out."""
+    columns = _held(chunk)
+    out = kept_out(chunk, columns)
+    if out is None:
+        return ()
+    return dead_letters(_wire(spark, chunk).where(out), columns, token=token, most=chunk.max_dead_letters + 1)
+
+
+def _held(chunk: ChunkRows) -> list[Held]:
+    return [held(chunk, _column(chunk, name), f"c{place}") for place, name in enumerate(chunk.columns)]
+
+
+def _wire(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
+    """The wanted columns as the driver has them, under the names c0, c1, ..."""
     columns = [_column(chunk, name) for name in chunk.columns]
     told = [select_list.selected(column) for column in columns]
     wire = [f"c{place}" for place in range(len(columns))]
     items = ", ".join(f"{one.sql} AS {name}" for one, name in zip(told, wire, strict=True))
     table = f"{select_list.quoted(chunk.table.db)}.{select_list.quoted(chunk.table.name)}"
     where = f" WHERE {chunk.condition}" if chunk.condition else ""
-    rows = (
+    return (
         spark.read.format("jdbc")
         .options(**options(chunk.source, chunk.connect_timeout))
         .option("dbtable", f"(SELECT {items} FROM {table}{where}) chunk")  # noqa: S608 - quoted
         .option("customSchema", ", ".join(f"{name} {one.wire}" for one, name in zip(told, wire, strict=True)))
         .load()
     )
-    casts = [
-        f"CAST({name} AS {spark_type(arrow_type(column))}) AS {quoted(wanted)}"
-        for name, column, wanted in zip(wire, columns, chunk.columns, strict=True)
-    ]
-    return rows.selectExpr(*casts, f"CAST({ChangeKind.INSERT:d} AS TINYINT) AS `{OP}`", f"0L AS `{SEQ}`")
 
 
 def _column(chunk: ChunkRows, name: str) -> SourceColumn:

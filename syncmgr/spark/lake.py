@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -187,7 +187,9 @@ class Lake:
             with lake_disk(), asked():
                 iceberg = self.iceberg()
                 iceberg.use_pool("commit" if channel.chunk is None else "snapshot")
-                done = Commit(iceberg, channel, strays, upkeep.indexing).run()
+                commit = Commit(iceberg, channel, strays, upkeep.indexing)
+                done = commit.run()
+                done = replace(done, dead=commit.dead_letters())
             self._make_durable()
         return done
 

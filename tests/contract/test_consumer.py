@@ -10,13 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import SEQ, Batch, ChangeKind, Ddl
+from syncmgr.job.batch import PLACE, SEQ, Batch, ChangeKind, Ddl, PreparedChanges
+from syncmgr.job.cells import Unheld
 from syncmgr.job.default_value import Moment
-from syncmgr.job.description import AppendOnChange
+from syncmgr.job.description import AppendOnChange, OnValueError
 from syncmgr.job.epoch import Epoch, Thresholds
 from syncmgr.job.following import Said
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.value_error import Bound, ValueRules
 from syncmgr.pipeline.consumer import Consumer, Inbox
 from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, WorkerChannel, WorkerPlan
 from tests.fakes import GivenChanges, OpenedBatches, make_batch
@@ -58,6 +60,7 @@ class Bench:
     thresholds: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
     commits: bool = True
+    values: ValueRules = field(default_factory=lambda: ValueRules(policy=OnValueError.STOP))
     sent: list[FromWorker] = field(default_factory=list)
     followed: list[tuple[WorkerChannel, ...]] = field(default_factory=list)
 
@@ -73,6 +76,7 @@ class Bench:
             reads=("id", "version"),
             source_keys=("id",),
             append_on_change=AppendOnChange.ERROR,
+            values=self.values,
         )
         plan = WorkerPlan(
             job_id=1,
@@ -238,7 +242,7 @@ def test_a_value_that_cannot_be_read_leaves_the_epoch_whole(bench: Bench) -> Non
 
     @dataclass
     class Bad(GivenChanges):
-        def decode(self) -> Any:
+        def decode(self, _unheld: object = None) -> Any:
             raise bad
 
     broken = make_batch(GivenChanges(((ChangeKind.INSERT, 2, 1),)), Bad(()), end=Position(offset=102))
@@ -253,3 +257,64 @@ def test_reading_stops_at_the_bound_and_goes_on_behind_it(bench: Bench) -> None:
     epochs = bench.run([whole(101, 1), whole(102, 2), whole(103, 3), whole(104, 4)])
     assert [epoch.end.offset for epoch in epochs] == [102, 104]
     assert [row for epoch in epochs for row in staged(epoch)] == [(n, 1000 + n) for n in range(1, 5)]
+
+
+@dataclass
+class HalfHeld(GivenChanges):
+    """Of whose rows the second has a version that nobody can hold."""
+
+    def decode(self, unheld: Any = None) -> Any:
+        rows = super().decode()
+        assert unheld is not None, "the job goes on"
+        unheld.append(Unheld(row=1, column="version", shown="?", reason="why"))
+        when, file, offset = PLACE
+        size = len(rows)
+        return (
+            rows.append_column(when, [[5] * size])
+            .append_column(file, [["b.1"] * size])
+            .append_column(offset, [[9] * size])
+        )
+
+
+DEAD = ValueRules(policy=OnValueError.DEAD_LETTER, bounds=(Bound(column="id", nullable=False, key=True),))
+
+
+def half_held(first: int) -> HalfHeld:
+    return HalfHeld(((ChangeKind.INSERT, first, 1), (ChangeKind.INSERT, first + 1, 1)))
+
+
+def test_dead_letters_go_with_their_epoch(bench: Bench) -> None:
+    """Once, with the rows beside them; a row that is kept out is deleted in the target."""
+    bench.values, bench.thresholds, bench.limits = DEAD, {"min_events": 1}, {"max_dead_letters": 9}
+    epochs = bench.run([make_batch(half_held(1), end=Position(offset=101)), None, whole_held(102, 7)])
+    assert [[letter.column for letter in epoch.dead] for epoch in epochs] == [["version"], ["version"]]
+    [file] = epochs[0].files["token-1"]
+    rows = pq.read_table(file.path)
+    assert rows.column_names == ["id", "version", "_op", SEQ]
+    assert rows["_op"].to_pylist() == [ChangeKind.INSERT, ChangeKind.DELETE]
+
+
+def whole_held(end: int, first: int) -> Batch:
+    return make_batch(half_held(first), end=Position(offset=end))
+
+
+def test_dead_letters_of_a_prepared_transaction_wait_with_it(bench: Bench) -> None:
+    """They belong to the epoch that commits it, and to none where it is rolled back."""
+    bench.values, bench.limits = DEAD, {"max_dead_letters": 9}
+    part = PreparedChanges(xid="x", changes=(half_held(1),), bytes=10)
+    other = PreparedChanges(xid="y", changes=(half_held(5),), bytes=10)
+    prepared = make_batch(end=Position(offset=101), prepared=(part, other))
+    ended = make_batch(end=Position(offset=102), committed="x", forgotten=("y",))
+    ddl = Ddl(table=("shop", "orders"), statement="ALTER", rows_survive=True)
+    first, second = bench.run([replace(prepared, ddl=ddl), ended])
+    assert (len(first.dead), [len(one.dead) for one in first.prepared.values()]) == (0, [1, 1])
+    assert len(second.dead) == 1
+
+
+def test_too_many_dead_letters_stop_in_front_of_them(bench: Bench) -> None:
+    """What is kept has a bound; the batch that exceeds it is left whole, and those before it are sent."""
+    bench.values, bench.limits = DEAD, {"max_dead_letters": 1}
+    with pytest.raises(SyncError) as caught:
+        bench.run([whole_held(101, 1), whole_held(102, 5)])
+    assert caught.value.code is Code.DEAD_LETTERS_FULL
+    assert [(epoch.end.offset, len(epoch.dead)) for epoch in bench.epochs] == [(101, 1)]

@@ -8,6 +8,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
+from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import Listed, Shadow, Spoken
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
@@ -112,7 +113,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        for table in ("owner", "users", "grants", "loads", "ddl"):
+        for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
@@ -333,3 +334,45 @@ def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     assert store.oldest_snapshot("token-1", job.id) == 7
     store.forget(job.id)
     assert store.loads.of(job.id) == {}
+
+
+LETTER = DeadLetter(
+    token="token-1", change="INSERT", column="c", value="v", reason="r", row="{}", at=5.0, file="b.1", offset=9
+)
+
+
+def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
+    """They are stored with the intent, shown with the commit, and forgotten with the job."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 2)
+    epoch = Epoch(number=1, end=START, last_seq=0, dead=(LETTER,))
+    ledger.add_intent(epoch)
+    assert store.dead_letters.of(job.id) == []
+    [again] = ledger.intents()
+    ledger.commit_epoch(again, {})
+    assert store.dead_letters.of(job.id) == [(1, LETTER)]
+    assert store.figures(job.id).dead_letters == 1
+    with pytest.raises(SyncError, match="max_dead_letters"):
+        ledger.add_intent(replace(epoch, number=2, dead=(LETTER, LETTER)))
+    assert ledger.intents() == []
+    store.forget(job.id)
+    assert store.dead_letters.of(job.id) == []
+
+
+def test_dead_letters_of_a_chunk_are_told_once(store: Store) -> None:
+    """However often the chunk is said to be in the lake."""
+    job = store.add(make_job(), START, 0.0, frozenset(), frozenset({"token-1"}))
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    for _ in range(2):
+        ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=7, rows=3, dead=(LETTER,)))
+    assert store.dead_letters.of(job.id) == [(0, LETTER)]
+
+
+def test_dead_letters_of_a_prepared_transaction_are_remembered(store: Store) -> None:
+    """Whoever reads on has them."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    ledger = JobLedger(store, job.id, lambda: 900.0)
+    ledger.add_intent(Epoch(number=1, end=START, last_seq=0, prepared={"x": Prepared(bytes=3, dead=(LETTER,))}))
+    last = ledger.last_epoch()
+    assert last is not None
+    assert last.prepared["x"].dead == (LETTER,)

@@ -81,7 +81,7 @@ class FakeChanges:
         self.altered = altered
         self.told: SourceTable | None = None
 
-    def decode(self) -> pa.Table:
+    def decode(self, _unheld: object = None) -> pa.Table:
         raise NotImplementedError
 
 

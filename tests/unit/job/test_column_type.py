@@ -46,7 +46,8 @@ def test_types_are_read_as_mysql_means_them(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "uuid", "varchar(10) /*M!100301 COMPRESSED*/", "char(5) binary", "enum()", "enum(a)", "int(x)", "int("]
+    "text",
+    ["", "xmltype", "varchar(10) /*M!100301 COMPRESSED*/", "char(5) binary", "enum()", "enum(a)", "int(x)", "int("],
 )
 def test_what_cannot_be_read_is_not_guessed(text: str) -> None:
     """Nothing is known of such a column: it has no Arrow type."""

@@ -40,4 +40,4 @@ def test_values_travel_whole(column: SourceColumn, sql: str, wire: str) -> None:
 def test_a_type_that_nobody_knows_is_refused() -> None:
     """A type is never guessed."""
     with pytest.raises(KeyError):
-        selected(SourceColumn(name="c", type="inet6"))
+        selected(SourceColumn(name="c", type="xmltype"))

@@ -90,7 +90,12 @@ def test_a_position_inside_a_transaction_is_torn(ordinal: int, *, torn: bool) ->
 def test_status_is_json() -> None:
     """Status tells position, figures, lag, the last error and upkeep in names that a script can read."""
     figures = Figures(
-        position=Position(gtids="u:1-5", file="b.000001", offset=4), rows=7, bytes=90, commits=2, prepared=3
+        position=Position(gtids="u:1-5", file="b.000001", offset=4),
+        rows=7,
+        bytes=90,
+        commits=2,
+        prepared=3,
+        dead_letters=2,
     )
     folded = SimpleNamespace(kind="fold", at=1_600_000_000.0)
     standing = SimpleNamespace(
@@ -119,6 +124,7 @@ def test_status_is_json() -> None:
         "consumed_bytes": 90,
         "commits": 2,
         "prepared_xa": 3,
+        "dead_letters": 2,
         "lag_second": 1.235,
         "last_error": None,
         "advice": None,

@@ -60,6 +60,9 @@ MYSQL = [
     "longblob",
     "vector",
     "geometry",
+    "uuid",
+    "inet6",
+    "inet4",
 ]
 
 
@@ -158,7 +161,7 @@ FITS = [
     (SourceColumn(name="c", type="blob"), "BINARY(8)", False),
     (SourceColumn(name="c", type="blob"), "STRING", False),
     (SourceColumn(name="c", type="point"), "BINARY", True),
-    (SourceColumn(name="c", type="uuid"), "STRING", False),
+    (SourceColumn(name="c", type="xmltype"), "STRING", False),
 ]
 
 

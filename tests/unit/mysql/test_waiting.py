@@ -13,7 +13,7 @@ B = Subscribed(("shop", "b"), cast("Any", None))
 
 def add(waiting: Waiting, *events: str, table: Subscribed = A, xid: str | None = None) -> None:
     for event in events:
-        waiting.add(table, xid, memoryview(event.encode()))
+        waiting.add(table, xid, "binlog.000001", memoryview(event.encode()))
 
 
 def shown(lanes: list[Lane]) -> list[tuple[str, str | None, list[str]]]:
@@ -113,7 +113,7 @@ def test_dropped_rows_are_gone() -> None:
 )
 def test_a_lane_is_cut_by_number(below: int, taken: list[str] | None, left: int) -> None:
     """Numbers may have gaps; bytes go with their events."""
-    lane = Lane(A, "x", bytearray(b"a1a22a3"), [2, 5, 7], [0, 2, 5])
+    lane = Lane(A, "x", "f", bytearray(b"a1a22a3"), [2, 5, 7], [0, 2, 5])
     cut = lane.cut(below)
     assert (None if cut is None else shown([cut])[0][1:]) == (None if taken is None else ("x", taken))
     assert (len(lane.ends), len(lane.numbers)) == (left, left)
@@ -123,6 +123,6 @@ def test_a_lane_is_cut_by_number(below: int, taken: list[str] | None, left: int)
 
 def test_decoders_may_read_beyond_the_last_event() -> None:
     """So the bytes are padded, and the ends are not."""
-    rows = Lane(A, None, bytearray(b"a1"), [2], [0]).rows()
+    rows = Lane(A, None, "f", bytearray(b"a1"), [2], [0]).rows()
     assert bytes(rows.data) == b"a1" + bytes(PADDING)
     assert rows.ends == [2]

@@ -1,0 +1,31 @@
+"""A change that was kept out of the target.
+
+Owns: what is told of it.
+Must not know: why it was kept out, where it is kept.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeadLetter:
+    """Of the channel `token`. `row`: the new image of its source row, as JSON.
+
+    `value` and `reason`: of its first column that the target cannot hold. `at`: unix seconds. `offset`: behind the
+    change in `file`, 0 where a compressed transaction does not tell.
+    """
+
+    token: str
+    change: str
+    column: str
+    value: str
+    reason: str
+    row: str
+    at: float
+    file: str
+    offset: int
+
+    @property
+    def text(self) -> str:
+        """In an error's words."""
+        return f"column '{self.column}' holds {self.value}: {self.reason}"

@@ -1,0 +1,50 @@
+"""Changes that were kept out of their targets, in SQL.
+
+Owns: reading and writing them; one counts once its epoch does.
+Must not know: why a change was kept out.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+
+from sqlalchemy import Connection, func, insert, select
+
+from syncmgr.job.dead_letter import DeadLetter
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta.tables import DEAD_LETTERS, EPOCHS
+
+Connecting = Callable[[], AbstractContextManager[Connection]]
+_FIELDS = tuple(DeadLetter.__dataclass_fields__)
+
+
+class DeadLetters:
+    """Those of all jobs. Safe to use from any thread; every call is one transaction."""
+
+    def __init__(self, reading: Connecting) -> None:
+        self._reading = reading
+
+    def of(self, job_id: JobId) -> list[tuple[int, DeadLetter]]:
+        """With their epochs, in order."""
+        newest = select(func.max(EPOCHS.c.number)).where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
+        query = (
+            select(DEAD_LETTERS)
+            .where(DEAD_LETTERS.c.job_id == job_id, DEAD_LETTERS.c.epoch <= newest.scalar_subquery())
+            .order_by(DEAD_LETTERS.c.id)
+        )
+        with self._reading() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [(row["epoch"], DeadLetter(**{name: row[name] for name in _FIELDS})) for row in rows]
+
+    def count(self, job_id: JobId) -> int:
+        """Of all, those of an epoch under way included."""
+        with self._reading() as connection:
+            query = select(func.count()).where(DEAD_LETTERS.c.job_id == job_id)
+            return int(connection.execute(query).scalar_one())
+
+
+def add(connection: Connection, job_id: JobId, epoch: int, letters: Iterable[DeadLetter]) -> None:
+    """Together with the intent of their epoch."""
+    values = [{"job_id": job_id, "epoch": epoch, **asdict(letter)} for letter in letters]
+    if values:
+        connection.execute(insert(DEAD_LETTERS), values)

@@ -1,0 +1,35 @@
+"""Changes that were kept out of their targets"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0008'
+down_revision = '0007'
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    job_id = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
+    op.create_table('dead_letters',
+    sa.Column('id', job_id, autoincrement=True, nullable=False),
+    sa.Column('job_id', job_id, nullable=False),
+    sa.Column('epoch', sa.BigInteger(), nullable=False),
+    sa.Column('token', sa.String(length=36), nullable=False),
+    sa.Column('change', sa.String(length=16), nullable=False),
+    sa.Column('column', sa.String(length=255), nullable=False),
+    sa.Column('value', sa.Text(length=16777215), nullable=False),
+    sa.Column('reason', sa.Text(length=16777215), nullable=False),
+    sa.Column('row', sa.Text(length=16777215), nullable=False),
+    sa.Column('at', sa.Double(), nullable=False),
+    sa.Column('file', sa.String(length=512), nullable=False),
+    sa.Column('offset', sa.BigInteger(), nullable=False),
+    sa.ForeignKeyConstraint(['job_id'], ['jobs.id'], ondelete='CASCADE'),
+    sa.PrimaryKeyConstraint('id')
+    )
+    with op.batch_alter_table('dead_letters', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_dead_letters_job_id'), ['job_id'], unique=False)
+
+
+def downgrade() -> None:
+    op.drop_table('dead_letters')

@@ -1,0 +1,53 @@
+"""MariaDB's UUID, INET6 and INET4 -> the text that it prints for them.
+
+Owns: that text, and which UUID is not told clearly.
+Must not know: columns, Arrow.
+"""
+
+import struct
+from typing import Final
+from uuid import UUID
+
+UNCLEAR: Final = "nobody can tell the order of its bytes"
+V4_WORD: Final = 6  # of an INET6, from where on it may hold an IPv4 address
+MAPPED: Final = 0xFFFF  # the word before such an address
+
+
+def is_unclear(word: str, value: bytes) -> bool:
+    """MariaDB may store an UUID by groups from behind, so that it sorts by its time; one of no known kind looks so."""
+    return word == "uuid" and value[6] >= 0x80 and 0 < value[8] < 0x60
+
+
+def text(word: str, value: bytes) -> str:
+    """`word`: the type. Raises ValueError for another count of bytes."""
+    match word:
+        case "uuid":
+            return str(UUID(bytes=value))
+        case "inet4":
+            return ".".join(map(str, value))
+        case _:
+            return _inet6(value)
+
+
+def _inet6(value: bytes) -> str:
+    """The first of the longest runs of zeros is left out, even a single one; other printers leave that alone."""
+    words = struct.unpack(">8H", value)
+    begin, size = _gap(words)
+    mapped = size == V4_WORD or (size == V4_WORD - 1 and words[V4_WORD - 1] == MAPPED)
+    behind = [f"{word:x}" for word in words[begin + size :]]
+    if begin == 0 and mapped:
+        behind[-2:] = [text("inet4", value[-4:])]
+    if not size:
+        return ":".join(behind)
+    return ":".join(f"{word:x}" for word in words[:begin]) + "::" + ":".join(behind)
+
+
+def _gap(words: tuple[int, ...]) -> tuple[int, int]:
+    """Where the first of the longest runs of zeros begins, and its length."""
+    found, begin = (0, 0), 0
+    for place, word in enumerate(words):
+        if word:
+            begin = place + 1
+        elif place + 1 - begin > found[1]:
+            found = begin, place + 1 - begin
+    return found

@@ -1,0 +1,126 @@
+"""Values that a target cannot hold: what on_value_error makes of them, from the source's row to SQL."""
+
+import contextlib
+import datetime as dt
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+from zlib import crc32
+
+import pymysql
+import pytest
+
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+ARRIVED_SECOND: Final = 90.0
+SOURCE: Final = "id BIGINT PRIMARY KEY, day DATE, big BIGINT UNSIGNED, name VARCHAR(20), price DECIMAL(12,2)"
+TARGET: Final = "id BIGINT NOT NULL, day DATE, big BIGINT, name VARCHAR(5), price DECIMAL(12,1)"
+BAD: Final = {  # by id: the row, and the column that the target cannot hold
+    11: ("'0000-00-00', 1, 'a', 1", "day"),
+    12: ("'2024-00-01', 1, 'a', 1", "day"),
+    13: ("'2024-01-01', 18446744073709551615, 'a', 1", "big"),
+    14: ("'2024-01-01', 1, 'longer', 1", "name"),
+    15: ("'2024-01-01', 1, 'a', 1.25", "price"),
+}
+
+
+class Shop:
+    """A table with a row that fits and one of every kind that does not, its narrow target and the job between them."""
+
+    def __init__(self, name: str, mysql: MysqlServer, fe: FrontendProcess) -> None:
+        self.name, self.mysql, self.fe = name, mysql, fe
+        mysql.run(f"CREATE DATABASE {name}", f"CREATE TABLE {name}.t ({SOURCE})")
+        fe.sql(f"CREATE DATABASE {name}")
+        fe.sql(f"CREATE TABLE {name}.t ({TARGET}) UNIQUE KEY(id)")
+
+    def create_sync(self, policy: str | None, start: str) -> None:
+        source = (
+            f'"type" = "mysql", "start" = "{start}", "mysql.host" = "127.0.0.1", "mysql.port" = "{self.mysql.port}", '
+            '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled"'
+        )
+        properties = "" if policy is None else f'PROPERTIES ("on_value_error" = "{policy}")'
+        self.fe.sql(f"CREATE SYNC {self.name}.job1 (FROM {self.name}.t INTO t) FROM BINLOG ({source}) {properties}")
+
+    def write(self) -> None:
+        bad = ", ".join(f"({number}, {values})" for number, (values, _) in BAD.items())
+        self.mysql.run(
+            f"INSERT INTO {self.name}.t VALUES (1, '2024-01-01', 9223372036854775807, 'fits', 1.5)",
+            f"INSERT INTO {self.name}.t VALUES {bad}",
+        )
+
+    def rows(self) -> dict[int, dict[str, Any]]:
+        return {row.pop("id"): row for row in self.fe.sql(f"SELECT * FROM {self.name}.t")}
+
+    def letters(self) -> list[dict[str, Any]]:
+        where = f"JOB_SCHEMA = '{self.name}'"
+        return self.fe.sql(f"SELECT * FROM information_schema.sync_dead_letters WHERE {where}")
+
+    def job(self) -> dict[str, Any]:
+        return self.fe.job(self.name)
+
+
+@pytest.fixture
+def shop(request: pytest.FixtureRequest, mysql_server: MysqlServer, frontend: FrontendProcess) -> Iterator[Shop]:
+    made = Shop(f"values_{crc32(request.node.name.encode())}", mysql_server, frontend)
+    yield made
+    with contextlib.suppress(pymysql.err.MySQLError):
+        frontend.sql(f"STOP SYNC JOB {made.name}.job1")
+
+
+def test_a_narrow_target_is_refused_unless_values_are_looked_at(shop: Shop) -> None:
+    """CREATE SYNC names the column and the property; with the property it does not."""
+    with pytest.raises(pymysql.err.MySQLError, match=r"big.*bigint unsigned.*on_value_error"):
+        shop.create_sync(None, "latest")
+    shop.create_sync("stop", "latest")
+    shop.write()
+    until(lambda: shop.job()["State"] == "PAUSED", deadline=ARRIVED_SECOND)
+    assert "0000-00-00" in shop.job()["Msg"]
+    assert shop.letters() == []
+
+
+def test_null_stands_for_a_value_that_does_not_fit(shop: Shop) -> None:
+    """In the rows that were there and in the changes, and the rest of its row is right."""
+    shop.write()
+    shop.create_sync("null", "snapshot")
+    shop.mysql.run(f"UPDATE {shop.name}.t SET name = 'much longer' WHERE id = 14")
+    until(lambda: len(shop.rows()) == 6 and shop.job()["Status"]["lag_second"] == 0, deadline=ARRIVED_SECOND)
+    rows = shop.rows()
+    assert rows[1] == {"day": dt.date(2024, 1, 1), "big": 2**63 - 1, "name": "fits", "price": rows[1]["price"]}
+    for number, (_, column) in BAD.items():
+        assert [name for name, value in rows[number].items() if value is None] == [column], number
+    assert shop.letters() == []
+
+
+@pytest.mark.parametrize("start", ["latest", "snapshot"])
+def test_dead_letters_can_be_read(shop: Shop, start: str) -> None:
+    """Rows that the target cannot hold are told once, through a kill of the frontend, and come as soon as they fit."""
+    if start == "snapshot":
+        shop.write()
+    shop.create_sync("dead-letter", start)
+    if start == "latest":
+        shop.write()
+    until(lambda: list(shop.rows()) == [1] and len(shop.letters()) == len(BAD), deadline=ARRIVED_SECOND)
+    letters = {json.loads(letter["SOURCE_ROW"])["id"]: letter for letter in shop.letters()}
+    assert {number: letter["COLUMN_NAME"] for number, letter in letters.items()} == {
+        str(number): column for number, (_, column) in BAD.items()
+    }
+    assert letters["11"]["COLUMN_VALUE"] == "0000-00-00"
+    assert json.loads(letters["13"]["SOURCE_ROW"])["big"] == "18446744073709551615"
+    assert (letters["11"]["BINLOG_FILE"] != "") == (start == "latest")
+    if start == "latest":
+        shop.fe.kill()
+        shop.fe.start()
+    shop.mysql.run(
+        f"UPDATE {shop.name}.t SET day = '2024-05-06' WHERE id = 11",  # fits now
+        f"UPDATE {shop.name}.t SET price = 2.75 WHERE id = 1",  # does not fit any more
+        f"DELETE FROM {shop.name}.t WHERE id = 12",
+    )
+    until(lambda: list(shop.rows()) == [11] and len(shop.letters()) == len(BAD) + 1, deadline=ARRIVED_SECOND)
+    last = shop.letters()[-1]
+    assert (last["CHANGE_TYPE"], last["COLUMN_NAME"], last["COLUMN_VALUE"]) == ("UPDATE", "price", "2.75")
+    assert last["BINLOG_POSITION"] > 0
+    assert shop.job()["Status"]["dead_letters"] == len(BAD) + 1
