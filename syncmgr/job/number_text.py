@@ -6,11 +6,11 @@ Must not know: how JSON is stored or sent.
 
 from typing import Final
 
-FIXED_POINT_DIGITS: Final = 15  # beyond them MySQL prints an exponent
+FIXED_POINT_DIGITS: Final = 15  # beyond them MySQL prints an exponent, unless there are digits behind the point
 
 
 def double_text(value: float) -> str:
-    """The shortest digits that mean the value; an exponent only beyond 15 places, unpadded, without a plus."""
+    """The shortest digits that mean the value; an exponent only where none is behind the point, or far behind it."""
     mantissa, _, exponent = f"{value!r}".lower().partition("e")
     sign = "-" if mantissa.startswith("-") else ""
     whole, _, fraction = mantissa.lstrip("-").partition(".")
@@ -19,7 +19,7 @@ def double_text(value: float) -> str:
     digits = digits.rstrip("0")
     if not digits:
         return sign + "0.0"
-    if not -FIXED_POINT_DIGITS < point <= FIXED_POINT_DIGITS:
+    if point <= -FIXED_POINT_DIGITS or FIXED_POINT_DIGITS < point >= len(digits):
         tail = digits[1:] and "." + digits[1:]
         return f"{sign}{digits[0]}{tail}e{point - 1}"
     if point <= 0:
