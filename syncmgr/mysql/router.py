@@ -18,7 +18,7 @@ from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gti
 from syncmgr.mysql import events, wire
 from syncmgr.mysql.changes import RowsOfTable
 from syncmgr.mysql.subscriptions import Subscribed, Subscriptions
-from syncmgr.mysql.waiting import Lane, Waiting
+from syncmgr.mysql.waiting import Inner, Lane, Part, Waiting
 from syncmgr.mysql.wire import MalformedEventError
 from syncmgr.mysql.xa import Branches
 
@@ -36,24 +36,6 @@ class Limits:
 
     events: int = 4000
     bytes: int = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """What was delivered of a transaction that is still open: its first `events` rows events, up to a coordinate."""
-
-    events: int
-    file: str
-    log_pos: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Inner:
-    """The events of a compressed transaction that still wait; `log_pos` is where it ends in the file."""
-
-    data: memoryview
-    spans: Iterator[tuple[int, int]]
-    log_pos: int
 
 
 Handler = Callable[[memoryview, int, int], bool | None]  # True: feeding has to stop behind this event
@@ -89,6 +71,8 @@ class Router:
         self.server = start.server
         self._delivered: Part | None = None
         self._before_ddl: Position | None = None
+        self._met_inside = False  # a DDL whose rows follow in its own transaction
+        self._followed_inside = start.ordinal > 0
         self.ddl: Ddl | None = None
         self.moved = False
         self.source_time = 0.0
@@ -123,7 +107,7 @@ class Router:
         self._waiting.forget_open()
         self._skip = self._delivered
         self._routes: dict[int, Subscribed | None] = {}
-        self._inner: _Inner | None = None
+        self._inner: Inner | None = None
         self._file, self._offset, self._created = self._end_file, self._end_offset, self._end_created
         self._begin()
 
@@ -135,8 +119,10 @@ class Router:
         self._last_log_pos = 0
 
     def position(self) -> Position:
-        """Behind the last whole transaction that was fed."""
+        """Behind the last whole transaction that was fed, or behind the DDL that the open one begins with."""
         return Position(
+            ordinal=int(self._followed_inside),
+            whole=not self._followed_inside,
             gtids="" if self._gtids is None else str(self._gtids),
             file=self._end_file,
             offset=self._end_offset,
@@ -339,6 +325,7 @@ class Router:
             self._gtids.add(*self._gtid_now)
         self._set_offset(_log_pos(data, start) if self._inner is None else self._inner.log_pos)
         self._delivered = None
+        self._followed_inside = False
         self._waiting.end_transaction()
         self._end_file, self._end_offset, self._end_created = self._file, self._offset, self._created
         self.moved = True
@@ -376,7 +363,7 @@ class Router:
     def _payload(self, data: memoryview, start: int, end: int) -> bool:
         """A whole transaction in one event; it may be larger than a batch."""
         plain = events.payload(bytes(data[start:end]))
-        self._inner = _Inner(memoryview(plain), events.inner_spans(plain), _log_pos(data, start))
+        self._inner = Inner(memoryview(plain), events.inner_spans(plain), _log_pos(data, start))
         return self._feed_inner()
 
     # -- statements
@@ -427,16 +414,25 @@ class Router:
         elif not self._alters_nothing:
             if _OPENING.search(said.text):
                 self._in_transaction = True
-            at = int.from_bytes(data[start : start + 4], "little")
-            self.ddl = self._subscriptions.met(said, at, followable=not self._in_transaction)
-            self._before_ddl = self.position() if self.ddl else None
+            if not self._followed_inside:
+                self._meet(said, int.from_bytes(data[start : start + 4], "little"))
         if not self._in_transaction:
             self._end_transaction(data, start)
             if self.ddl is not None:
                 self.ddl = replace(self.ddl, behind=self.position())
 
+    def _meet(self, said: events.Query, at: int) -> None:
+        """CREATE TABLE ... SELECT is followed by its rows: what it made is reached with a part of its transaction."""
+        inside = self._in_transaction
+        self.ddl = self._subscriptions.met(said, at, followable=not self._taken, with_rows=inside)
+        self._before_ddl = before = self.position() if self.ddl else None
+        if self.ddl is not None and before is not None and inside and not self._taken:
+            self.ddl = replace(self.ddl, behind=replace(before, ordinal=1, whole=False))
+            self._met_inside = True
+
     def follow(self, subscriptions: Subscriptions) -> None:
         """What is wanted behind the DDL that was taken last."""
+        self._followed_inside, self._met_inside = self._met_inside, False
         self._subscriptions = subscriptions
         self._routes.clear()
 

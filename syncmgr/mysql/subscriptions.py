@@ -153,9 +153,12 @@ class Subscriptions:
 
     # -- statements
 
-    def met(self, query: Query, at: int, *, followable: bool) -> Ddl | None:
-        """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own."""
-        concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=not followable)
+    def met(self, query: Query, at: int, *, followable: bool, with_rows: bool) -> Ddl | None:
+        """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own.
+
+        `with_rows`: they follow it in its transaction.
+        """
+        concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
         if not concerned:
             return None
         said = self._said(query, at) if followable else None

@@ -5,11 +5,30 @@ Must not know: what ends a transaction, positions, how rows are decoded.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from syncmgr.mysql.decoder import RowEvents
 from syncmgr.mysql.subscriptions import Subscribed
 from syncmgr.mysql.values import PADDING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """What was delivered of a transaction that is still open: its first `events` rows events, up to a coordinate."""
+
+    events: int
+    file: str
+    log_pos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """The events of a compressed transaction that still wait; `log_pos` is where it ends in the file."""
+
+    data: memoryview
+    spans: Iterator[tuple[int, int]]
+    log_pos: int
 
 
 @dataclass(slots=True)

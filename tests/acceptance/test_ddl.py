@@ -39,20 +39,27 @@ def test_columns_come_and_go(mysql_server: MysqlServer, frontend: FrontendProces
 
 
 def test_whole_tables_are_emptied_and_renamed(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """TRUNCATE empties the target; a renamed table is read under its new name; DROP keeps the rows, and all is told."""
+    """TRUNCATE empties the target; a renamed table is read under its new name; DROP keeps the rows, and a table
+    of that name is a new one. All is told.
+    """
     t = Altered("whole", mysql_server, frontend)
     t.run("INSERT INTO whole.t VALUES (1, 1, 'one', 1)", "CREATE INDEX i ON whole.t (a)", "TRUNCATE TABLE whole.t")
     t.run("INSERT INTO whole.t VALUES (2, 2, 'two', 2)", "RENAME TABLE whole.t TO whole.u")
     t.run("INSERT INTO whole.u VALUES (3, 3, 'three', 3)", "UPDATE whole.u SET a = 20 WHERE id = 2")
     t.wait_until_equal("u")
+    t.run("DROP TABLE whole.u", "CREATE TABLE whole.u (PRIMARY KEY (id)) SELECT 7 AS id, 5 AS a, 'x' AS z")
+    t.run("INSERT INTO whole.u VALUES (8, 6, 'y')")
+    t.wait_until_equal("u")
     before = t.lake()
     t.run("DROP TABLE whole.u")
     told = "SELECT table_name, state, outcome FROM information_schema.sync_ddl WHERE job_schema = 'whole'"
-    until(lambda: len(frontend.sql(told)) == 4, deadline=30, why="the DROP in sync_ddl")
+    until(lambda: len(frontend.sql(told)) == 6, deadline=30, why="the DROP in sync_ddl")
     assert [tuple(row.values()) for row in frontend.sql(told)] == [
         ("whole.t", "DONE", "nothing to do"),
         ("whole.t", "DONE", "emptied"),
         ("whole.t", "DONE", "read as whole.u from here on"),
+        ("whole.u", "DONE", "dropped in the source; the target keeps its rows"),
+        ("whole.u", "DONE", "emptied; dropped column 'b'; dropped column 'd'; added column 'z' VARCHAR(1)"),
         ("whole.u", "DONE", "dropped in the source; the target keeps its rows"),
     ]
     assert t.lake() == before

@@ -79,6 +79,35 @@ def test_ddl_stands_between_two_batches(any_server: MysqlServer, db: str) -> Non
             assert [row["v"] for row in reader.rows((db, "t"))] == ["new", "last"]
 
 
+def test_a_table_that_comes_with_its_rows_is_met_before_them(any_server: MysqlServer, db: str) -> None:
+    """CREATE TABLE ... SELECT is one transaction: behind its DDL its rows are read, once, also from there on."""
+    before = channel_of(facts(any_server, [(db, "t")]).tables[0])
+    any_server.run(f"INSERT INTO {db}.t VALUES (1, 'old')", f"CREATE TABLE {db}.other SELECT * FROM {db}.t")
+    start = latest(any_server)
+    any_server.run(
+        f"DROP TABLE {db}.t", f"CREATE TABLE {db}.t (PRIMARY KEY (id)) SELECT id + 1 AS id, v FROM {db}.other"
+    )
+    any_server.run(f"INSERT INTO {db}.t VALUES (3, 'last')")
+    wanted = subscriptions([before], schema_holds=True)
+    with reading(any_server, wanted, start, options=QUICK) as reader:
+        met = []
+        for _ in range(2):
+            until(lambda: reader.get() and reader.batches[-1].ddl, deadline=20)
+            met.append(reader.batches[-1].ddl)
+            reader.source.follow([before])
+        reader.until(latest(any_server))
+        assert [row["v"] for row in reader.rows((db, "t"))] == ["old", "last"]
+        assert reader.batches[-1].end is not None
+        assert reader.batches[-1].end.ordinal == 0
+    behind = met[1].behind
+    assert (behind.ordinal, behind.whole) == (1, False)
+    assert compare(met[0].behind, behind) is Order.BEFORE
+    with reading(any_server, wanted, behind, options=QUICK) as reader:
+        reader.until(latest(any_server))
+        assert [row["v"] for row in reader.rows((db, "t"))] == ["old", "last"]
+        assert not any(batch.ddl for batch in reader.batches)
+
+
 def test_an_alter_in_two_phases_stands_where_it_ends(any_server: MysqlServer, db: str) -> None:
     """MariaDB writes it when it begins and again when it is done, or has failed; it is met once, if it is done."""
     if any_server.flavour != "mariadb":
