@@ -28,6 +28,7 @@ SHOWN_STATEMENT: Final = 500
 MAX_SHADOWS: Final = 16  # of a table; the newest count
 MAX_ALTERS: Final = 100
 ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
+SETTLE: Final = f"settle it with ALTER SYNC JOB ... SKIP DDL or APPLY DDL 'statement' and RESUME, or {ANEW}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +111,7 @@ def follow(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> 
     try:
         following.run()
     except (RefusedError, ImpossibleError) as error:
-        raise not_followed(following.at, f"{error}; {ANEW}", said.text) from None
+        raise not_followed(following.at, f"{error}; {SETTLE}", said.text) from None
     return following.step()
 
 

@@ -75,7 +75,7 @@ def test_what_cannot_be_followed_pauses_and_is_told(mysql_server: MysqlServer, f
     for _ in range(2):
         until(lambda: frontend.job("refusing")["State"] == "PAUSED", deadline=60, why="the pause")
         assert "may change its values" in frontend.job("refusing")["Msg"]
-        assert "CREATE SYNC" in frontend.job("refusing")["Msg"]
+        assert "APPLY DDL" in frontend.job("refusing")["Msg"]
         assert t.lake()[1:] == [(1, 1, "5", 1)]
         told = frontend.sql("SELECT * FROM information_schema.sync_ddl WHERE job_schema = 'refusing'")
         assert [(row["STATE"], row["STATEMENT"]) for row in told] == [("PAUSED", "ALTER TABLE refusing.t MODIFY b INT")]

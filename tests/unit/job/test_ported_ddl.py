@@ -112,7 +112,7 @@ class World:
         try:
             step = follow(said, self.channels, rules)
         except SyncError as error:
-            reason = str(error.context["reason"]).split("; bring the target")[0]
+            reason = str(error.context["reason"]).split("; settle it")[0]
             self.told.append(f"paused: {error.context['table']}: {reason}")
             return False
         self.told += [f"{token}: {done}" for token, done in step.done.items()]
