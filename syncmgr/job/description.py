@@ -51,6 +51,7 @@ JOB_PROPERTIES: Final = (
         "What becomes of DDL on a synced table: `evolve`, `add_only`, `ignore` or `pause`; see DDL.",
     ),
     Property("on_drop_column", "as on_ddl", "Of a dropped column alone: `drop`, `keep` it with NULL, or `pause`."),
+    Property("on_old_values", "pause", "Where nobody can tell a new column's values in old rows: `pause`, or `null`."),
     Property("on_truncate", "as on_ddl", "Of TRUNCATE alone: `apply`, `ignore` or `pause`."),
     Property("on_drop_table", "as on_ddl", "Of a dropped table alone: `keep` the target's rows, or `pause`."),
     Property(

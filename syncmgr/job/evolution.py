@@ -304,25 +304,31 @@ class _Evolution:
             raise RefusedError(f"it adds column '{name}' of type {column.now.text}, which the lake has no type for")
         if self._stays(name):
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
-        value = self._initial(column)
+        value, told = self._initial(column)
         added = AddField(name=name, type=kind, comment=definition.comment or "", initial=value)
         self._changes.others.append(added)
         self._added.append(_Plain(TargetColumn(name=name, type=kind), name))
         self._read_now.add(name.casefold())
-        self._done.append(f"added column '{name}' {kind.text}" + (f", {value} in rows from before" if value else ""))
+        self._done.append(f"added column '{name}' {kind.text}{told}")
 
-    def _initial(self, column: Column) -> str | None:
+    def _initial(self, column: Column) -> tuple[str | None, str]:
+        """What rows from before show, and in words."""
         assert column.definition is not None
         if self._terms.empty:
-            return None
+            return None, ""
         try:
             value = initial(replace(column.definition, column=column.now), self._terms.moment)
         except UnknowableError as error:
-            raise RefusedError(f"it adds column '{column.now.name}': {error}") from None
+            return None, self._unknown(column, str(error))
         if value is not None and not self._terms.defaults:
-            why = "a table of Iceberg's format v2 cannot show it in rows from before"
-            raise RefusedError(f"it adds column '{column.now.name}' with the value {value}: {why}")
-        return value
+            why = f"a table of Iceberg's format v2 cannot show {value} in rows from before"
+            return None, self._unknown(column, why)
+        return value, f", {value} in rows from before" if value else ""
+
+    def _unknown(self, column: Column, why: str) -> str:
+        if self._terms.deed(Kind.OLD_VALUES) is Deed.PAUSE:
+            raise RefusedError(f'it adds column \'{column.now.name}\': {why}; "on_old_values" = "null" has NULL there')
+        return f", NULL in rows from before: {why}"
 
     def _move(self, column: Column) -> None:
         if not self._channel.follows or self._terms.deed(Kind.MOVE) is Deed.KEEP:

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     """What a statement does, in the words of docs/sql.md."""
 
     ADD_COLUMN = "ADD COLUMN"
+    OLD_VALUES = "ADD COLUMN with values in old rows that nobody can tell"
     DROP_COLUMN = "DROP COLUMN"
     RENAME_COLUMN = "RENAME COLUMN, CHANGE"
     WIDEN = "MODIFY to a type that holds more"
@@ -52,6 +53,7 @@ A, K, P = Deed.APPLY, Deed.KEEP, Deed.PAUSE
 
 RULES: Final[Mapping[Kind, Mapping[OnDdl, Deed]]] = {
     Kind.ADD_COLUMN: {EVOLVE: A, ADD_ONLY: A, IGNORE: K, PAUSE: P},
+    Kind.OLD_VALUES: {EVOLVE: P, ADD_ONLY: P, IGNORE: K, PAUSE: P},
     Kind.DROP_COLUMN: {EVOLVE: A, ADD_ONLY: K, IGNORE: K, PAUSE: P},
     Kind.RENAME_COLUMN: {EVOLVE: A, ADD_ONLY: K, IGNORE: K, PAUSE: P},
     Kind.WIDEN: {EVOLVE: A, ADD_ONLY: A, IGNORE: P, PAUSE: P},
@@ -71,6 +73,7 @@ RULES: Final[Mapping[Kind, Mapping[OnDdl, Deed]]] = {
 MEANING: Final[Mapping[tuple[Kind, Deed], str]] = {
     (Kind.ADD_COLUMN, A): "the target gets it; rows from before show MySQL's default",
     (Kind.ADD_COLUMN, K): "not synced",
+    (Kind.OLD_VALUES, K): "not synced",
     (Kind.DROP_COLUMN, A): "dropped from the target",
     (Kind.DROP_COLUMN, K): "stays in the target, NULL in new rows",
     (Kind.RENAME_COLUMN, A): "renamed in the target",
@@ -93,6 +96,7 @@ MEANING: Final[Mapping[tuple[Kind, Deed], str]] = {
 # Properties that say something of one kind, whatever on_ddl says.
 OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Deed]]]] = {
     "on_drop_column": (Kind.DROP_COLUMN, {"drop": A, "keep": K, "pause": P}),
+    "on_old_values": (Kind.OLD_VALUES, {"pause": P, "null": A}),
     "on_truncate": (Kind.TRUNCATE, {"apply": A, "ignore": K, "pause": P}),
     "on_drop_table": (Kind.DROP_TABLE, {"keep": K, "pause": P}),
 }

@@ -240,6 +240,7 @@ def test_the_channel_reads_what_the_statement_made() -> None:
 
 POLICIES = {
     Kind.ADD_COLUMN: "ALTER TABLE orders ADD c INT",
+    Kind.OLD_VALUES: "ALTER TABLE orders ADD c DATE NOT NULL",
     Kind.DROP_COLUMN: "ALTER TABLE orders DROP a",
     Kind.RENAME_COLUMN: "ALTER TABLE orders RENAME COLUMN a TO z",
     Kind.WIDEN: "ALTER TABLE orders MODIFY a BIGINT",
