@@ -237,6 +237,7 @@ class Frontend:
             describe=lambda channel: self.catalog.table(channel.target_db, channel.target),
             deeds=deeds_of(job.properties),
             on_value_error=None if on_value_error is None else OnValueError(on_value_error),
+            unlogged=isinstance(job.source, MysqlDescription) and job.source.accepts_unlogged,
         )
 
     def _staging(self, job_id: JobId) -> Path:

@@ -27,6 +27,7 @@ from syncmgr.job.statement.reading import Modes, UnclearError, read
 SHOWN_STATEMENT: Final = 500
 MAX_SHADOWS: Final = 16  # of a table; the newest count
 MAX_ALTERS: Final = 100
+CASCADES: Final = "ADD FOREIGN KEY with an action"
 ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
 SETTLE: Final = f"settle it with ALTER SYNC JOB ... SKIP DDL or APPLY DDL 'statement' and RESUME, or {ANEW}"
 
@@ -89,6 +90,7 @@ class DdlRecord:
 class Rules:
     """What a job says of DDL, of its targets, and of values that do not fit them (None: nothing).
 
+    `deeds`: what holds of one kind whatever the policy. `unlogged`: what foreign keys change may be missed.
     `describe` gives a target table. `forced`: nothing pauses. `deeds`: what holds of one kind whatever the policy.
     """
 
@@ -97,6 +99,7 @@ class Rules:
     describe: Callable[[ChannelDescription], TargetTable]
     forced: bool = False
     deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+    unlogged: bool = False
     on_value_error: OnValueError | None = None
 
     @property
@@ -278,8 +281,10 @@ class _Following:
             self._rename([(statement.table, renames[-1])])
 
     def _doubt(self, token: str, clauses: Iterable[nodes.Clause]) -> None:
-        """What cascades to a table is in no binlog."""
-        if any(isinstance(clause, nodes.Quiet) and clause.what == "ADD FOREIGN KEY" for clause in clauses):
+        """What cascades to a table is in no binlog of MariaDB or of an older MySQL."""
+        if any(isinstance(clause, nodes.Quiet) and clause.what == CASCADES for clause in clauses):
+            if self._said.modes.mariadb and not self._rules.unlogged:
+                self._refuse(Kind.ROWS, "what the foreign key changes is not in the binlog")
             self._changes[token] = (*self._changes.get(token, ()), DoubtKeys())
 
     def _altered_shadow(self, shadow: Shadow, *, loses: bool) -> Shadow | None:

@@ -258,8 +258,7 @@ def key(words: Words) -> str:
             words.name()
         words.brackets()
         words.expect("REFERENCES")
-        references(words)
-        return "FOREIGN KEY"
+        return "FOREIGN KEY" + " with an action" * references(words)
     if words.skip("CHECK"):
         words.brackets()
         words.skip("NOT")
@@ -315,18 +314,21 @@ def _key_options(words: Words) -> None:
             return
 
 
-def references(words: Words) -> None:
-    """REFERENCES table (columns) and what follows, its first word taken."""
+def references(words: Words) -> bool:
+    """REFERENCES table (columns) and what follows, its first word taken; whether it changes rows."""
     words.table("")
     words.skip_brackets()
+    acts = False
     while True:
         if words.skip("MATCH"):
             words.take()
         elif words.skip("ON", "DELETE") or words.skip("ON", "UPDATE"):
-            if not (words.skip("SET", "NULL") or words.skip("SET", "DEFAULT") or words.skip("NO", "ACTION")):
+            if words.skip("SET", "NULL") or words.skip("SET", "DEFAULT") or words.skip("CASCADE"):
+                acts = True
+            elif not words.skip("NO", "ACTION"):
                 words.take()
         else:
-            return
+            return acts
 
 
 # -- partitions
