@@ -90,8 +90,8 @@ class DdlRecord:
 class Rules:
     """What a job says of DDL, of its targets, and of values that do not fit them (None: nothing).
 
-    `deeds`: what holds of one kind whatever the policy. `unlogged`: what foreign keys change may be missed.
     `describe` gives a target table. `forced`: nothing pauses. `deeds`: what holds of one kind whatever the policy.
+    `unlogged`: what foreign keys change may be missed.
     """
 
     policy: OnDdl

@@ -27,8 +27,8 @@ class Position:
 
     `gtids`: the executed set in canonical text, MySQL's (uuid[:tag]:1-5,...) or MariaDB's (domain-server-seq,...); "" where the
     server has none. `file`, `offset`: the binlog coordinate behind the last transaction. `ordinal`: above 0 inside a transaction
-    that was torn (canal only): then the coordinate is that of the last entry taken, and this its number among the entries of
-    that coordinate. `server`: server uuid, or server id of MariaDB and canal. `created`: unix seconds at which the binlog file
+    that was torn: on canal the coordinate is that of the last entry taken, and this its number among the entries of that
+    coordinate; on MySQL it is 1 behind the DDL that the next transaction begins with. `server`: server uuid, or server id of MariaDB and canal. `created`: unix seconds at which the binlog file
     was made, 0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up
     to here never were the source's state: a transaction is torn, or history is applied a second time. `acked`: the source may
     have been told that all of it is committed, so that nothing of it need come again (canal only).
