@@ -16,6 +16,8 @@ from syncmgr.job.cells import Bools, Ints
 
 PADDING: Final = 16  # a tag and a varint may be read behind the last message
 MAX_FIELDS: Final = 64  # of one Column; canal writes eight
+NO_EVENT: Final = 1 << 31  # more than any EventType
+FEW: Final = 8  # messages; more are read in lockstep
 
 # A tag is the field's number << 3 | its wire type: 0 a varint, 2 a length and so many bytes.
 CHANGE_EVENT, CHANGE_ROW = 0x10, 0x62
@@ -86,42 +88,69 @@ class Cells:
 
 def rows_of(parts: Sequence[bytes]) -> Rows:
     """The rows of RowChange messages, in order. Raises MalformedEntryError."""
-    start: list[int] = []
-    end: list[int] = []
-    event: list[int] = []
-    base = 0
-    for part in parts:
-        before = len(start)
-        kind = _spans(part, base, start, end)
-        count = len(start) - before
-        if count and kind not in {INSERT, UPDATE, DELETE}:
-            raise MalformedEntryError(f"rows of the event type {kind}")
-        event += [kind] * count
-        base += len(part)
     data = np.frombuffer(b"".join(parts) + bytes(PADDING), np.uint8)
-    return Rows(data, np.array(start, np.int64), np.array(end, np.int64), np.array(event, np.int64))
+    sizes = np.array([len(part) for part in parts], np.int64)
+    found = _Spans(data, np.cumsum(sizes), np.zeros(len(parts), np.int64))
+    part, at = np.flatnonzero(sizes), (found.ends - sizes)[sizes > 0]
+    while len(part) > FEW:
+        part, at = found.step(part, at)
+    for one, begin in zip(part.tolist(), at.tolist(), strict=True):
+        found.finish(one, begin)
+    rows = found.rows()
+    if not np.isin(rows.event, (INSERT, UPDATE, DELETE)).all():
+        raise MalformedEntryError(f"rows of the event types {np.unique(rows.event).tolist()}")
+    return rows
 
 
-def _spans(change: bytes, base: int, start: list[int], end: list[int]) -> int:
-    """Adds where its rows are; the type of the event. Nothing else of it matters."""
-    kind, at, last = 0, 0, len(change)
-    while at < last:
-        tag, value = change[at], change[at + 1]
-        at += 2
-        if value >= 0x80:
-            value, at = _varint(change, at - 1)
-        if tag == CHANGE_ROW:
-            start.append(base + at)
-            end.append(base + at + value)
-        elif tag == CHANGE_EVENT:
-            kind = value
-        if tag & 7 == BYTES:
-            at += value
-        elif tag & 7 != VARINT or tag >= 0x80:
-            raise MalformedEntryError(f"unknown field {tag}")
-    if at != last:
-        raise MalformedEntryError("a row reaches past its entry")
-    return kind
+class _Spans:
+    """Reads the fields of RowChange messages that stand behind each other in `data`. `events`: by message."""
+
+    def __init__(self, data: NDArray[np.uint8], ends: Ints, events: Ints) -> None:
+        self._data, self.ends, self._events = data, ends, events
+        self._found: list[Ints] = []  # message, begin and end of rows
+
+    def step(self, part: Ints, at: Ints) -> tuple[Ints, Ints]:
+        """One field of each of these messages: who has more, and where."""
+        tag = self._data[at]
+        value, behind = _varints(self._data, at + 1)
+        sized = tag & 7 == BYTES
+        unknown = np.flatnonzero(~(sized | (tag & 7 == VARINT)) | (tag >= 0x80))
+        if len(unknown):
+            raise MalformedEntryError(f"unknown field {tag[unknown[0]]}")
+        begin, at = behind, behind + np.where(sized, value, 0)
+        ends = self.ends[part]
+        if ((at > ends) | (at < begin)).any():
+            raise MalformedEntryError("a row reaches past its entry")
+        row, kind = tag == CHANGE_ROW, tag == CHANGE_EVENT
+        self._found.append(np.stack([part[row], begin[row], at[row]]))
+        self._events[part[kind]] = value[kind]
+        more = at < ends
+        return part[more], at[more]
+
+    def finish(self, part: int, at: int) -> None:
+        """All further fields of one message: steps of a few would cost more than they save."""
+        data, end = self._data[at : self.ends[part]].tobytes(), int(self.ends[part]) - at
+        rows: list[tuple[int, int, int]] = []
+        here = 0
+        while here < end:
+            tag = data[here]
+            value, begin = _varint(data, here + 1)
+            here = begin + value if tag & 7 == BYTES else begin
+            if tag & 7 not in {BYTES, VARINT} or tag >= 0x80:
+                raise MalformedEntryError(f"unknown field {tag}")
+            if tag == CHANGE_ROW:
+                rows.append((part, at + begin, at + here))
+            elif tag == CHANGE_EVENT:
+                self._events[part] = min(value, NO_EVENT)
+        if here != end:
+            raise MalformedEntryError("a row reaches past its entry")
+        self._found.append(np.array(rows, np.int64).reshape(-1, 3).T)
+
+    def rows(self) -> Rows:
+        """What was found, in order."""
+        found = np.concatenate(self._found, axis=1) if self._found else np.zeros((3, 0), np.int64)
+        part, start, end = found[:, np.argsort(found[1])]
+        return Rows(self._data, start, end, self._events[part])
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -1,3 +1,6 @@
+from collections.abc import Iterator
+from unittest import mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +19,13 @@ CHANGE = st.one_of(
     st.tuples(st.just(DELETE), st.lists(IMAGE, max_size=4)),
     st.tuples(st.just(UPDATE), st.lists(st.tuples(IMAGE, IMAGE), max_size=4)),
 )
+
+
+@pytest.fixture(params=[0, fields.FEW], ids=["in lockstep", "one by one"], scope="module", autouse=True)
+def few(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both ways of reading messages, whatever their number."""
+    with mock.patch.object(fields, "FEW", request.param):
+        yield
 
 
 def read(changes: list[bytes], place: int) -> list[Cell]:
