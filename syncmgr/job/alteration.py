@@ -190,7 +190,7 @@ def _converted(columns: list[Column], clauses: Iterable[Clause]) -> list[Column]
     for clause in clauses:
         if isinstance(clause, ConvertCharset):
             columns = [
-                replace(column, now=replace(column.now, charset=clause.charset)) if _has_charset(column.now) else column
+                replace(column, now=replace(column.now, charset=clause.charset)) if has_charset(column.now) else column
                 for column in columns
             ]
     return columns
@@ -210,7 +210,8 @@ def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
     return charset
 
 
-def _has_charset(column: SourceColumn) -> bool:
+def has_charset(column: SourceColumn) -> bool:
+    """Whether its values are text."""
     return column.type in TEXT or column.type in {"enum", "set"}
 
 

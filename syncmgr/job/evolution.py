@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from syncmgr.job.alteration import Alteration, Column
+from syncmgr.job.alteration import Alteration, Column, has_charset
 from syncmgr.job.ddl import keeps_values
 from syncmgr.job.default_value import Moment, UnknowableError, initial
 from syncmgr.job.derived_type import derived, widened
@@ -238,7 +238,7 @@ class _Evolution:
             raise RefusedError(f"it computes column '{now.name}' anew")
         if now.type == before.type and replace(now, name=before.name, key=before.key) == before:
             return
-        told = now if now.charset else replace(now, charset=self._alteration.table.charset)
+        told = replace(now, charset=now.charset or self._alteration.table.charset) if has_charset(now) else now
         if not known(now) or not (self._terms.empty or kept(before, told, strict=self._terms.strict)):
             self._deed(
                 Kind.CONVERT,

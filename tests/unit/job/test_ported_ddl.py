@@ -42,6 +42,7 @@ SOURCE = SourceTable(
         SourceColumn(name="b", type="varchar", length=20, charset="utf8mb4"),
         SourceColumn(name="n", type="int", nullable=False),
     ),
+    charset="utf8mb4",
 )
 TARGET = TargetTable(
     db="demo",
