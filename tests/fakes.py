@@ -101,10 +101,14 @@ class OpenedBatches:
             return None
         self.at += 1
         batch = self.batches[self.at - 1]
-        return replace(batch, end=None if batch.open else Position(offset=self.at), source_time=time.time())
+        end = Position(offset=self.at - (batch.ddl is not None))  # a DDL stands behind it
+        return replace(batch, end=None if batch.open else end, source_time=time.time())
 
     def ack(self, end: Position) -> None:
         """Nothing is kept for it."""
+
+    def follow(self, channels: object) -> None:
+        """The batches behind a DDL are given as they are."""
 
     def idle(self) -> bool:
         return self.at >= len(self.batches)
@@ -302,8 +306,8 @@ class MemoryLedger:
     def refuse(self, record: DdlRecord) -> None:
         self.refused.append(record)
 
-    def skips(self, position: Position) -> bool:
-        return False
+    def settled(self, position: Position) -> DdlRecord | None:
+        return None
 
     def last_epoch(self) -> Epoch:
         return self.stored[-1][0]

@@ -3,15 +3,20 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import Batch, ChangeKind
+from syncmgr.job.batch import Batch, ChangeKind, Ddl
+from syncmgr.job.default_value import Moment
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Thresholds
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Thresholds
 from syncmgr.job.failure import FailType, Remedy, Retry, remedy
+from syncmgr.job.following import Said
+from syncmgr.job.position import Position
+from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
 from tests.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
@@ -39,6 +44,7 @@ class Tables:
         self.broken: dict[str, SyncError] = {}
         self.held = threading.Event()
         self.held.set()
+        self.altered: list[tuple[str, dict[int, int]]] = []  # token, and the rows that were there
 
     def check_whole(self, db: str, table: str) -> None:
         """They always are."""
@@ -47,6 +53,10 @@ class Tables:
         if commit.token in self.broken:
             raise self.broken[commit.token]
         return self.tables[commit.token].commit(commit)
+
+    def alter(self, alter: ChannelAlter) -> ChannelCommitted:
+        self.altered.append((alter.token, dict(self.tables[alter.token].rows)))
+        return ChannelCommitted(snapshot=None)
 
 
 class Bench:
@@ -57,7 +67,8 @@ class Bench:
         self.ends: list[tuple[SyncError | None, FailType]] = []
         self.backlog_bytes = 10**9
 
-    def start(self, transactions: int) -> JobRun:
+    def start(self, transactions: int, given: tuple[Batch, ...] = ()) -> JobRun:
+        """`given`: instead of so many transactions."""
         options = RunOptions(
             job_id=1,
             name="demo.job1",
@@ -79,7 +90,7 @@ class Bench:
         listeners = Listeners(
             on_trouble=self.troubles.append, on_end=lambda error, kind: self.ends.append((error, kind))
         )
-        run = JobRun(options, self.ledger, self.lake, self.pool, BatchSource(batches(transactions)), listeners)
+        run = JobRun(options, self.ledger, self.lake, self.pool, BatchSource(given or batches(transactions)), listeners)
         run.start()
         return run
 
@@ -201,3 +212,26 @@ def test_staged_rows_that_are_gone_are_told(bench: Bench) -> None:
     until(lambda: any(b.error and b.error.code is Code.STAGED_LOST for b in run.behind()), deadline=20)
     run.abandon()
     assert run.join(20)
+
+
+def truncated(token: str) -> Batch:
+    """TRUNCATE behind the tenth transaction."""
+    moment = Moment(at=1)
+    said = Said(text=f"TRUNCATE {token}", db="shop", modes=Modes(), moment=moment)
+    ddl = Ddl(table=("shop", token), statement=said.text, rows_survive=False, said=said)
+    return make_batch(ddl=replace(ddl, behind=Position(offset=11)))
+
+
+@pytest.mark.parametrize(("token", "waits"), [("bad", True), ("good", False)])
+def test_a_ddl_waits_for_its_own_tables_alone(bench: Bench, token: str, *, waits: bool) -> None:
+    """All rows from before it are in the table that it changes; one that is behind does not hold up the others' DDL."""
+    bench.lake.broken["bad"] = FULL
+    rows = batches(20)
+    run = bench.start(0, (*rows[:10], truncated(token), *rows[10:]))
+    before = 10 if waits else 20
+    until(lambda: bench.rows("good") == expected(before) and run.behind(), deadline=30)
+    assert bool(bench.lake.altered) is not waits
+    bench.lake.broken.clear()
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(20), deadline=40)
+    assert bench.lake.altered == [(token, expected(10))]
+    bench.finish(run)
