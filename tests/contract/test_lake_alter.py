@@ -13,6 +13,7 @@ from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,
+    DoubtKeys,
     DropField,
     EmptyTable,
     LakeChange,
@@ -220,6 +221,8 @@ def test_a_second_change_is_passed_over(tables: Tables) -> None:
     emptied = altering(table, EmptyTable())
     first, second = table.lake.alter(emptied), table.lake.alter(emptied)
     assert (first.snapshot, first.foreign) == (second.snapshot, second.foreign)
+    doubted = altering(table, DoubtKeys())
+    assert [table.lake.alter(doubted).foreign for _ in range(2)] == [True, True]
 
 
 @pytest.mark.parametrize("rivals", ["the same", "and the next epoch"])
