@@ -57,6 +57,7 @@ class Code(Enum):
     DATABASE_EXISTS = 1007, "HY000", "Can't create database '{db}'; database exists"
     DROP_NO_DATABASE = 1008, "HY000", "Can't drop database '{db}'; database doesn't exist"
     USER_FAILED = 1396, "HY000", "Operation {what} failed for {user}"
+    TABLE_CHANGED = 1412, "HY000", "Table definition has changed, please retry transaction"
     NO_CURSOR = 1421, "HY000", "The statement ({id}) has no open cursor."
     NESTED_TOO_DEEPLY = 1436, "HY000", "The statement is nested too deeply"
     TOO_MANY_PREPARED = (

@@ -14,6 +14,7 @@ _TOLD: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*?)(?=\s*SQ
 _POSITION: Final = re.compile(r"\(line (\d+), pos (\d+)\)")
 _PART: Final = re.compile(r"`((?:[^`]|``)*)`")
 _CANCELLED: Final = "SPARK_JOB_CANCELLED"
+_PLAIN: Final = {_CANCELLED: Code.INTERRUPTED, "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS": Code.TABLE_CHANGED}
 
 
 def told(text: str) -> tuple[str, str]:
@@ -43,8 +44,8 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
             return SyncError(Code.UNKNOWN_DATABASE, db=parts[-1] if parts else db)
         case "PARSE_SYNTAX_ERROR" | "PARSE_EMPTY_STATEMENT":
             return _syntax(text, parameters)
-        case "SPARK_JOB_CANCELLED":
-            return SyncError(Code.INTERRUPTED)
+        case plain if plain in _PLAIN:
+            return SyncError(_PLAIN[plain])
         case "":
             return SyncError(Code.QUERY_FAILED, reason=message)
         case _:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pymysql
 
+from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
 from tests.until import until
@@ -62,9 +63,9 @@ class Altered:
         try:
             rows = self.fe.sql(f"SELECT * FROM {self.name}.{target} ORDER BY id")
         except pymysql.err.MySQLError as error:
-            if "INCOMPATIBLE_TABLE_CHANGE" not in str(error):
+            if error.args[0] != Code.TABLE_CHANGED.number:
                 raise
-            return []  # Spark planned it before the change of schema, and says so
+            return []  # it was planned before the change of schema
         return [tuple(names), *(tuple(row.values()) for row in rows)]
 
     def wait_until_equal(self, table: str = "t", target: str = "t") -> None:

@@ -46,6 +46,13 @@ from syncmgr.spark.words import identifier, query_error, told
             "DIVIDE_BY_ZERO: Division by zero.",
         ),
         ("[SPARK_JOB_CANCELLED] Job 3 cancelled SQLSTATE: XXKDA", {}, None, Code.INTERRUPTED, "interrupted"),
+        (
+            "[INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS.COLUMNS_MISMATCH] Detected incompatible changes SQLSTATE: 51024",
+            {},
+            None,
+            Code.TABLE_CHANGED,
+            "please retry",
+        ),
         ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "java.lang.Oops: gone"),
     ],
 )
