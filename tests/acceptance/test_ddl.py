@@ -95,9 +95,9 @@ def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, 
         frontend.sql("RESUME SYNC JOB settling.job1")
 
     settle("APPLY DDL 'ALTER TABLE t2 ADD c INT'")
-    until(lambda: "about no table" in frontend.job("settling")["Msg"], deadline=60, why="the refusal")
+    until(lambda: "about no table" in str(frontend.job("settling")["Msg"]), deadline=60, why="the refusal")
     settle("APPLY DDL 'ALTER TABLE settling.t DROP COLUMN b, ADD COLUMN b INT AFTER a'")
-    until(lambda: "computed" in frontend.job("settling")["Msg"], deadline=60, why="the next statement")
+    until(lambda: "computed" in str(frontend.job("settling")["Msg"]), deadline=60, why="the next statement")
     settle("SKIP DDL")
     rows = [("id", "a", "b", "d"), (1, 1, None, 1), (2, 2, 6, 2), (3, 3, 7, 3)]
     until(lambda: t.lake() == rows, deadline=CAUGHT_UP_SECOND, why="the rows behind it")
