@@ -175,8 +175,9 @@ class Code(Enum):
     SNAPSHOT_BROKEN = (
         20142,
         "HY000",
-        "Table '{table}' has changed while its snapshot was read: {reason}; STOP the job, drop the target, and create both anew",
+        "The snapshot of table '{table}' cannot go on: {reason}; it is tried again, or STOP the job, drop the target, and create both anew",
     )
+    SNAPSHOT_OPEN = 20143, "HY000", "Table '{table}' waits for its snapshot, which is being read"
 
     SOURCE_MOVED = (
         20134,

@@ -28,10 +28,11 @@ TABLES: Final = (
 
 
 class Jobs(Protocol):
-    """The rows of SHOW SYNC JOB, by id, and how fast snapshots go now."""
+    """The rows of SHOW SYNC JOB, by id, and how snapshots go now."""
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]: ...
     def rates(self, job_id: JobId) -> Mapping[str, float]: ...
+    def failures(self, job_id: JobId) -> Mapping[str, SyncError]: ...
 
 
 class History:
@@ -100,10 +101,11 @@ class History:
                     yield *_name(job), stored.epoch.number, _time(stored.committed_at), *where
 
     def _loads(self, job: SyncJob) -> Iterator[Row]:
-        loads, rates = self._store.loads.of(job.id), self._jobs.rates(job.id)
+        loads, rates, failures = self._store.loads.of(job.id), self._jobs.rates(job.id), self._jobs.failures(job.id)
         for channel in job.channels:
-            if channel.token in loads:
-                yield *_name(job), *snapshot_row(channel, loads[channel.token], rates.get(channel.token))
+            token = channel.token
+            if token in loads:
+                yield *_name(job), *snapshot_row(channel, loads[token], rates.get(token), failures.get(token))
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> dict[tuple[str, str], int]:
         """The snapshot of each of a job's tables at a consistent point; `epoch` None: at the newest.

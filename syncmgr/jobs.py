@@ -114,6 +114,7 @@ class Run(Protocol):
     def reading(self) -> Reading | None: ...
     def behind(self) -> Sequence[Behind]: ...
     def rates(self) -> Mapping[str, float]: ...
+    def failures(self) -> Mapping[str, SyncError]: ...
 
 
 class Loads(Protocol):
@@ -278,6 +279,11 @@ class Jobs:
         """Rows a second that a job's snapshot reads now, by channel token."""
         run = self._runs.get(job_id)
         return {} if run is None else run.rates()
+
+    def failures(self, job_id: JobId) -> Mapping[str, SyncError]:
+        """Why the snapshots of single tables of a job do not go on, by channel token."""
+        run = self._runs.get(job_id)
+        return {} if run is None else run.failures()
 
     def create_text(self, name: Name, db: str | None) -> str:
         """SHOW CREATE SYNC JOB; passwords are masked."""
@@ -477,7 +483,7 @@ class Jobs:
             behind={channel.table: behind_facts(channel) for channel in behind},
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
-            snapshot=snapshot_facts(job, self._store.loads.of(job.id), self.rates(job.id)),
+            snapshot=snapshot_facts(job, self._store.loads.of(job.id), self.rates(job.id), self.failures(job.id)),
         )
         return show_row(job, status)
 

@@ -70,7 +70,11 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O('Create the target anew, or the job with "start" = "latest".'),
-    Code.SNAPSHOT_BROKEN: _O("The table was altered or dropped while its rows were read. " + _AGAIN),
+    Code.SNAPSHOT_BROKEN: _O(
+        "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it. Else: "
+        + _AGAIN
+    ),
+    Code.SNAPSHOT_OPEN: _T("Nothing: its changes follow when its rows are there."),
     Code.APPEND_CHANGE: _O("Create the target with UNIQUE KEY, or the job with append_on_change."),
     # canal and ZooKeeper
     Code.CANAL_UNREACHABLE: _T("Nothing if the server comes back; else look at the server, its port and ZooKeeper."),

@@ -155,20 +155,29 @@ def behind_facts(channel: Behind) -> dict[str, str | int | None]:
 
 
 def snapshot_facts(
-    job: SyncJob, loads: Mapping[str, Load], rates: Mapping[str, float]
+    job: SyncJob, loads: Mapping[str, Load], rates: Mapping[str, float], failures: Mapping[str, SyncError]
 ) -> dict[str, dict[str, str | int | float | None]]:
-    """What the Status column says of a job's snapshot, by target. `loads`, `rates`: by channel token."""
+    """What the Status column says of a job's snapshot, by target. All mappings by channel token."""
     targets = {channel.token: channel.target for channel in job.channels}
-    return {targets[token]: load_facts(load, rates.get(token)) for token, load in loads.items()}
+    return {
+        targets[token]: {**load_facts(load, rates.get(token)), "error": _reason(failures.get(token))}
+        for token, load in loads.items()
+    }
 
 
-def snapshot_row(channel: ChannelDescription, load: Load, rate: float | None) -> tuple[str | int | float | None, ...]:
-    """One row of information_schema.sync_snapshots behind its job."""
+def _reason(error: SyncError | None) -> str | None:
+    return None if error is None else str(error)
+
+
+def snapshot_row(
+    channel: ChannelDescription, load: Load, rate: float | None, error: SyncError | None
+) -> tuple[str | int | float | None, ...]:
+    """One row of information_schema.sync_snapshots behind its job. `error`: why it does not go on."""
     facts = load_facts(load, rate)
     return (
         *(channel.source.db, channel.source.name, channel.target_db, channel.target),
         *(facts["phase"], facts["rows"], facts["estimated_rows"], facts["chunks"], facts["chunks_done"]),
-        *(facts["rows_per_second"], facts["left_second"]),
+        *(facts["rows_per_second"], facts["left_second"], _reason(error)),
     )
 
 

@@ -5,7 +5,7 @@ Must not know: what is committed, or why.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
@@ -73,11 +73,11 @@ class JobLedger:
         self._refuse_too_many(committed.dead)
         self._store.loads.add_chunk(self._job_id, token, number, committed)
 
-    def end_loads(self, upper: Position) -> None:
-        self._store.loads.end(self._job_id, upper)
+    def end_loads(self, tokens: Collection[str], upper: Position) -> None:
+        self._store.loads.end(tokens, upper)
 
-    def catch_up(self) -> None:
-        self._store.loads.catch_up(self._job_id)
+    def catch_up(self, tokens: Collection[str]) -> None:
+        self._store.loads.catch_up(self._job_id, tokens)
 
     def refuse(self, record: DdlRecord) -> None:
         self._store.ddl.refuse(self._job_id, record)

@@ -4,11 +4,11 @@ Owns: reading and writing plans, done chunks and upper bounds, each change in on
 Must not know: how a table is cut or read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, null, select, update
+from sqlalchemy import Connection, Row, false, func, insert, null, select, update
 
 from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommitted
@@ -58,19 +58,24 @@ class Loads:
             totals = {"rows": TOTALS.c.rows + committed.rows, "commits": TOTALS.c.commits + 1}
             connection.execute(update(TOTALS).where(TOTALS.c.job_id == job_id).values(**totals))
 
-    def end(self, job_id: JobId, upper: Position) -> None:
-        """Every chunk of every table is in the lake."""
+    def end(self, tokens: Collection[str], upper: Position) -> None:
+        """Every chunk of these tables is in the lake."""
         with self._writing() as connection:
-            mine = LOADS.c.token.in_(_tokens(job_id)) & LOADS.c.upper.is_(null())
-            connection.execute(update(LOADS).where(mine).values(upper=codec.position_json(upper)))
+            these = LOADS.c.token.in_(tokens)
+            connection.execute(update(LOADS).where(these).values(upper=codec.position_json(upper)))
 
-    def catch_up(self, job_id: JobId) -> None:
-        """The upper bound has been passed. Where nothing had to be read for that, the start is a consistent point."""
+    def catch_up(self, job_id: JobId, tokens: Collection[str]) -> None:
+        """The upper bounds of these tables have been passed.
+
+        Where they are all, and nothing had to be read for that, the start is a consistent point.
+        """
         with self._writing() as connection:
-            connection.execute(update(LOADS).where(LOADS.c.token.in_(_tokens(job_id))).values(caught_up=True))
+            connection.execute(update(LOADS).where(LOADS.c.token.in_(tokens)).values(caught_up=True))
+            others = LOADS.c.token.in_(_tokens(job_id)) & LOADS.c.caught_up.is_(false())
+            left = connection.execute(select(func.count()).select_from(LOADS).where(others)).scalar_one()
             mine = EPOCHS.c.job_id == job_id
             newest = connection.execute(select(func.max(EPOCHS.c.number)).where(mine)).scalar_one()
-            if newest == 0:
+            if newest == 0 and not left:
                 point = snapshots(connection, job_id)
                 connection.execute(update(EPOCHS).where(mine, EPOCHS.c.number == 0).values(snapshots=point))
 

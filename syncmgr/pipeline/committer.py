@@ -70,10 +70,12 @@ class Committer:
         max_backlog_bytes: Callable[[], int],
         ending: Callable[[], bool],
         keeps_out: bool = False,
+        held: Callable[[str], SyncError | None] = lambda _: None,
     ) -> None:
         """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody.
 
         `keeps_out`: rows that the targets cannot hold, so that a change may meet none that it changes.
+        `held`: why a channel, by token, must not commit any change yet.
         """
         self.read_as(channels)
         self._keeps_out = keeps_out
@@ -83,6 +85,7 @@ class Committer:
         self._pool = pool
         self._ack = ack
         self._ending = ending
+        self._held = held
         labels = {channel.token: f"{channel.target_db}.{channel.target}" for channel in channels}
         self.laggards = Laggards(labels, self._submit, self._took, max_backlog_bytes)
         self._recovered = False
@@ -160,6 +163,11 @@ class Committer:
         return committed, failed
 
     def _submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
+        held = self._held(token)
+        if held is not None:
+            refused: Future[ChannelCommitted] = Future()
+            refused.set_exception(held)
+            return refused
         progress = self._ledger.progress()[token]
         commit = self._channel_commit(token, epoch, epoch.files[token], progress)
         return self._pool.submit(self._commit_channel, commit)

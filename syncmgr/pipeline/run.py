@@ -4,10 +4,7 @@ Owns: the thread that starts workers, commits what they stage, retries, and ends
 Must not know: states of jobs, statements, how rows are read or written.
 """
 
-import contextlib
 import logging
-import multiprocessing
-import queue
 import shutil
 import threading
 import time
@@ -15,7 +12,6 @@ import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +27,7 @@ from syncmgr.job.value_error import rules_of
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
+from syncmgr.pipeline.life import POLL_SECOND, Life, WorkerLost
 from syncmgr.pipeline.messages import (
     Altered,
     Committed,
@@ -44,17 +41,13 @@ from syncmgr.pipeline.messages import (
     Retune,
     Staged,
     Told,
-    ToWorker,
     Trouble,
     WorkerChannel,
     WorkerPlan,
 )
 from syncmgr.pipeline.snapshot import Snapshot
 
-EXIT_SECOND: Final = 20.0  # between the end of a worker's pipe and that of its process
-POLL_SECOND: Final = 0.2
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
-INBOX: Final = 64
 
 log = logging.getLogger(__name__)
 
@@ -87,86 +80,6 @@ class Listeners:
     on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
 
 
-class _WorkerLost(Exception):  # noqa: N818 - an outcome, not an error of ours
-    def __init__(self, status: int | None) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class Life:
-    """One worker process and its pipe."""
-
-    def __init__(
-        self, plan: WorkerPlan, open_source: worker.OpenSource, on_progress: Callable[[Progress], None]
-    ) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, child = context.Pipe()
-        self.process = context.Process(
-            target=worker.main,
-            args=(plan, open_source, child),
-            name=f"syncmgr-worker-{plan.job_id}",
-            daemon=True,
-        )
-        self.process.start()
-        child.close()
-        self._on_progress = on_progress
-        self._sending = threading.Lock()
-        self._over = False
-        # One epoch staged behind the one in commit, one more that a DDL or the end cuts early, and the troubles of a
-        # source that comes and goes while a commit takes long; past that the worker waits.
-        self._inbox: queue.Queue[FromWorker | None] = queue.Queue(maxsize=INBOX)
-        threading.Thread(target=self._read, name="worker-pipe", daemon=True).start()
-
-    def _read(self) -> None:
-        """Until the pipe ends, which None tells, whatever ended it."""
-        try:
-            with contextlib.suppress(EOFError, OSError):
-                while True:
-                    self._take(self._connection.recv())
-        finally:
-            self._put(None)
-
-    def _take(self, message: FromWorker) -> None:
-        if isinstance(message, Progress):
-            self._on_progress(message)
-        else:
-            self._put(message)
-
-    def _put(self, message: FromWorker | None) -> None:
-        """Waits for room, but not for a life that is over."""
-        while not self._over:
-            with contextlib.suppress(queue.Full):
-                self._inbox.put(message, timeout=POLL_SECOND)
-                return
-
-    def receive(self, timeout: float) -> FromWorker | None:
-        """The next message, None if none came. Raises _WorkerLost when the process is gone."""
-        try:
-            message = self._inbox.get(timeout=timeout)
-        except queue.Empty:
-            return None
-        if message is None:
-            self.process.join(EXIT_SECOND)
-            raise _WorkerLost(self.process.exitcode)
-        return message
-
-    def send(self, message: ToWorker) -> None:
-        """To a worker that is gone: nothing; `receive` tells."""
-        with contextlib.suppress(OSError), self._sending:
-            self._connection.send(message)
-
-    def kill(self) -> None:
-        self._over = True
-        self.process.kill()
-        self.process.join()
-        _close(self._connection)
-
-
-def _close(connection: Connection) -> None:
-    with contextlib.suppress(OSError):
-        connection.close()
-
-
 class JobRun:
     """Runs one job until it is told to finish, is abandoned, or fails. One thread beside its worker process."""
 
@@ -197,6 +110,7 @@ class JobRun:
             max_backlog_bytes=options.max_backlog_bytes,
             ending=self._ending.is_set,
             keeps_out=options.rules.keeps_out,
+            held=self._held,
         )
         self._life: Life | None = None
         self._abandoned = self._healthy = self._standing = self._slow = False  # the last: a slow commit was told
@@ -263,11 +177,18 @@ class JobRun:
         """Rows a second that a snapshot reads now, by channel token."""
         return {} if self._snapshot is None else self._snapshot.rates()
 
+    def failures(self) -> dict[str, SyncError]:
+        """Why snapshots of single tables do not go on, by channel token."""
+        return {} if self._snapshot is None else self._snapshot.failures()
+
     # -- the thread
 
     def _run(self) -> None:
         error, kind = self._outcome(self._work)
         self._bury()
+        self._ending.set()
+        if self._snapshot is not None:
+            self._snapshot.join()
         late, _ = self._outcome(self._committer.laggards.settle)
         self._listeners.on_end(error or late, kind)
 
@@ -292,7 +213,7 @@ class JobRun:
         while True:
             try:
                 return step()
-            except _WorkerLost as lost:
+            except WorkerLost as lost:
                 if self._abandoned:
                     return None
                 error = SyncError(Code.WORKER_DIED, status=lost.status)
@@ -312,6 +233,7 @@ class JobRun:
     def _bring_rows(self) -> None:
         if self._snapshot is not None:
             self._snapshot.run(self._ending, self._mended)
+            self._catch_up()
 
     def _finish_intents(self) -> None:
         if not self._abandoned:
@@ -344,14 +266,28 @@ class JobRun:
     def _tend(self) -> None:
         """Channels that are behind; Msg says so as long as one of them stands still."""
         self._committer.laggards.tend()
-        stands = self._committer.laggards.trouble() is not None
+        self._catch_up()
+        stands = self._standstill() is not None
         if stands != self._standing:
             self._standing = stands
             self._tell(None)
 
+    def _held(self, token: str) -> SyncError | None:
+        """Why no change of a table may be committed, or followed, yet."""
+        return None if self._snapshot is None else self._snapshot.held(token)
+
+    def _standstill(self) -> SyncError | None:
+        """Of one table; the others go on."""
+        trouble = self._committer.laggards.trouble()
+        return trouble if trouble is not None or self._snapshot is None else self._snapshot.trouble()
+
+    def _catch_up(self) -> None:
+        if self._snapshot is not None and self._snapshot.is_catching_up:
+            self._snapshot.committed(self._last_epoch().end, self._committer.laggards)
+
     def _tell(self, error: SyncError | None) -> None:
         """Msg: what is being retried, else the table that stands still, else nothing."""
-        self._listeners.on_trouble(error or self._committer.laggards.trouble())
+        self._listeners.on_trouble(error or self._standstill())
 
     def _ends_with(self, message: FromWorker) -> bool:
         match message:
@@ -386,7 +322,10 @@ class JobRun:
             if error.code is Code.SOURCE_DDL:
                 self._ledger.refuse(refused(met.said, met.epoch.end, met.table, error))
             raise
-        if not self._committer.caught_up(step.channels.keys() | step.changes.keys()):
+        waiting = {token: held for token in step.channels.keys() | step.changes.keys() if (held := self._held(token))}
+        for token in step.changes.keys() & waiting.keys():
+            raise waiting[token]
+        if not self._committer.caught_up((step.channels.keys() | step.changes.keys()) - waiting.keys()):
             return
         passing(CrashPoint.DDL_DECIDED)
         self._commit(self._judged(replace(met.epoch, ddl=step)), self._committer.commit)
@@ -403,8 +342,7 @@ class JobRun:
         self._committing = None
         took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
-        if self._snapshot is not None:
-            self._snapshot.committed(epoch.end)
+        self._catch_up()
         self._mended()
 
     def _mended(self) -> None:

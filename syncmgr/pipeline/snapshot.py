@@ -1,22 +1,25 @@
 """The snapshot of a job: the rows that were there before its binlog is read.
 
-Owns: the order of its steps, how many chunks are read at a time, how fast it goes.
-Must not know: how a table is cut, how a chunk is read and committed, what is done about an error.
+Owns: the order of its steps, how many chunks are read at a time, how fast it goes, which tables come later than others.
+Must not know: how a table is cut, how a chunk is read and committed, where the changes of a table wait.
 """
 
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load, has_passed
 from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.failure import Retry, Series, mildest
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription
@@ -27,6 +30,22 @@ LOOK_SECOND: Final = 0.2  # how often the wish to end is looked at while chunks 
 SLOW_SECOND: Final = 10  # so long a chunk may take where rows a second are bounded
 SHORT_HOURS: Final = 24.0  # a binlog that is kept for less is told of
 HELD_SECOND: Final = 30.0  # how often the server is asked whether it still has the binlog from the start on
+LATE: Final = Retry(first=5.0, most=300.0)  # how often a table that failed alone is tried again
+
+# They concern one table: the others go on without it.
+OF_ONE_TABLE: Final = frozenset(
+    {
+        Code.SNAPSHOT_BROKEN,
+        Code.SOURCE_VALUE,
+        Code.TARGET_REPLACED,
+        Code.TABLE_BROKEN,
+        Code.NO_SUCH_TABLE,
+        Code.UNKNOWN_COLUMN,
+        Code.COLUMN_NOT_COVERED,
+        Code.BAD_EXPRESSION,
+        Code.TYPE_DOES_NOT_FIT,
+    }
+)
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +66,8 @@ class Ledger(Protocol):
     def loads(self) -> Mapping[str, Load]: ...
     def plan_load(self, token: str, plan: ChunkPlan) -> None: ...
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None: ...
-    def end_loads(self, upper: Position) -> None: ...
-    def catch_up(self) -> None: ...
+    def end_loads(self, tokens: Collection[str], upper: Position) -> None: ...
+    def catch_up(self, tokens: Collection[str]) -> None: ...
     def progress(self) -> Mapping[str, Progressed]: ...
     def last_epoch(self) -> Epoch | None: ...
 
@@ -71,7 +90,7 @@ class SnapshotOptions:
 
 
 class Snapshot:
-    """Of one job; the thread of its run calls all but `rates`."""
+    """Of one job; the thread of its run calls what says nothing else."""
 
     def __init__(self, options: SnapshotOptions, source: Source, ledger: Ledger, lake: Lake) -> None:
         self._options = options
@@ -83,8 +102,12 @@ class Snapshot:
         self._read: dict[str, tuple[int, float]] = {}  # rows in this life, and when their reading began
         self._rows = 0
         self._held_at = 0.0
-        self._upper: Position | None = None
+        loads = ledger.loads()
+        self._open = {token for token, load in loads.items() if load.upper is None}
+        self._uppers = {token: load.upper for token, load in loads.items() if load.upper and not load.caught_up}
+        self._failed: dict[str, SyncError] = {}
         self._on_chunk: Callable[[], None] = lambda: None
+        self._late: threading.Thread | None = None
 
     def run(self, ending: threading.Event, on_chunk: Callable[[], None]) -> None:
         """Bring what is missing. A crash after any step resumes at that step; `ending` ends it behind a chunk.
@@ -93,45 +116,105 @@ class Snapshot:
         2. read the chunks      a table that already bears a chunk passes it over
         3. check the tables     they must be what they were when the job was made
         4. find the upper bound stored: from here on the binlog is read, from the job's start
+
+        A table that fails alone is left out, and tried again beside the others: what the binlog has of it waits.
         """
         self._on_chunk = on_chunk
-        loads = self._ledger.loads()
-        if any(load.upper is None for load in loads.values()):
-            self._settle()
-            self._plan(loads, ending)
-            self._read_chunks(ending)
-            if ending.is_set():
-                return
-            self._source.check_same([(c.source, c.reads) for c in self._loading()])
-            self._check_held()
-            self._ledger.end_loads(self._source.end())
-            passing(CrashPoint.SNAPSHOT_STORED)
-        self._look_for_upper()
+        if self._open and len(self._open) == len(self._ledger.loads()):
+            self._bring(set(self._open), ending)
+        if self._open and not ending.is_set() and self._late is None:
+            self._late = threading.Thread(target=self._run_late, args=(ending,), name="late-snapshot", daemon=True)
+            self._late.start()
+
+    def join(self) -> None:
+        """Wait for the chunks of late tables that are under way; `ending` is set."""
+        if self._late is not None:
+            self._late.join()
+
+    def held(self, token: str) -> SyncError | None:
+        """Why no change of a table may be committed yet; None: all of its chunks are in the lake. From any thread."""
+        if token not in self._open:
+            return None
+        label = self._channels[token].source.label
+        return self._failed.get(token) or SyncError(Code.SNAPSHOT_OPEN, table=label)
+
+    def trouble(self) -> SyncError | None:
+        """Why a table stays behind."""
+        return next(iter(list(self._failed.values())), None)
+
+    def failures(self) -> dict[str, SyncError]:
+        """By channel token, of those that are tried again. From any thread."""
+        return dict(self._failed)
 
     def whole(self, end: Position) -> bool:
         """Whether an epoch that ends there is a state that the source had."""
-        return self._upper is None or has_passed(end, self._upper)
+        return not self._open and all(has_passed(end, upper) for upper in list(self._uppers.values()))
 
-    def committed(self, end: Position) -> None:
-        """An epoch is in the lake."""
-        if self._upper is not None and has_passed(end, self._upper):
-            self._ledger.catch_up()
-            self._upper = None
+    def committed(self, end: Position, behind: Container[str] = ()) -> None:
+        """Epochs up to there are in the lake, but those of channels that are `behind`."""
+        passed = [t for t, upper in list(self._uppers.items()) if t not in behind and has_passed(end, upper)]
+        if passed:
+            self._ledger.catch_up(passed)
+            for token in passed:
+                del self._uppers[token]
+
+    @property
+    def is_catching_up(self) -> bool:
+        return bool(self._uppers)
 
     def rates(self) -> dict[str, float]:
-        """Rows a second by channel token, of those that are read now."""
+        """Rows a second by channel token, of those that are read now. From any thread."""
         now = time.monotonic()
         return {token: rows / max(now - began, 0.001) for token, (rows, began) in list(self._read.items())}
 
-    def _look_for_upper(self) -> None:
-        """What the binlog already had before the first epoch may be all that there is."""
-        uppers = [load.upper for load in self._ledger.loads().values() if not load.caught_up]
-        self._upper = next((upper for upper in uppers if upper is not None), None)
-        self.committed(self._start)
+    # -- some tables
 
-    def _loading(self) -> Iterator[ChannelDescription]:
-        loads = self._ledger.loads()
-        return (channel for token, channel in self._channels.items() if token in loads)
+    def _run_late(self, ending: threading.Event) -> None:
+        """At once where others have gone on in an earlier life; a table that has just failed waits first."""
+        series = Series().failed(time.monotonic()) if self._failed else Series()
+        while self._open and not (series.failures and ending.wait(series.wait(LATE))) and not ending.is_set():
+            try:
+                self._bring(set(self._open), ending)
+            except SyncError as error:
+                log.warning("tables that failed alone fail again: %s", error)
+                self._failed |= dict.fromkeys(self._open - self._failed.keys(), error)
+            except Exception as error:
+                log.exception("the thread of late tables failed")
+                self._failed = dict.fromkeys(self._open, SyncError(Code.INTERNAL, message=repr(error)))
+                return
+            series = series.failed(time.monotonic())
+
+    def _bring(self, tokens: Collection[str], ending: threading.Event) -> None:
+        """Raises the mildest error where each of them failed alone."""
+        failed: dict[str, SyncError] = {}
+        wanted = [channel for token, channel in self._channels.items() if token in tokens]
+        self._settle(wanted, failed)
+        self._plan(wanted, failed, ending)
+        self._read_chunks(wanted, failed, ending)
+        if ending.is_set():
+            return
+        for channel in self._without(wanted, failed):
+            with _apart(channel, failed):
+                self._source.check_same([(channel.source, channel.reads)])
+        self._check_held()
+        done = [channel.token for channel in self._without(wanted, failed)]
+        if done:
+            self._end(done)
+        self._failed = failed
+        if not done:
+            raise mildest(failed.values())
+
+    def _end(self, tokens: Collection[str]) -> None:
+        upper = self._source.end()
+        self._ledger.end_loads(tokens, upper)
+        passing(CrashPoint.SNAPSHOT_STORED)
+        self._uppers |= dict.fromkeys(tokens, upper)
+        self._open -= set(tokens)
+
+    def _without(
+        self, channels: Sequence[ChannelDescription], failed: Mapping[str, SyncError]
+    ) -> list[ChannelDescription]:
+        return [channel for channel in channels if channel.token not in failed]
 
     @property
     def _start(self) -> Position:
@@ -139,12 +222,13 @@ class Snapshot:
         assert last is not None, "epoch 0 holds the start position"
         return last.end
 
-    def _settle(self) -> None:
+    def _settle(self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError]) -> None:
         """Looks first at what an earlier life left of the tables. All rows come from one server, as does their upper
         bound.
         """
-        for channel in self._loading():
-            self._lake.check_whole(channel.target_db, channel.target)
+        for channel in channels:
+            with _apart(channel, failed):
+                self._lake.check_whole(channel.target_db, channel.target)
         host, port = self._source.settle(self._start)
         self._description = replace(self._options.description, host=host, port=port)
         self._check_held()
@@ -155,12 +239,16 @@ class Snapshot:
             log.warning("the source keeps its binlog for %.1f hours, and it is read behind the snapshot", hours)
         self._held_at = time.monotonic()
 
-    def _plan(self, loads: Mapping[str, Load], ending: threading.Event) -> None:
-        for channel in self._loading():
+    def _plan(
+        self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: threading.Event
+    ) -> None:
+        loads = self._ledger.loads()
+        for channel in self._without(channels, failed):
             if loads[channel.token].plan is None and not ending.is_set():
-                plan = self._source.plan(channel.source, channel.source_keys, self._chunk_rows())
-                self._ledger.plan_load(channel.token, plan)
-                passing(CrashPoint.PLAN_STORED)
+                with _apart(channel, failed):
+                    plan = self._source.plan(channel.source, channel.source_keys, self._chunk_rows())
+                    self._ledger.plan_load(channel.token, plan)
+                    passing(CrashPoint.PLAN_STORED)
 
     def _chunk_rows(self) -> int:
         """Of which a slow reading needs small ones: it waits between them."""
@@ -169,19 +257,22 @@ class Snapshot:
 
     # -- the chunks
 
-    def _read_chunks(self, ending: threading.Event) -> None:
+    def _read_chunks(
+        self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: threading.Event
+    ) -> None:
         """Side by side; all that began have ended when this returns or raises the first error."""
-        waiting, began = deque(() if ending.is_set() else self._missing()), time.monotonic()
+        chunks = () if ending.is_set() else self._missing(self._without(channels, failed))
+        waiting, began = deque(chunks), time.monotonic()
         self._rows = 0
         running: dict[Future[ChannelCommitted], ChannelCommit] = {}
         with ThreadPoolExecutor(MOST_CONNECTIONS, thread_name_prefix="snapshot") as pool:
             try:
                 while waiting and not ending.is_set():
                     if not self._is_too_fast(began):
-                        self._fill(pool, running, waiting)
-                    self._take(running, ending)
+                        self._fill(pool, running, waiting, failed)
+                    self._take(running, failed, ending)
                 while running:
-                    self._take(running, ending)
+                    self._take(running, failed, ending)
             finally:
                 wait(running)
                 self._read.clear()
@@ -190,10 +281,10 @@ class Snapshot:
         most = self._options.rows_per_second()
         return bool(most) and self._rows > most * (time.monotonic() - began)
 
-    def _missing(self) -> Iterator[tuple[ChannelDescription, ChunkPlan, int]]:
+    def _missing(self, channels: Sequence[ChannelDescription]) -> Iterator[tuple[ChannelDescription, ChunkPlan, int]]:
         """One table after the other."""
         loads = self._ledger.loads()
-        for channel in self._loading():
+        for channel in channels:
             plan = loads[channel.token].plan
             assert plan is not None, "all tables are planned"
             for number in loads[channel.token].missing:
@@ -232,26 +323,50 @@ class Snapshot:
         pool: ThreadPoolExecutor,
         running: dict[Future[ChannelCommitted], ChannelCommit],
         waiting: deque[tuple[ChannelDescription, ChunkPlan, int]],
+        failed: Collection[str],
     ) -> None:
         while waiting and len(running) < min(self._options.connections(), MOST_CONNECTIONS):
-            commit = self._commit(*waiting.popleft())
+            channel, plan, number = waiting.popleft()
+            if channel.token in failed:
+                continue
+            commit = self._commit(channel, plan, number)
             self._read.setdefault(commit.token, (0, time.monotonic()))
             running[pool.submit(self._lake.commit, commit)] = commit
 
-    def _take(self, running: dict[Future[ChannelCommitted], ChannelCommit], ending: threading.Event) -> None:
+    def _take(
+        self,
+        running: dict[Future[ChannelCommitted], ChannelCommit],
+        failed: dict[str, SyncError],
+        ending: threading.Event,
+    ) -> None:
         """What has ended goes into the ledger; waits for that a moment."""
         if not running:
             ending.wait(LOOK_SECOND)
         done, _ = wait(running, LOOK_SECOND, FIRST_COMPLETED)
         for future in done:
             commit = running.pop(future)
-            committed = future.result()
-            assert commit.chunk is not None
-            self._ledger.add_chunk(commit.token, commit.chunk.number, committed)
-            passing(CrashPoint.CHUNK_STORED)
-            rows, began = self._read[commit.token]
-            self._read[commit.token] = rows + committed.rows, began
-            self._rows += committed.rows
-            self._on_chunk()
+            with _apart(self._channels[commit.token], failed):
+                self._took(commit, future.result())
         if time.monotonic() - self._held_at > HELD_SECOND:
             self._check_held()
+
+    def _took(self, commit: ChannelCommit, committed: ChannelCommitted) -> None:
+        assert commit.chunk is not None
+        self._ledger.add_chunk(commit.token, commit.chunk.number, committed)
+        passing(CrashPoint.CHUNK_STORED)
+        rows, began = self._read[commit.token]
+        self._read[commit.token] = rows + committed.rows, began
+        self._rows += committed.rows
+        self._on_chunk()
+
+
+@contextmanager
+def _apart(channel: ChannelDescription, failed: dict[str, SyncError]) -> Iterator[None]:
+    """What concerns one table alone is noted, and the others go on."""
+    try:
+        yield
+    except SyncError as error:
+        if error.code not in OF_ONE_TABLE:
+            raise
+        log.warning("the snapshot of %s fails alone: %s", channel.source.label, error)
+        failed.setdefault(channel.token, error)

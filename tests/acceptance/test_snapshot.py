@@ -25,7 +25,7 @@ DEATH_SECOND = 300.0
 ROWS = 2000
 BINLOG = (
     'FROM BINLOG ("type" = "mysql", "start" = "snapshot", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
-    '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
+    '"mysql.user" = "{user}", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 POINTS = (
     CrashPoint.PLAN_STORED,
@@ -57,10 +57,13 @@ class Filled:
     def _row(self, number: int) -> str:
         return f"({number}, 'c{number % 7}', {number}, {number}.25, 'n{number}')"
 
-    def create_sync(self, rows: int = 100, connections: int = 2) -> None:
+    def create_sync(self, rows: int = 100, connections: int = 2, user: str = "root") -> None:
         channels = f"FROM {self.name}.one INTO one, FROM {self.name}.two INTO two"
         properties = CHUNKS.format(rows=rows, connections=connections)
-        self.fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {BINLOG.format(port=self.mysql.port)} {properties}")
+        self.fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {self.binlog(user)} {properties}")
+
+    def binlog(self, user: str = "root") -> str:
+        return BINLOG.format(port=self.mysql.port, user=user)
 
     def job(self) -> dict[str, Any]:
         return self.fe.job(self.name)
@@ -163,7 +166,7 @@ def test_a_target_that_has_rows_is_refused(filled: Callable[..., Filled]) -> Non
         f.create_sync()
     f.fe.sql("CREATE TABLE refused.three (id BIGINT)")
     with pytest.raises(pymysql.err.MySQLError, match="the target has no UNIQUE KEY"):
-        f.fe.sql(f"CREATE SYNC refused.job2 (FROM refused.one INTO three (id)) {BINLOG.format(port=f.mysql.port)}")
+        f.fe.sql(f"CREATE SYNC refused.job2 (FROM refused.one INTO three (id)) {f.binlog()}")
 
 
 def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Filled]) -> None:
@@ -188,6 +191,29 @@ def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Fill
         f.mysql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1", "FLUSH ENGINE LOGS")
         f.mysql.kill()
         f.mysql.start()
+    f.wait_until_equal()
+
+
+def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) -> None:
+    """Without SELECT on one table the other streams, and Msg says why; with it, it comes by itself."""
+    f = filled("alone")
+    f.mysql.run(
+        "CREATE USER alone IDENTIFIED BY ''",
+        "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO alone",
+        "GRANT SELECT ON alone.one TO alone",
+        "GRANT SELECT ON alone.two TO alone",
+    )
+    with f.writing(0.05):
+        f.create_sync(rows=60, connections=1, user="alone")
+        until(lambda: f.done() >= 2, deadline=CAUGHT_UP_SECOND, why="some chunks")
+        f.mysql.run("REVOKE SELECT ON alone.two FROM alone")
+        until(lambda: f.loads()["one"]["phase"] == "streaming", deadline=CAUGHT_UP_SECOND, why="the other table")
+        assert f.loads()["two"]["phase"] == "snapshot"
+        until(lambda: "alone.two" in str(f.job()["Msg"]), deadline=CAUGHT_UP_SECOND, why="a Msg")
+        sql = "SELECT reason FROM information_schema.sync_snapshots WHERE job_schema = 'alone' AND source_table = 'two'"
+        assert "SELECT command denied" in f.fe.sql(sql)[0]["reason"]
+        f.mysql.run("GRANT SELECT ON alone.two TO alone")
+        until(lambda: f.loads()["two"]["phase"] != "snapshot", deadline=CAUGHT_UP_SECOND, why="the late table")
     f.wait_until_equal()
 
 

@@ -326,9 +326,9 @@ def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     assert ledger.loads()["token-1"] == Load(token="token-1", plan=PLAN, done=frozenset({1, 3}), rows=10)
     assert ledger.progress()["token-1"].last_snapshot == 7
     assert (store.figures(job.id).rows, store.figures(job.id).commits) == (10, 2)
-    ledger.end_loads(START)
+    ledger.end_loads(["token-1"], START)
     assert store.oldest_snapshot("token-1", job.id) is None
-    ledger.catch_up()
+    ledger.catch_up(["token-1"])
     load = ledger.loads()["token-1"]
     assert (load.upper, load.caught_up) == (START, True)
     assert store.oldest_snapshot("token-1", job.id) == 7

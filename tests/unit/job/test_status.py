@@ -165,5 +165,5 @@ def test_what_is_behind_is_told_with_its_reason_and_what_to_do() -> None:
 def test_a_snapshot_is_told_by_its_tables() -> None:
     """One row for each target: from where, into what, and how far."""
     plan = ChunkPlan(id="p", key=("id",), bounds=(("9",),), rows=20)
-    row = snapshot_row(make_channel(), Load(token="token-1", plan=plan, done=frozenset({1}), rows=10), 5.0)
-    assert row == ("shop", "orders", "demo", "orders", "snapshot", 10, 20, 2, 1, 5, 2.0)
+    row = snapshot_row(make_channel(), Load(token="token-1", plan=plan, done=frozenset({1}), rows=10), 5.0, None)
+    assert row == ("shop", "orders", "demo", "orders", "snapshot", 10, 20, 2, 1, 5, 2.0, None)

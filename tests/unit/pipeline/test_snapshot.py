@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,13 +8,17 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
+from syncmgr.pipeline import snapshot as snapshot_module
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from tests.unit.job.factories import make_channel, make_source
+from tests.until import until
 
 START, END = (Position(file="b.000001", offset=at, server="s") for at in (4, 100))
 ROWS = 10
+BROKEN = SyncError(Code.SNAPSHOT_BROKEN, table="shop.two", reason="SELECT command denied to user")
 AWAY = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
 
 
@@ -42,11 +46,11 @@ class MemoryLoads:
         load = self.known[token]
         self.known[token] = replace(load, done=load.done | {number}, rows=load.rows + committed.rows)
 
-    def end_loads(self, upper: Position) -> None:
-        self.known = {token: replace(load, upper=upper) for token, load in self.known.items()}
+    def end_loads(self, tokens: Collection[str], upper: Position) -> None:
+        self.known |= {token: replace(self.known[token], upper=upper) for token in tokens}
 
-    def catch_up(self) -> None:
-        self.known = {token: replace(load, caught_up=True) for token, load in self.known.items()}
+    def catch_up(self, tokens: Collection[str]) -> None:
+        self.known |= {token: replace(self.known[token], caught_up=True) for token in tokens}
 
     def progress(self) -> Mapping[str, Done]:
         return dict.fromkeys(self.known, Done())
@@ -134,7 +138,7 @@ def test_all_chunks_of_all_tables_come_once() -> None:
     bench = Bench()
     bench.run()
     assert sorted(bench.lake.commits) == [(token, number) for token in ("one", "two") for number in range(1, 31)]
-    assert bench.source.asked == ["settle", "held", "plan 1000", "plan 1000", "same", "held", "end"]
+    assert bench.source.asked == ["settle", "held", "plan 1000", "plan 1000", "same", "same", "held", "end"]
     assert all(load.upper == END and not load.caught_up for load in bench.loads.known.values())
     assert bench.loads.known["one"].rows == 300
 
@@ -236,5 +240,65 @@ def test_a_quiet_source_is_consistent_at_once() -> None:
     """Where nothing was written meanwhile there is nothing to catch up with."""
     bench = Bench()
     bench.loads.last = replace(bench.loads.last, end=END)
-    assert bench.run().whole(START)
+    snapshot = bench.run()
+    snapshot.committed(END)
+    assert snapshot.whole(START)
     assert bench.loads.known["one"].caught_up
+
+
+def refuse_two(commit: ChannelCommit) -> None:
+    if commit.token == "two":
+        raise BROKEN
+
+
+def test_a_table_that_fails_alone_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others end without it; no change of it is committed, and nothing is a consistent point, before it came."""
+    monkeypatch.setattr(snapshot_module, "LATE", Retry(first=0.01, most=0.01))
+    bench = Bench()
+    bench.lake.on_commit = refuse_two
+    snapshot = bench.run()
+    assert bench.loads.known["one"].upper == END
+    assert bench.loads.known["two"].upper is None
+    assert (snapshot.held("one"), snapshot.held("two"), snapshot.trouble()) == (None, BROKEN, BROKEN)
+    assert not snapshot.whole(END)
+    bench.lake.on_commit = lambda _: None
+    until(lambda: snapshot.held("two") is None, deadline=10)
+    bench.ending.set()
+    snapshot.join()
+    assert bench.loads.known["two"].upper == END
+    assert snapshot.failures() == {}
+    snapshot.committed(END, {"two"})
+    assert not bench.loads.known["two"].caught_up
+    snapshot.committed(END)
+    assert bench.loads.known["two"].caught_up
+
+
+def test_a_table_that_is_missing_does_not_hold_up_others_after_a_restart() -> None:
+    """They have gone on in an earlier life; its changes wait from the first moment on."""
+    bench = Bench()
+    bench.loads.end_loads(["one"], END)
+    entered, gate = threading.Event(), threading.Event()
+    bench.lake.on_commit = lambda _: entered.set() or gate.wait(10)
+    snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
+    held = snapshot.held("two")
+    assert held is not None
+    assert held.code is Code.SNAPSHOT_OPEN
+    snapshot.run(bench.ending, lambda: None)
+    assert entered.wait(10)
+    gate.set()
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+    assert {token for token, _ in bench.lake.commits} == {"two"}
+
+
+def test_where_every_table_fails_the_error_comes_out() -> None:
+    """Then there is nothing that could go on."""
+    bench = Bench()
+    bench.lake.on_commit = refuse_both
+    with pytest.raises(SyncError) as raised:
+        bench.run()
+    assert raised.value is BROKEN
+
+
+def refuse_both(_: ChannelCommit) -> None:
+    raise BROKEN
