@@ -89,6 +89,11 @@ class Catalog:
         self._must_exist(table.db)
         if table.name in self._lake.tables(table.db):
             return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
+        self.make(table)
+        return ()
+
+    def make(self, table: TargetTable) -> None:
+        """A table that was checked and is not there yet."""
         self._lake.ready()
         fields = fields_of(table)
         ids = {field.name.casefold(): field.id for field in fields}
@@ -103,7 +108,10 @@ class Catalog:
             folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
             properties=properties_of(table, ids),
         )
-        return ()
+
+    def unmake(self, table: TargetTable) -> None:
+        """The inverse of `make`, of a table that nobody has used."""
+        self._lake.drop_table(table.db, table.name)
 
     def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Remark, ...]:
         """Drops the table and its files. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""

@@ -177,6 +177,12 @@ class Code(Enum):
         "HY000",
         "The snapshot of table '{table}' cannot go on: {reason}; it is tried again, or STOP the job, drop the target, and create both anew",
     )
+    NO_TABLE_MATCHES = 20031, "42S02", "No table of the source is meant by {pattern}"
+    NO_SOURCE_KEY = (
+        20032,
+        "HY000",
+        'Table \'{table}\' has no unique key that a target can have; EXCLUDE it, or append by "tables_without_key" = "append"',
+    )
     SNAPSHOT_OPEN = 20143, "HY000", "Table '{table}' waits for its snapshot, which is being read"
 
     SOURCE_MOVED = (

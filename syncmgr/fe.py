@@ -10,7 +10,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -37,7 +37,8 @@ from syncmgr.job.policy import OnDdl, deeds_of
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.job.value_error import rules_of
-from syncmgr.jobs import Inspected, Jobs
+from syncmgr.job.whole import Found
+from syncmgr.jobs import Jobs
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.lease import Lease
 from syncmgr.meta.ledger import JobLedger
@@ -48,6 +49,7 @@ from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from syncmgr.pipeline.worker import OpenSource
+from syncmgr.planning import Inspected
 from syncmgr.scheduler import Scheduler
 from syncmgr.settings import Settings, Value, find, parse
 from syncmgr.spark.lake import Lake
@@ -94,9 +96,11 @@ class Frontend:
             catalog=self.catalog,
             lake=self.lake,
             inspect=self._inspect,
+            survey=self._survey,
             new_run=self._new_run,
             drop_staged=lambda job_id: remove(self._staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
+            chunk_rows=lambda given: int(overridden(settings, given, "snapshot_chunk_rows")),
         )
         self.history = History(self._store, self.jobs)
         self._scheduler = Scheduler(
@@ -206,6 +210,10 @@ class Frontend:
             case _:
                 assert_never(source)
 
+    def _survey(self, source: MysqlDescription, databases: Sequence[str]) -> Mapping[tuple[str, str], Found]:
+        timeout = self._settings.seconds("source_connect_timeout_second")
+        return mysql_opening.survey(source, databases, connect_timeout=timeout)
+
     def _opener(self, job: SyncJob) -> OpenSource:
         connect_timeout = self._settings.seconds("source_connect_timeout_second")
         read_timeout = self._settings.seconds("source_read_timeout_second")
@@ -275,7 +283,12 @@ class Config:
 
 def value_of(settings: Settings, job: SyncJob, name: str) -> Value:
     """A setting as it holds for a job."""
-    text = job.properties.get(name)
+    return overridden(settings, job.properties, name)
+
+
+def overridden(settings: Settings, properties: Mapping[str, str], name: str) -> Value:
+    """A setting as it holds for a job of these properties."""
+    text = properties.get(name)
     return settings[name] if text is None else parse(find(name), text)
 
 

@@ -7,27 +7,21 @@ Must not know: protocols, processes, SQL of the metadata, Spark. The rules are i
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
-from uuid import uuid4
 
+from syncmgr import planning
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
-from syncmgr.job.canal_text import caveats, check_exact
+from syncmgr.job.canal_text import caveats
 from syncmgr.job.chunk import Load
-from syncmgr.job.description import (
-    ChannelDescription,
-    check_loadable,
-    overrides_of,
-    plan_channel,
-)
+from syncmgr.job.description import WithoutKey, overrides_of
 from syncmgr.job.failure import FailType, Remedy, advice, fail_type, remedy
 from syncmgr.job.position import Position
-from syncmgr.job.positional import plan_positional, untold
-from syncmgr.job.schema import SourceTable, TargetTable
-from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription, source_of
+from syncmgr.job.schema import TargetTable
+from syncmgr.job.source import CanalDescription, MysqlDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.status import (
     SHOW_COLUMNS,
@@ -45,8 +39,9 @@ from syncmgr.job.status import (
     status_json,
 )
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
-from syncmgr.written import altered, condition, item, refuse_on_canal, refuse_twice
-from syncsql import AlterSync, Channel, CreateSync, Name, SettleDdl
+from syncmgr.planning import Inspect, Plan, Planner, Survey, Wanted
+from syncmgr.written import altered, refuse_on_canal
+from syncsql import AlterSync, CreateSync, ExplainSync, Name, SettleDdl
 
 ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
 
@@ -61,40 +56,15 @@ log = logging.getLogger(__name__)
 __all__ = ["SHOW_COLUMNS", "Jobs"]
 
 
-class Inspected(Protocol):
-    """What the source server said at CREATE SYNC. Tables in the order they were asked for.
-
-    `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether
-    a foreign key changes its rows beside the statements on it. `server_time`: unix seconds.
-    """
-
-    @property
-    def start(self) -> Position: ...
-    @property
-    def server_time(self) -> float: ...
-    @property
-    def tables(self) -> tuple[SourceTable, ...]: ...
-    @property
-    def unique_keys(self) -> tuple[tuple[tuple[str, ...], ...], ...]: ...
-    @property
-    def cascades(self) -> tuple[bool, ...]: ...
-
-
-class Catalog(Protocol):
+class Catalog(planning.Catalog, Protocol):
     """The databases and tables of the lake."""
 
-    def databases(self) -> list[str]: ...
-    def table(self, db: str, name: str) -> TargetTable: ...
+    def make(self, table: TargetTable) -> None: ...
+    def unmake(self, table: TargetTable) -> None: ...
 
 
-class Lake(Protocol):
+class Lake(planning.Lake, Protocol):
     """What statements ask of the lake."""
-
-    def check_channel(self, channel: ChannelDescription) -> None:
-        """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
-
-    def is_empty(self, db: str, table: str) -> bool:
-        """Whether the table has no row, not even a deleted one."""
 
     def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
         """What upkeep did to a table lately, oldest first."""
@@ -148,7 +118,6 @@ class Store(Protocol):
     def ddl(self) -> DdlLog: ...
 
 
-Inspect = Callable[[SourceDescription, Sequence[tuple[str, str]]], Inspected]
 StartRun = Callable[[SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None]], Run]
 
 
@@ -164,15 +133,18 @@ class Jobs:
         catalog: Catalog,
         lake: Lake,
         inspect: Inspect,
+        survey: Survey,
         new_run: StartRun,
         drop_staged: Callable[[JobId], None],
         keep_cancelled_second: Callable[[], float],
+        chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
-        """`drop_staged`: nothing that a job has staged is needed any more."""
+        """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
         self._store = store
         self._catalog = catalog
         self._lake = lake
-        self._inspect = inspect
+        self._planner = Planner(catalog=catalog, lake=lake, job_of=store.target_of, inspect=inspect, survey=survey)
+        self._chunk_rows = chunk_rows
         self._new_run = new_run
         self._drop_staged = drop_staged
         self._keep_cancelled_second = keep_cancelled_second
@@ -188,39 +160,68 @@ class Jobs:
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
             return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
-        source = source_of({each.key: each.value for each in node.binlog})
-        overrides = overrides_of({each.key: each.value for each in node.properties})
-        refuse_on_canal(source, overrides)
-        channels, inspected = self._plan(node.channels, db, source, checked="on_value_error" in overrides)
+        wanted, overrides = self._wanted(node, db)
+        if isinstance(wanted.source, CanalDescription):
+            self._refuse_second_reader(wanted.source)
+        plan = self._planner.plan(wanted)
         job = SyncJob(
             id=JobId(0),
             db=db,
             name=node.job.name,
-            source=source,
-            channels=channels,
+            source=wanted.source,
+            channels=plan.channels,
             statement=node.masked().sql(),
             created_at=time.time(),
             properties=overrides,
         )
         self._wait_for_ending(job)
-        self._add(job, inspected)
+        with self._made(plan.made):
+            self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
         self.wake()
-        said = (text for channel in channels for text in caveats(channel))
+        said = (text for channel in plan.channels for text in caveats(channel))
         return tuple(Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said)
 
-    def _add(self, job: SyncJob, inspected: Inspected) -> None:
-        empty = {c.token for c in job.channels if self._lake.is_empty(c.target_db, c.target)}
+    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+        """EXPLAIN SYNC: what CREATE SYNC would do, in rows of EXPLAIN_COLUMNS. Changes nothing."""
+        wanted, _ = self._wanted(node.sync, self._database(node.sync.job, db))
+        return list(self._planner.explain(wanted))
+
+    def _wanted(self, node: CreateSync, db: str) -> tuple[Wanted, dict[str, str]]:
+        """With the properties of its job."""
+        source = source_of({each.key: each.value for each in node.binlog})
+        overrides = overrides_of({each.key: each.value for each in node.properties})
+        refuse_on_canal(source, overrides)
+        wanted = Wanted(
+            db=db,
+            channels=node.channels,
+            source=source,
+            without_key=WithoutKey(overrides.get("tables_without_key", WithoutKey.REFUSE)),
+            chunk_rows=self._chunk_rows(overrides),
+            checked="on_value_error" in overrides,
+        )
+        return wanted, overrides
+
+    @contextmanager
+    def _made(self, tables: Sequence[TargetTable]) -> Iterator[None]:
+        """The targets of a job that is added here; where that fails they go again."""
+        made: list[TargetTable] = []
+        try:
+            for table in tables:
+                self._catalog.make(table)
+                made.append(table)
+            yield
+        except Exception:
+            for table in made:
+                self._catalog.unmake(table)
+            raise
+
+    def _add(self, job: SyncJob, plan: Plan) -> None:
+        inspected, loading = plan.inspected, frozenset[str]()
+        told = zip(job.channels, inspected.cascades, strict=True)
+        fresh = frozenset(c.token for c, cascades in told if not cascades and c.token in plan.empty)
         if isinstance(job.source, MysqlDescription) and job.source.takes_snapshot:
-            for channel in job.channels:
-                check_loadable(channel, is_empty=channel.token in empty)
-            loading, fresh = frozenset(channel.token for channel in job.channels), frozenset[str]()
-        else:
-            told = zip(job.channels, inspected.cascades, strict=True)
-            loading, fresh = (
-                frozenset(),
-                frozenset(c.token for c, cascades in told if not cascades and c.token in empty),
-            )
+            loading, fresh = frozenset(channel.token for channel in job.channels), frozenset()
         start = replace(inspected.start, whole=inspected.start.whole and not loading)
         self._store.add(job, start, inspected.server_time, fresh, loading)
 
@@ -380,51 +381,6 @@ class Jobs:
 
     # -- parts of CREATE SYNC
 
-    def _plan(
-        self,
-        nodes: Sequence[Channel],
-        db: str,
-        source: SourceDescription,
-        *,
-        checked: bool,
-    ) -> tuple[tuple[ChannelDescription, ...], Inspected]:
-        refuse_twice(f"{node.source.db}.{node.source.name}" for node in nodes)
-        targets = [self._target(node, db) for node in nodes]
-        refuse_twice(target.label for target in targets)
-        wanted = [([item(column) for column in node.columns], condition(node)) for node in nodes]
-        tables = [(str(node.source.db), node.source.name) for node in nodes]
-        if isinstance(source, CanalDescription):
-            self._refuse_second_reader(source)
-            channels = [
-                plan_positional(token=str(uuid4()), table=table, target=target, items=items, where=where)
-                for (items, where), target, table in zip(wanted, targets, tables, strict=True)
-            ]
-            self._check(channels)
-            for channel in channels:
-                check_exact(channel.source, channel.reads, source.time_zone)
-            return tuple(map(untold, channels)), self._inspect(source, tables)
-        inspected = self._inspect(source, tables)
-        channels = [
-            plan_channel(
-                token=str(uuid4()),
-                source=table,
-                unique_keys=unique_keys,
-                target=target,
-                items=items,
-                where=where,
-                checked=checked,
-            )
-            for (items, where), target, table, unique_keys in zip(
-                wanted, targets, inspected.tables, inspected.unique_keys, strict=True
-            )
-        ]
-        self._check(channels)
-        return tuple(channels), inspected
-
-    def _check(self, channels: Iterable[ChannelDescription]) -> None:
-        for channel in channels:
-            self._lake.check_channel(channel)
-
     def _refuse_second_reader(self, source: CanalDescription) -> None:
         for job in self._store.jobs():
             taken = isinstance(job.source, CanalDescription) and job.source.reads_as(source)
@@ -435,16 +391,6 @@ class Jobs:
                     address=source.address,
                     reader=f"sync job '{job.db}.{job.name}'",
                 )
-
-    def _target(self, node: Channel, db: str) -> TargetTable:
-        target = self._catalog.table(node.target.db or db, node.target.name)
-        if node.partitions is not None:
-            names = ", ".join(node.partitions.names)
-            raise SyncError(Code.PARTITION_REFUSED, partitions=names, table=target.label)
-        owner = self._store.target_of(target.db, target.name)
-        if owner is not None:
-            raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
-        return target
 
     def _database(self, name: Name, db: str | None) -> str:
         found = name.db or db

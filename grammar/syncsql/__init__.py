@@ -37,6 +37,7 @@ from syncsql.sync import (
     Channel,
     ColumnMapping,
     CreateSync,
+    ExplainSync,
     PartitionNames,
     PauseSync,
     ResumeSync,
@@ -44,6 +45,7 @@ from syncsql.sync import (
     ShowCreateSync,
     ShowSync,
     StopSync,
+    Tables,
 )
 from syncsql.table import (
     ColumnDefinition,
@@ -101,6 +103,7 @@ __all__ = [
     "DropTable",
     "DropUser",
     "ExplainSelect",
+    "ExplainSync",
     "Expression",
     "Filter",
     "Grant",
@@ -148,6 +151,7 @@ __all__ = [
     "Statement",
     "StopSync",
     "TableKey",
+    "Tables",
     "Transaction",
     "TransactionVerb",
     "Transform",

@@ -25,6 +25,7 @@ from syncsql.session import (
 from syncsql.sync import (
     AlterSync,
     CreateSync,
+    ExplainSync,
     PauseSync,
     ResumeSync,
     SettleDdl,
@@ -50,6 +51,7 @@ from syncsql.user import AlterUser, CreateUser, DropUser, Grant, Revoke, SetPass
 
 Statement: TypeAlias = (
     CreateSync
+    | ExplainSync
     | AlterSync
     | SettleDdl
     | PauseSync
@@ -160,6 +162,7 @@ _BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]
     "CREATE": {**read_table.CREATE, **read_user.CREATE, "SYNC": read_sync.create_sync},
     "ALTER": {**read_user.ALTER, "SYNC": read_sync.alter_sync},
     "DROP": {**read_table.DROP, **read_user.DROP},
+    "EXPLAIN": {"SYNC": read_sync.explain_sync},
 }
 
 
@@ -175,12 +178,12 @@ def _statement(tokens: TokenisedStatement) -> Statement:
     first, second = at.word() or "", at.word(1) or ""
     if second not in _BY_SECOND_WORD.get(first, {}):
         _refuse_not_offered(at)
-    if first in _BY_FIRST_WORD:
-        at.take(first)
-        return _BY_FIRST_WORD[first](at)
     if second in _BY_SECOND_WORD.get(first, {}):
         at.take(first, second)
         return _BY_SECOND_WORD[first][second](at)
+    if first in _BY_FIRST_WORD:
+        at.take(first)
+        return _BY_FIRST_WORD[first](at)
     raise at.error("unknown statement")
 
 

@@ -14,11 +14,13 @@ from syncsql.sync import (
     Channel,
     ColumnMapping,
     CreateSync,
+    ExplainSync,
     PartitionNames,
     PauseSync,
     ResumeSync,
     SettleDdl,
     StopSync,
+    Tables,
 )
 from syncsql.tokens import Kind
 
@@ -35,6 +37,11 @@ def create_sync(at: Cursor) -> CreateSync:
     return at.end(
         CreateSync(job=job, channels=channels, binlog=binlog, properties=properties, if_not_exists=if_not_exists)
     )
+
+
+def explain_sync(at: Cursor) -> ExplainSync:
+    """Behind EXPLAIN SYNC."""
+    return ExplainSync(sync=create_sync(at))
 
 
 def pause_sync(at: Cursor) -> PauseSync:
@@ -105,13 +112,17 @@ def _string_name(at: Cursor) -> str:
     return name
 
 
-def _channel(at: Cursor) -> Channel:
+def _channel(at: Cursor) -> Channel | Tables:
     at.expect("FROM")
+    if _sees_star(at):
+        return _all_tables(at)
     source_at = at.peek()
     source = at.name("a source table")
     if source.db is None:
         raise at.error("expected the source table as database.table", source_at)
     at.expect("INTO")
+    if _sees_star(at):
+        return _tables(at, source.db, source.name)
     target = at.name("a target table")
     partitions = _partitions(at)
     columns = _columns(at) if at.sees_sign("(") else ()
@@ -119,6 +130,41 @@ def _channel(at: Cursor) -> Channel:
     if not (at.sees_sign(",") or at.sees_sign(")")):
         raise at.error(_channel_may_end(at))
     return Channel(source=source, target=target, partitions=partitions, columns=columns, where=where)
+
+
+def _all_tables(at: Cursor) -> Tables:
+    db = _star(at, "a source database")
+    at.expect("INTO")
+    return _tables(at, db, None)
+
+
+def _sees_star(at: Cursor) -> bool:
+    return at.sees_sign(".", 1) and at.sees_sign("*", 2)
+
+
+def _star(at: Cursor, what: str) -> str:
+    """name.*"""
+    db = at.identifier(what)
+    at.expect_sign(".", f"behind {what}")
+    at.expect_sign("*", "behind the dot")
+    return db
+
+
+def _tables(at: Cursor, db: str, pattern: str | None) -> Tables:
+    """Behind INTO."""
+    target_db = _star(at, "a target database")
+    exclude = at.in_brackets(lambda: _excluded(at, db), "table") if at.take("EXCLUDE") else ()
+    if not (at.sees_sign(",") or at.sees_sign(")")):
+        raise at.error("expected EXCLUDE, or , or ) in the channel list")
+    return Tables(db=db, target_db=target_db, pattern=pattern, exclude=exclude)
+
+
+def _excluded(at: Cursor, db: str) -> Name:
+    start = at.peek()
+    name = at.name("a table name")
+    if name.db not in {None, db}:
+        raise at.error(f"only tables of '{db}' can be excluded here", start)
+    return Name(db=db, name=name.name)
 
 
 _MISPLACED: Final = {

@@ -63,11 +63,29 @@ class Channel:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Tables:
+    """FROM db.* INTO db.*, or FROM db.`pattern` INTO db.*: many tables, each into the target of its own name.
+
+    `pattern`: as of LIKE; None: every table. `exclude`: names or such patterns, of that database.
+    """
+
+    db: str
+    target_db: str
+    pattern: str | None = None
+    exclude: tuple[Name, ...] = ()
+
+    def sql(self) -> str:
+        names = "*" if self.pattern is None else quote_name(self.pattern)
+        excluded = f" EXCLUDE ({', '.join(name.sql() for name in self.exclude)})" if self.exclude else ""
+        return f"FROM {quote_name(self.db)}.{names} INTO {quote_name(self.target_db)}.*{excluded}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CreateSync:
     """CREATE SYNC [JOB] [IF NOT EXISTS] [db.]job (channel, ...) FROM BINLOG (...) [PROPERTIES (...)]"""
 
     job: Name
-    channels: tuple[Channel, ...]
+    channels: tuple[Channel | Tables, ...]
     binlog: tuple[Property, ...]
     properties: tuple[Property, ...] = ()
     if_not_exists: bool = False
@@ -85,6 +103,16 @@ class CreateSync:
             binlog=tuple(each.masked() for each in self.binlog),
             properties=tuple(each.masked() for each in self.properties),
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExplainSync:
+    """EXPLAIN SYNC, and on as CREATE SYNC: what that would do."""
+
+    sync: CreateSync
+
+    def sql(self) -> str:
+        return self.sync.sql().replace("CREATE", "EXPLAIN", 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Protocol
 from syncmgr.errors import Remark
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope
-from syncsql import AlterSync, CreateSync, CreateTable, DropTable, Name, SettleDdl
+from syncsql import AlterSync, CreateSync, CreateTable, DropTable, ExplainSync, Name, SettleDdl
 
 Refuse = Callable[[tuple[str, str] | None], None]
 
@@ -20,6 +20,10 @@ class Jobs(Protocol):
 
     def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
         """What the client is to be told besides."""
+        ...
+
+    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+        """What CREATE SYNC would do: Source, Target, Item, Value, Outcome."""
         ...
 
     def pause(self, name: Name, db: str | None) -> None: ...

@@ -12,7 +12,7 @@ from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, L
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope, database, job, table
-from syncsql import AlterSync, CreateSync, CreateTable, DropTable, Name, SettleDdl
+from syncsql import AlterSync, CreateSync, CreateTable, DropTable, ExplainSync, Name, SettleDdl, Tables
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,12 +63,25 @@ class GuardedJobs:
         self._access = access
 
     def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
-        home = node.job.db or db
-        if home is not None:  # else the call says that there is none
-            self._access.need(Privilege.LOAD, database(home))
-            for channel in node.channels:
-                self._access.need(Privilege.LOAD, table(channel.target.db or home, channel.target.name))
+        self._need_all(node, db)
         return self._jobs.create(node, db)
+
+    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+        """It tells of tables and sources, so it needs what CREATE SYNC needs."""
+        self._need_all(node.sync, db)
+        return self._jobs.explain(node, db)
+
+    def _need_all(self, node: CreateSync, db: str | None) -> None:
+        home = node.job.db or db
+        if home is None:
+            return  # the call says that there is none
+        self._access.need(Privilege.LOAD, database(home))
+        for channel in node.channels:
+            if isinstance(channel, Tables):
+                self._access.need(Privilege.LOAD, database(channel.target_db))
+                self._access.need(Privilege.CREATE, database(channel.target_db))
+            else:
+                self._access.need(Privilege.LOAD, table(channel.target.db or home, channel.target.name))
 
     def pause(self, name: Name, db: str | None) -> None:
         self._need(name, db)

@@ -26,6 +26,7 @@ TOPICS: Final = (
         syntax="""CREATE SYNC [JOB] [IF NOT EXISTS] [db.]job
 (
   FROM source_db.source_table INTO target_table [(column [= expression], ...)] [WHERE condition], ...
+  | FROM source_db.* INTO target_db.* [EXCLUDE (table, ...)], ...
 )
 FROM BINLOG ("key" = "value", ...)
 [PROPERTIES ("key" = "value", ...)]""",
@@ -39,6 +40,16 @@ PROPERTIES override settings of fe.conf for this job.""",
 FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306",
              "mysql.user" = "repl", "mysql.password" = "secret")""",
         keywords=("BINLOG", "SYNC", "JOB"),
+    ),
+    Topic(
+        name="EXPLAIN SYNC JOB",
+        syntax="EXPLAIN SYNC [JOB] [db.]job (channel, ...) FROM BINLOG (...) [PROPERTIES (...)]",
+        says="""Tells what CREATE SYNC with the same text would do, and makes nothing: for each table its target, key,
+columns and types, about how many rows, bytes and chunks a snapshot has, and the outcome of every check.""",
+        example="""EXPLAIN SYNC demo.job1 (FROM shop.* INTO demo.*)
+FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306",
+             "mysql.user" = "repl", "mysql.password" = "secret")""",
+        keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="ALTER SYNC JOB",

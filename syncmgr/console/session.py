@@ -28,7 +28,7 @@ from syncmgr.console.show import CONSTANT, Listing, filtered, listing
 from syncmgr.console.variables import Variables
 from syncmgr.console.workers import Workers
 from syncmgr.errors import Code, Remark, SyncError
-from syncmgr.job.status import SHOW_COLUMNS
+from syncmgr.job.status import EXPLAIN_COLUMNS, SHOW_COLUMNS
 from syncmgr.job.user import Account
 from syncsql import (
     AdminSetFrontendConfig,
@@ -43,6 +43,7 @@ from syncsql import (
     DropTable,
     DropUser,
     ExplainSelect,
+    ExplainSync,
     Filter,
     Grant,
     Help,
@@ -90,7 +91,9 @@ LONG_TEXT: Final = 32 * KiB  # characters; longer texts are parsed in a thread
 MAX_USER_VARIABLES: Final = 1000
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
 
-JobStatement = CreateSync | AlterSync | SettleDdl | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
+JobStatement = (
+    CreateSync | ExplainSync | AlterSync | SettleDdl | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
+)
 LakeStatement = CreateDatabase | DropDatabase | CreateTable | DropTable | Use | Select | ExplainSelect
 CatalogQuestion = ShowDatabases | ShowCreateDatabase | ShowTables | ShowCreateTable | ShowColumns | DescribeTable
 ServerStatement = ShowProcesslist | Kill | ShowFrontendConfig | AdminSetFrontendConfig | Help
@@ -184,22 +187,13 @@ class StatementSession:
         return parsed
 
     async def _run(self, statement: Statement) -> Result:
+        if isinstance(statement, JobStatement):
+            return await self._on_jobs(statement)
+        if isinstance(statement, CatalogQuestion):
+            return (await self._on_catalog(statement)).result()
         match statement:
-            case CreateSync() | AlterSync() | SettleDdl() | PauseSync() | ResumeSync() | StopSync():
-                return await self._on_jobs(statement)
-            case ShowSync() | ShowCreateSync():
-                return await self._on_jobs(statement)
             case CreateDatabase() | DropDatabase() | CreateTable() | DropTable() | Use() | Select() | ExplainSelect():
                 return await self._on_lake(statement)
-            case (
-                ShowDatabases()
-                | ShowCreateDatabase()
-                | ShowTables()
-                | ShowCreateTable()
-                | ShowColumns()
-                | DescribeTable()
-            ):
-                return (await self._on_catalog(statement)).result()
             case ShowProcesslist() | Kill() | ShowFrontendConfig() | AdminSetFrontendConfig() | Help():
                 return await self._on_server(statement)
             case ShowMeta():
@@ -225,6 +219,8 @@ class StatementSession:
             case CreateSync():
                 # it asks the source, which may be slow to answer
                 return self._done(await self._workers.slow(jobs.create, statement, db))
+            case ExplainSync():
+                return listing(EXPLAIN_COLUMNS, await self._workers.slow(jobs.explain, statement, db)).result()
             case AlterSync():
                 await quick(jobs.alter, statement, db)
             case SettleDdl():

@@ -38,12 +38,24 @@ class OnValueError(StrEnum):
     DEAD_LETTER = "dead-letter"  # the row is not in the target as long as it has the value, and is told
 
 
+class WithoutKey(StrEnum):
+    """What becomes of a table without a key that a pattern means."""
+
+    REFUSE = "refuse"
+    APPEND = "append"  # its target has no key, either
+
+
 # Properties of a job beside the settings that it may override.
 JOB_PROPERTIES: Final = (
     Property(
         "append_on_change",
         AppendOnChange.ERROR,
         "What an update or delete does to a target without a key: `error`, `append` or `ignore`.",
+    ),
+    Property(
+        "tables_without_key",
+        WithoutKey.REFUSE,
+        "Of a whole database: `refuse` the statement for a table without a key, or `append` to its target.",
     ),
     Property(
         "on_ddl",
@@ -63,6 +75,7 @@ JOB_PROPERTIES: Final = (
 )
 _CHOICES: Final[Mapping[str, Collection[str]]] = {
     "append_on_change": list(AppendOnChange),
+    "tables_without_key": list(WithoutKey),
     "on_ddl": list(OnDdl),
     "on_value_error": list(OnValueError),
     **{name: deeds for name, (_, deeds) in OF_ONE_KIND.items()},

@@ -33,6 +33,9 @@ SHOW_COLUMNS: Final = (
 )
 
 
+EXPLAIN_COLUMNS: Final = ("Source", "Target", "Item", "Value", "Outcome")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
     """How far a running job is behind its source. Times are unix seconds.

@@ -241,6 +241,11 @@ _PARTITIONABLE: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
+def can_be_bucketed(name: str) -> bool:
+    """Whether hash buckets can place rows by a column of this type."""
+    return name in _PARTITIONABLE["bucket"]
+
+
 def _check_partition(table: TargetTable, transform: Transform) -> None:
     column = table.column(transform.column)
     if column is None:

@@ -13,11 +13,13 @@ from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.source import MysqlDescription, wrong_property
+from syncmgr.job.whole import Found
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Channel, subscriptions
+from syncmgr.mysql.survey import found_on
 
 HEARTBEATS: Final = 4  # in one read time-out
 
@@ -63,6 +65,18 @@ def _refuse_unlogged(facts: SourceFacts, address: str) -> None:
     for table, cascades in zip(facts.tables, facts.cascades, strict=True):
         if cascades and not facts.logs_cascades:
             raise SyncError(Code.SOURCE_CASCADES, table=table.label, address=address)
+
+
+def survey(source: MysqlDescription, databases: Sequence[str], *, connect_timeout: float) -> dict[Table, Found]:
+    """The tables of these databases. Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED."""
+    addresses = _addresses(source, connect_timeout)
+    for address in addresses:
+        try:
+            return found_on(address, databases)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
+                raise
+    raise AssertionError("the last one returned or raised")
 
 
 def snapshot(source: MysqlDescription, *, connect_timeout: float) -> MysqlSnapshot:

@@ -415,3 +415,12 @@ def test_consistent_points_are_listed(cursor: "pymysql.cursors.Cursor") -> None:
     assert cursor.fetchall() == ((0,),)
     cursor.execute("DESCRIBE information_schema.sync_channels")
     assert len(cursor.fetchall()) == 11
+
+
+def test_what_a_job_would_do_is_told_in_rows(cursor: "pymysql.cursors.Cursor") -> None:
+    """EXPLAIN SYNC takes the text of CREATE SYNC and creates nothing."""
+    cursor.execute('EXPLAIN SYNC demo.dry (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")')
+    assert [each[0] for each in cursor.description] == ["Source", "Target", "Item", "Value", "Outcome"]
+    assert cursor.fetchall() == (("shop.orders", "demo.orders", "check", "dry", "ok"),)
+    cursor.execute("SHOW SYNC JOB FROM demo WHERE JobName = 'dry'")
+    assert cursor.fetchall() == ()

@@ -20,6 +20,7 @@ from syncsql import (
     CreateTable,
     DataType,
     DropTable,
+    ExplainSync,
     KeyKind,
     Name,
     SettleDdl,
@@ -54,6 +55,10 @@ class FakeJobs:
         made = [str(next(self.ids)), key[1], "MYSQL", "PENDING", "channel", "{}", "config", "2026-11-21 10:00:00"]
         self.rows[key] = [*made, None, None, None, "X" * 5000]
         return ()
+
+    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+        _, name = self._key(node.sync.job, db)
+        return [("shop.orders", "demo.orders", "check", name, "ok")]
 
     def pause(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PAUSED")

@@ -1,0 +1,118 @@
+"""Whole databases: which tables a pattern means, and the target that a source table gets.
+
+Owns: patterns of names, the key, types, comments and partitions of a target that nobody wrote down.
+Must not know: servers, statements, whether a target is there already.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job import target
+from syncmgr.job.derived_type import derived
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+
+BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
+MOST_BUCKETS: Final = 64
+_NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A table of a server, and what is told of it beside its columns. `rows` and `bytes`: estimated by the server."""
+
+    db: str
+    name: str
+    rows: int = 0
+    bytes: int = 0
+    comment: str = ""
+    comments: Mapping[str, str] | None = None  # by column
+
+
+def matches(pattern: str | None, name: str) -> bool:
+    """Whether a name is like a pattern of LIKE; None: every name is. Case counts."""
+    if pattern is None:
+        return True
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    made = "".join({"%": ".*", "_": "."}.get(part, re.escape(part[-1])) for part in parts)
+    return re.fullmatch(made, name, re.DOTALL) is not None
+
+
+def meant(
+    names: Iterable[tuple[str, str]], db: str, pattern: str | None, exclude: Sequence[tuple[str | None, str]]
+) -> tuple[tuple[str, str], ...]:
+    """Those of a database that match and are not excluded, in order of their names; an exclusion may name no database.
+
+    Raises NO_TABLE_MATCHES.
+    """
+    found = sorted(
+        (of, name)
+        for of, name in names
+        if of == db
+        and matches(pattern, name)
+        and not any(outer in {None, db} and matches(out, name) for outer, out in exclude)
+    )
+    if not found:
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"{db}.{'*' if pattern is None else pattern}")
+    return tuple(found)
+
+
+def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found: Found, db: str) -> TargetTable:
+    """The table that takes all of a source table. Raises TYPE_DOES_NOT_FIT, and what CREATE TABLE does."""
+    kinds = {column.name: _kind(source, column) for column in source.columns}
+    keys = _keys(source, unique_keys, kinds)
+    columns = tuple(
+        TargetColumn(
+            name=column.name,
+            type=kinds[column.name],
+            nullable=column.name not in keys,
+            comment=(found.comments or {}).get(column.name, ""),
+        )
+        for column in source.columns
+    )
+    made = TargetTable(
+        db=db,
+        name=source.name,
+        columns=columns,
+        keys=keys,
+        partition=_partition(keys, found.rows, columns),
+        comment=found.comment,
+    )
+    target.check(made)
+    return made
+
+
+def _kind(source: SourceTable, column: SourceColumn) -> TargetType:
+    found = derived(column)
+    if found is None:
+        raise SyncError(
+            Code.TYPE_DOES_NOT_FIT,
+            source=f"{source.label}.{column.name}",
+            source_type=column.text,
+            target=column.name,
+            target_type="any type",
+            reason="nothing is known of it; create the target without that column",
+        )
+    return found
+
+
+def _keys(
+    source: SourceTable, unique_keys: Sequence[tuple[str, ...]], kinds: Mapping[str, TargetType]
+) -> tuple[str, ...]:
+    """The first unique key, the primary one first, whose values are equal exactly where MySQL says so."""
+    for key in unique_keys:
+        names = tuple(column.name for name in key if (column := source.column(name)) is not None)
+        if len(names) == len(key) and not any(kinds[name].name in _NO_KEY for name in names):
+            return names
+    return ()
+
+
+def _partition(keys: tuple[str, ...], rows: int, columns: Sequence[TargetColumn]) -> tuple[str, ...]:
+    """A huge table is cut by its key, so that upkeep rewrites a part of it at a time."""
+    buckets = min(rows // BUCKET_ROWS, MOST_BUCKETS)
+    kind = next((column.type.name for column in columns if column.name in keys[:1]), "")
+    if buckets < 2 or not target.can_be_bucketed(kind):
+        return ()
+    return (target.Transform(kind="bucket", column=keys[0], width=buckets).text,)

@@ -1,0 +1,316 @@
+"""What CREATE SYNC means: its channels, held against what the source and the lake have, and the targets that it makes.
+
+Owns: the order of the checks of CREATE SYNC, and what EXPLAIN SYNC says of each.
+Must not know: the lives of jobs, what is stored.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import uuid4
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.canal_text import check_exact
+from syncmgr.job.chunk import chunk_rows
+from syncmgr.job.description import ChannelDescription, WithoutKey, check_loadable, plan_channel, quoted
+from syncmgr.job.position import Position
+from syncmgr.job.positional import plan_positional, untold
+from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
+from syncmgr.job.whole import Found, meant, target_of
+from syncmgr.written import condition, item, refuse_twice
+from syncsql import Channel, Name, Tables
+
+OK: Final = "ok"
+Row = tuple[str, str, str, str, str]  # as EXPLAIN_COLUMNS names them
+Table = tuple[str, str]
+
+
+class Inspected(Protocol):
+    """What the source server said at CREATE SYNC. Tables in the order they were asked for.
+
+    `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether
+    a foreign key changes its rows beside the statements on it. `server_time`: unix seconds.
+    """
+
+    @property
+    def start(self) -> Position: ...
+    @property
+    def server_time(self) -> float: ...
+    @property
+    def tables(self) -> tuple[SourceTable, ...]: ...
+    @property
+    def unique_keys(self) -> tuple[tuple[tuple[str, ...], ...], ...]: ...
+    @property
+    def cascades(self) -> tuple[bool, ...]: ...
+
+
+class Catalog(Protocol):
+    """The tables of the lake."""
+
+    def databases(self) -> list[str]: ...
+    def tables(self, db: str) -> list[str]: ...
+    def table(self, db: str, name: str) -> TargetTable: ...
+
+
+class Lake(Protocol):
+    """What is asked of the lake."""
+
+    def check_channel(self, channel: ChannelDescription) -> None:
+        """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
+
+    def is_empty(self, db: str, table: str) -> bool:
+        """Whether the table has no row, not even a deleted one."""
+
+
+Inspect = Callable[[SourceDescription, Sequence[Table]], Inspected]
+Survey = Callable[[MysqlDescription, Sequence[str]], Mapping[Table, Found]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """What a statement asks for, and how its job is to take it. `chunk_rows`: of a snapshot.
+
+    `checked`: each value will be looked at, so that a target may be narrower than its source.
+    """
+
+    db: str
+    channels: tuple[Channel | Tables, ...]
+    source: SourceDescription
+    without_key: WithoutKey
+    chunk_rows: int
+    checked: bool = False
+
+    @property
+    def takes_snapshot(self) -> bool:
+        return isinstance(self.source, MysqlDescription) and self.source.takes_snapshot
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """`made`: targets that are not there yet. `empty`: tokens of channels whose target has no row."""
+
+    channels: tuple[ChannelDescription, ...]
+    inspected: Inspected
+    made: tuple[TargetTable, ...]
+    empty: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """A channel of the statement; `target` None: it is to be made, as `found` says."""
+
+    node: Channel
+    target: TargetTable | None
+    found: Found | None = None
+
+    @property
+    def table(self) -> Table:
+        return str(self.node.source.db), self.node.source.name
+
+
+class Planner:
+    """Nothing here changes anything. Blocks for as long as source and lake take."""
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog,
+        lake: Lake,
+        job_of: Callable[[str, str], str | None],
+        inspect: Inspect,
+        survey: Survey,
+    ) -> None:
+        """`job_of`: the job, not cancelled, that a table is the target of. `survey`: the tables of databases."""
+        self._catalog = catalog
+        self._lake = lake
+        self._job_of = job_of
+        self._inspect = inspect
+        self._survey = survey
+
+    def plan(self, wanted: Wanted) -> Plan:
+        """Raises what the first failed check says."""
+        places = self._places(wanted)
+        if isinstance(wanted.source, CanalDescription):
+            return self._positional(wanted.source, places)
+        inspected = self._inspect(wanted.source, [place.table for place in places])
+        planned = [
+            self._channel(wanted, place, table, keys)
+            for place, table, keys in zip(places, inspected.tables, inspected.unique_keys, strict=True)
+        ]
+        return Plan(
+            channels=tuple(channel for channel, _, _ in planned),
+            inspected=inspected,
+            made=tuple(made for _, made, _ in planned if made is not None),
+            empty=frozenset(channel.token for channel, _, empty in planned if empty),
+        )
+
+    def _positional(self, source: CanalDescription, places: Sequence[_Place]) -> Plan:
+        channels = [_of_canal(place) for place in places]
+        for channel in channels:
+            self._lake.check_channel(channel)
+        for channel in channels:
+            check_exact(channel.source, channel.reads, source.time_zone)
+        empty = frozenset(c.token for c in channels if self._lake.is_empty(c.target_db, c.target))
+        inspected = self._inspect(source, [place.table for place in places])
+        return Plan(channels=tuple(map(untold, channels)), inspected=inspected, made=(), empty=empty)
+
+    def _channel(
+        self, wanted: Wanted, place: _Place, table: SourceTable, unique_keys: tuple[tuple[str, ...], ...]
+    ) -> tuple[ChannelDescription, TargetTable | None, bool]:
+        """With the target that is to be made for it, and whether the target has no row."""
+        made = None
+        if place.target is None:
+            assert place.found is not None, "only tables that were found have no target yet"
+            made = target_of(table, unique_keys, place.found, place.node.target.db or wanted.db)
+            if not made.keys and wanted.without_key is WithoutKey.REFUSE:
+                raise SyncError(Code.NO_SOURCE_KEY, table=table.label)
+        target = place.target or made
+        assert target is not None
+        channel = plan_channel(
+            token=str(uuid4()),
+            source=table,
+            unique_keys=unique_keys,
+            target=target,
+            items=[item(column) for column in place.node.columns],
+            where=condition(place.node),
+            checked=wanted.checked,
+        )
+        if made is None:
+            self._lake.check_channel(channel)
+        empty = made is not None or self._lake.is_empty(target.db, target.name)
+        if wanted.takes_snapshot:
+            check_loadable(channel, is_empty=empty)
+        return channel, made, empty
+
+    # -- which tables
+
+    def _places(self, wanted: Wanted) -> list[_Place]:
+        """Raises what is wrong with the names: twice, not there, in use."""
+        found = self._found(wanted)
+        nodes = [node for each in wanted.channels for node in _expanded(each, found)]
+        refuse_twice(f"{node.source.db}.{node.source.name}" for node, _ in nodes)
+        places = [self._place(wanted.db, node, table) for node, table in nodes]
+        refuse_twice(f"{place.node.target.db or wanted.db}.{place.node.target.name}" for place in places)
+        return places
+
+    def _found(self, wanted: Wanted) -> Mapping[Table, Found]:
+        databases = sorted({each.db for each in wanted.channels if isinstance(each, Tables)})
+        if not databases:
+            return {}
+        if isinstance(wanted.source, CanalDescription):
+            raise SyncError(Code.NOT_SUPPORTED, what="FROM db.* with canal, which tells no tables; name each of them")
+        return self._survey(wanted.source, databases)
+
+    def _place(self, db: str, node: Channel, found: Found | None) -> _Place:
+        home = node.target.db or db
+        if found is not None and node.target.name not in self._catalog.tables(home):
+            return _Place(node=node, target=None, found=found)
+        target = self._catalog.table(home, node.target.name)
+        if node.partitions is not None:
+            names = ", ".join(node.partitions.names)
+            raise SyncError(Code.PARTITION_REFUSED, partitions=names, table=target.label)
+        owner = self._job_of(target.db, target.name)
+        if owner is not None:
+            raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
+        return _Place(node=node, target=target, found=found)
+
+    # -- EXPLAIN SYNC
+
+    def explain(self, wanted: Wanted) -> list[Row]:
+        """Every check with its outcome, table by table; one that fails does not hide those of other tables."""
+        try:
+            places = self._places(wanted)
+        except SyncError as error:
+            return [_row("", "", "tables", "", error)]
+        if isinstance(wanted.source, CanalDescription):
+            return self._explain_canal(wanted.source, places)
+        rows = [*self._explain_server(wanted)]
+        databases = sorted({place.table[0] for place in places})
+        told = self._survey(wanted.source, databases) if rows[0][-1] == OK else {}
+        for place in places:
+            rows += self._explain_table(wanted, place, told.get(place.table))
+        return rows
+
+    def _explain_canal(self, source: CanalDescription, places: Sequence[_Place]) -> list[Row]:
+        try:
+            plan = self._positional(source, places)
+        except SyncError as error:
+            return [_row("", "", "source", source.address, error)]
+        return [
+            _row("", "", "source", source.address),
+            *(
+                row
+                for channel, place in zip(plan.channels, places, strict=True)
+                for row in _explain_channel(channel, place.target, "exists")
+            ),
+        ]
+
+    def _explain_server(self, wanted: Wanted) -> Iterator[Row]:
+        address = wanted.source.address
+        try:
+            start = self._inspect(wanted.source, []).start
+        except SyncError as error:
+            yield _row("", "", "source", address, error)
+            return
+        yield _row("", "", "source", address)
+        yield _row("", "", "start", start.gtids or f"{start.file}:{start.offset}")
+
+    def _explain_table(self, wanted: Wanted, place: _Place, told: Found | None) -> Iterator[Row]:
+        source, target = ".".join(place.table), f"{place.node.target.db or wanted.db}.{place.node.target.name}"
+        try:
+            inspected = self._inspect(wanted.source, [place.table])
+            channel, made, _ = self._channel(wanted, place, inspected.tables[0], inspected.unique_keys[0])
+        except SyncError as error:
+            yield _row(source, target, "check", "", error)
+            return
+        yield from _explain_channel(channel, made or place.target, "exists" if made is None else "is created")
+        if told is not None and wanted.takes_snapshot:
+            size = chunk_rows(told.rows, wanted.chunk_rows, told.bytes // max(told.rows, 1))
+            yield _row(source, target, "rows", f"about {told.rows}")
+            yield _row(source, target, "bytes", f"about {told.bytes}")
+            yield _row(source, target, "chunks", f"about {max(-(-told.rows // size), 1)}")
+
+
+def _of_canal(place: _Place) -> ChannelDescription:
+    assert place.target is not None, "canal has no patterns"
+    return plan_positional(
+        token=str(uuid4()),
+        table=place.table,
+        target=place.target,
+        items=[item(column) for column in place.node.columns],
+        where=condition(place.node),
+    )
+
+
+def _expanded(each: Channel | Tables, found: Mapping[Table, Found]) -> Iterator[tuple[Channel, Found | None]]:
+    if isinstance(each, Channel):
+        yield each, None
+        return
+    for db, name in meant(found, each.db, each.pattern, [(out.db, out.name) for out in each.exclude]):
+        channel = Channel(source=Name(db=db, name=name), target=Name(db=each.target_db, name=name))
+        yield channel, found[db, name]
+
+
+def _explain_channel(channel: ChannelDescription, target: TargetTable | None, state: str) -> Iterator[Row]:
+    assert target is not None, "it is there, or is made"
+    names = channel.source.label, f"{channel.target_db}.{channel.target}"
+    yield _row(*names, "target", state)
+    yield _row(*names, "key", ", ".join(channel.keys) or "none: rows are appended")
+    yield _row(*names, "columns", ", ".join(_mapped(channel, target)))
+    if channel.where is not None:
+        yield _row(*names, "where", channel.where)
+    yield _row(*names, "check", "types, keys and grants")
+
+
+def _mapped(channel: ChannelDescription, target: TargetTable) -> Iterator[str]:
+    """Each target column with its type, and the expression, or the type of the source column of its name."""
+    for column in channel.columns:
+        kind, origin = target.column(column.target), channel.source.column(column.target)
+        plain = origin is not None and column.expression == quoted(origin.name)
+        said = origin.text if plain and origin is not None else column.expression
+        yield f"{column.target} {'' if kind is None else kind.type.text} = {said}"
+
+
+def _row(source: str, target: str, what: str, value: str, error: SyncError | None = None) -> Row:
+    return source, target, what, value, OK if error is None else f"{error} (error {error.code.number})"

@@ -1,0 +1,97 @@
+"""A whole database in one statement: its targets are made, its rows come, its changes follow."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pymysql
+import pytest
+
+from syncmgr.errors import Code
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+ARRIVAL_SECOND = 150.0
+BINLOG = (
+    'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root", '
+    '"mysql.password" = "", "mysql.ssl" = "disabled")'
+)
+TYPES = {  # of the second column, and an expression of id that fills it
+    "tiny": ("TINYINT UNSIGNED", "id % 250"),
+    "big": ("BIGINT UNSIGNED", "18446744073709551615 - id"),
+    "money": ("DECIMAL(20,4)", "id / 7"),
+    "real8": ("DOUBLE", "id / 3"),
+    "words": ("VARCHAR(40) COMMENT 'some words'", "CONCAT('ä', id)"),
+    "long_words": ("LONGTEXT", "REPEAT(id, 9)"),
+    "days": ("DATE", "'2024-01-01' + INTERVAL id DAY"),
+    "moments": ("DATETIME(6)", "'2024-01-01 00:00:00.000001' + INTERVAL id SECOND"),
+    "labels": ("ENUM('a','b')", "ELT(id % 2 + 1, 'a', 'b')"),
+    "raw": ("VARBINARY(20)", "UNHEX(MD5(id))"),
+}
+ROWS = 30
+
+
+class Whole:
+    """Twenty tables of a database, one without a key and two that nobody wants."""
+
+    def __init__(self, mysql: MysqlServer, fe: FrontendProcess) -> None:
+        self.mysql, self.fe = mysql, fe
+        self.tables = [f"{name}_{part}" for name in TYPES for part in "ab"]
+        mysql.run("CREATE DATABASE whole")
+        for table in self.tables:
+            kind, value = TYPES[table[:-2]]
+            mysql.run(f"CREATE TABLE whole.{table} (id INT PRIMARY KEY, v {kind}) COMMENT 'the table of {table}'")
+            for number in range(ROWS):
+                mysql.run(f"INSERT INTO whole.{table} SELECT id, {value} FROM (SELECT {number} id) one")
+        for table in ("log", "tmp_1", "tmp_2"):
+            mysql.run(f"CREATE TABLE whole.{table} (line TEXT)")
+        fe.sql("CREATE DATABASE whole")
+
+    def statement(self, verb: str, exclude: str) -> str:
+        binlog = BINLOG.format(port=self.mysql.port)
+        return f"{verb} SYNC whole.job1 (FROM whole.* INTO whole.* EXCLUDE ({exclude})) {binlog}"
+
+    def differing(self) -> list[str]:
+        return [table for table in self.tables if self._rows(table) != self.mysql.run(self._query(table))]
+
+    def _query(self, table: str) -> str:
+        return f"SELECT id, v FROM whole.{table} ORDER BY id"
+
+    def _rows(self, table: str) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self.fe.sql(self._query(table))]
+
+
+@pytest.fixture
+def whole(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[[], Whole]:
+    return lambda: Whole(mysql_server, frontend)
+
+
+def test_one_statement_takes_a_whole_database(whole: Callable[[], Whole]) -> None:
+    """Explained first, which makes nothing; then every table that is not excluded is in the lake, and is followed."""
+    w = whole()
+    wanted = "whole.log, whole.`tmp_%`"
+    told = w.fe.sql(w.statement("EXPLAIN", wanted))
+    assert {row["Outcome"] for row in told} == {"ok"}
+    assert {row["Source"] for row in told if row["Value"] == "is created"} == {f"whole.{table}" for table in w.tables}
+    columns = next(row["Value"] for row in told if row["Source"] == "whole.big_a" and row["Item"] == "columns")
+    assert columns == "id INT = int, v LARGEINT = bigint unsigned"
+    assert w.fe.sql("SHOW TABLES FROM whole") == []
+
+    with pytest.raises(pymysql.err.MySQLError, match="EXCLUDE") as raised:
+        w.fe.sql(w.statement("CREATE", "whole.`tmp_%`"))
+    assert raised.value.args[0] == Code.NO_SOURCE_KEY.number
+    assert w.fe.sql("SHOW TABLES FROM whole") == []
+
+    w.fe.sql(w.statement("CREATE", wanted))
+    assert "FROM `whole`.* INTO `whole`.* EXCLUDE" in w.fe.sql("SHOW CREATE SYNC JOB whole.job1")[0]["Create Sync Job"]
+    assert [row["Tables_in_whole"] for row in w.fe.sql("SHOW TABLES FROM whole")] == sorted(w.tables)
+    text = w.fe.sql("SHOW CREATE TABLE whole.words_a")[0]["Create Table"]
+    assert "some words" in text
+    assert "the table of words_a" in text
+    for table in w.tables[::3]:
+        w.mysql.run(f"DELETE FROM whole.{table} WHERE id = 3", f"UPDATE whole.{table} SET id = 100 WHERE id = 4")
+    sql = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'whole'"
+    until(lambda: w.fe.sql(sql) == [{"phase": "streaming"}], deadline=ARRIVAL_SECOND, why="the end of the snapshot")
+    until(lambda: not w.differing(), deadline=ARRIVAL_SECOND, why="twenty equal tables")
