@@ -183,6 +183,7 @@ class Code(Enum):
         "HY000",
         'Table \'{table}\' has no unique key that a target can have; EXCLUDE it, or append by "tables_without_key" = "append"',
     )
+    SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' has no key and cannot be locked for its snapshot: {reason}"
     SNAPSHOT_OPEN = 20143, "HY000", "Table '{table}' waits for its snapshot, which is being read"
 
     SOURCE_MOVED = (

@@ -34,6 +34,7 @@ from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.following import Rules
 from syncmgr.job.policy import OnDdl, deeds_of
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.job.value_error import rules_of
@@ -97,6 +98,7 @@ class Frontend:
             lake=self.lake,
             inspect=self._inspect,
             survey=self._survey,
+            check_exact=self._check_exact,
             new_run=self._new_run,
             drop_staged=lambda job_id: remove(self._staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
@@ -213,6 +215,11 @@ class Frontend:
     def _survey(self, source: MysqlDescription, databases: Sequence[str]) -> Mapping[tuple[str, str], Found]:
         timeout = self._settings.seconds("source_connect_timeout_second")
         return mysql_opening.survey(source, databases, connect_timeout=timeout)
+
+    def _check_exact(self, source: MysqlDescription, tables: Sequence[SourceTable]) -> None:
+        mysql_opening.check_exact(
+            source, tables, connect_timeout=self._settings.seconds("source_connect_timeout_second")
+        )
 
     def _opener(self, job: SyncJob) -> OpenSource:
         connect_timeout = self._settings.seconds("source_connect_timeout_second")

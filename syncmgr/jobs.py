@@ -39,7 +39,7 @@ from syncmgr.job.status import (
     status_json,
 )
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
-from syncmgr.planning import Inspect, Plan, Planner, Survey, Wanted
+from syncmgr.planning import CheckExact, Inspect, Plan, Planner, Survey, Wanted
 from syncmgr.written import altered, refuse_on_canal
 from syncsql import AlterSync, CreateSync, ExplainSync, Name, SettleDdl
 
@@ -134,6 +134,7 @@ class Jobs:
         lake: Lake,
         inspect: Inspect,
         survey: Survey,
+        check_exact: CheckExact,
         new_run: StartRun,
         drop_staged: Callable[[JobId], None],
         keep_cancelled_second: Callable[[], float],
@@ -143,7 +144,9 @@ class Jobs:
         self._store = store
         self._catalog = catalog
         self._lake = lake
-        self._planner = Planner(catalog=catalog, lake=lake, job_of=store.target_of, inspect=inspect, survey=survey)
+        self._planner = Planner(
+            catalog=catalog, lake=lake, job_of=store.target_of, inspect=inspect, survey=survey, check_exact=check_exact
+        )
         self._chunk_rows = chunk_rows
         self._new_run = new_run
         self._drop_staged = drop_staged

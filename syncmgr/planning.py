@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from uuid import uuid4
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.canal_text import check_exact
+from syncmgr.job.canal_text import check_exact as check_canal_exact
 from syncmgr.job.chunk import chunk_rows
 from syncmgr.job.description import ChannelDescription, WithoutKey, check_loadable, plan_channel, quoted
 from syncmgr.job.position import Position
@@ -64,6 +64,7 @@ class Lake(Protocol):
 
 
 Inspect = Callable[[SourceDescription, Sequence[Table]], Inspected]
+CheckExact = Callable[[MysqlDescription, Sequence[SourceTable]], None]
 Survey = Callable[[MysqlDescription, Sequence[str]], Mapping[Table, Found]]
 
 
@@ -120,13 +121,18 @@ class Planner:
         job_of: Callable[[str, str], str | None],
         inspect: Inspect,
         survey: Survey,
+        check_exact: CheckExact,
     ) -> None:
-        """`job_of`: the job, not cancelled, that a table is the target of. `survey`: the tables of databases."""
+        """`job_of`: the job, not cancelled, that a table is the target of. `survey`: the tables of databases.
+
+        `check_exact`: raises SNAPSHOT_REFUSED for tables without a key that cannot be read at an exact point.
+        """
         self._catalog = catalog
         self._lake = lake
         self._job_of = job_of
         self._inspect = inspect
         self._survey = survey
+        self._check_exact = check_exact
 
     def plan(self, wanted: Wanted) -> Plan:
         """Raises what the first failed check says."""
@@ -150,7 +156,7 @@ class Planner:
         for channel in channels:
             self._lake.check_channel(channel)
         for channel in channels:
-            check_exact(channel.source, channel.reads, source.time_zone)
+            check_canal_exact(channel.source, channel.reads, source.time_zone)
         empty = frozenset(c.token for c in channels if self._lake.is_empty(c.target_db, c.target))
         inspected = self._inspect(source, [place.table for place in places])
         return Plan(channels=tuple(map(untold, channels)), inspected=inspected, made=(), empty=empty)
@@ -181,6 +187,9 @@ class Planner:
         empty = made is not None or self._lake.is_empty(target.db, target.name)
         if wanted.takes_snapshot:
             check_loadable(channel, is_empty=empty)
+            assert isinstance(wanted.source, MysqlDescription), "canal has no snapshots"
+            if not channel.keys:
+                self._check_exact(wanted.source, [channel.source])
         return channel, made, empty
 
     # -- which tables

@@ -31,13 +31,15 @@ class ChunkPlan:
 
     `id`: random; a table's done-set names the plan that it counts. `key`: columns of a unique key that the target's
     key includes, so that two rows of one target key are never in two chunks. None: one chunk, whatever there is.
-    `rows`: estimated by the server.
+    `rows`: estimated by the server. `point`: where the one reading of a table without a key stands in the binlog, None
+    where there was none yet, or keys tell rows apart.
     """
 
     id: str
     key: tuple[str, ...]
     bounds: tuple[Bound, ...]
     rows: int
+    point: Position | None = None
 
     @property
     def count(self) -> int:
@@ -120,8 +122,8 @@ def numbers_of(text: str) -> frozenset[int]:
 class ChunkRows:
     """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
 
-    `condition`: WHERE in MySQL's words, "": all rows. Times in seconds. `values`: what becomes of those that the target
-    cannot hold, None: they are errors.
+    `condition`: WHERE in MySQL's words, "": all rows. `exact`: by the hand-shake of job/exact.py, named like the plan.
+    Times in seconds. `values`: what becomes of those that the target cannot hold, None: they are errors.
     """
 
     plan: str
@@ -133,6 +135,7 @@ class ChunkRows:
     connect_timeout: float
     values: "ValueRules | None" = None
     max_dead_letters: int = 0
+    exact: bool = False
 
 
 # -- how far a snapshot is

@@ -339,10 +339,6 @@ def _check_not_null(
 
 def check_loadable(channel: ChannelDescription, *, is_empty: bool) -> None:
     """Whether a snapshot may fill the target. Raises SNAPSHOT_REFUSED."""
-    reason = None
-    if not channel.keys:
-        reason = "the target has no UNIQUE KEY, so that changes meanwhile could not be told from rows that it has"
-    elif not is_empty:
+    if not is_empty:
         reason = "the target is not empty; drop it and create it anew"
-    if reason:
         raise SyncError(Code.SNAPSHOT_REFUSED, table=f"{channel.target_db}.{channel.target}", reason=reason)

@@ -74,6 +74,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it. Else: "
         + _AGAIN
     ),
+    Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
     Code.SNAPSHOT_OPEN: _T("Nothing: its changes follow when its rows are there."),
     Code.APPEND_CHANGE: _O("Create the target with UNIQUE KEY, or the job with append_on_change."),
     # canal and ZooKeeper

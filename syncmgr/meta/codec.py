@@ -91,7 +91,8 @@ def plan_json(plan: ChunkPlan) -> Json:
 
 def plan_of(stored: Json) -> ChunkPlan:
     bounds = tuple(tuple(bound) for bound in stored["bounds"])
-    return ChunkPlan(**(stored | {"key": tuple(stored["key"]), "bounds": bounds}))
+    point = None if stored.get("point") is None else position_of(stored["point"])
+    return ChunkPlan(**(stored | {"key": tuple(stored["key"]), "bounds": bounds, "point": point}))
 
 
 def fail_json(fail: FailMsg | None) -> Json | None:

@@ -6,14 +6,16 @@ Must not know: how the server is checked or read.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription, wrong_property
 from syncmgr.job.whole import Found
+from syncmgr.mysql import exact
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.snapshot import MysqlSnapshot
@@ -21,6 +23,7 @@ from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Channel, subscriptions
 from syncmgr.mysql.survey import found_on
 
+T = TypeVar("T")
 HEARTBEATS: Final = 4  # in one read time-out
 
 
@@ -69,10 +72,23 @@ def _refuse_unlogged(facts: SourceFacts, address: str) -> None:
 
 def survey(source: MysqlDescription, databases: Sequence[str], *, connect_timeout: float) -> dict[Table, Found]:
     """The tables of these databases. Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED."""
+    return _of_one(source, connect_timeout, lambda address: found_on(address, databases))
+
+
+def check_exact(source: MysqlDescription, tables: Sequence[SourceTable], *, connect_timeout: float) -> None:
+    """Whether tables without a key can be read at an exact point.
+
+    Raises SNAPSHOT_REFUSED, SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    _of_one(source, connect_timeout, lambda address: exact.check_exact(address, tables))
+
+
+def _of_one(source: MysqlDescription, connect_timeout: float, ask: Callable[[MysqlAddress], T]) -> T:
+    """The answer of the first server that can be reached."""
     addresses = _addresses(source, connect_timeout)
     for address in addresses:
         try:
-            return found_on(address, databases)
+            return ask(address)
         except SyncError as error:
             if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
                 raise

@@ -266,11 +266,15 @@ class Router:
     def _route(self, data: memoryview, start: int) -> Subscribed | None:
         table_id = _table_id(data, start)
         try:
-            return self._routes[table_id]
+            table = self._routes[table_id]
         except KeyError:
             if table_id == PLACEHOLDER:
                 return None
             raise MalformedEventError(f"rows of table id {table_id} without a table map") from None
+        if table is None or table.after is None:
+            return table
+        end = self._offset >> 32 << 32 | _log_pos(data, start) if self._inner is None else self._inner.log_pos
+        return None if table.after.has(self._gtid_now, self._file, end) else table
 
     def _was_delivered(self, part: Part, data: memoryview, start: int) -> bool:
         """The stream broke inside this event's transaction, and so much of it was delivered before."""

@@ -15,6 +15,7 @@ from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.job.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.job.select_list import quoted as quoted_column
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.exact import ExactPoint
 from syncmgr.mysql.server import Server
 from syncmgr.mysql.tables import quoted, schema_of, unique_keys
 
@@ -65,6 +66,10 @@ class MysqlSnapshot:
         """Behind every transaction that a SELECT has shown up to now."""
         with self._connected() as connection:
             return Server(self._address, connection).latest()
+
+    def exact(self, table: SourceTable, name: str) -> ExactPoint:
+        """The hand-shake with whoever reads a table by the statements of job/exact.py."""
+        return ExactPoint(self._address, table, name)
 
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
         """Raises SNAPSHOT_BROKEN where a wanted column is not any more what it was when the job was made."""

@@ -15,11 +15,13 @@ from syncmgr.job.ddl import Table
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import Shadow
 from syncmgr.job.following import ANEW, Said
+from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, arrow_type
 from syncmgr.job.statement.reading import Modes
 from syncmgr.mysql import wire
 from syncmgr.mysql.decoder import RowsDecoder, Wanted
 from syncmgr.mysql.events import Query
+from syncmgr.mysql.reached import Reached
 from syncmgr.mysql.table_map import TableMap, agreed, identified, parse, source_table
 from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
@@ -33,7 +35,8 @@ class Subscription:
     """What is wanted of one source table: columns to decode, and those that make the target's key.
 
     `schema`: the table as CREATE SYNC found it. `schema_holds`: from where reading began on, so that it may interpret
-    rows whose metadata is below FULL. `shadows`: tables that may take its place.
+    rows whose metadata is below FULL. `shadows`: tables that may take its place. `after`: changes up to there
+    are not wanted.
     """
 
     columns: tuple[str, ...]
@@ -41,6 +44,7 @@ class Subscription:
     schema: SourceTable | None = None
     schema_holds: bool = True
     shadows: tuple[Table, ...] = ()
+    after: Position | None = None
 
 
 class Channel(Protocol):
@@ -54,6 +58,8 @@ class Channel(Protocol):
     def source_keys(self) -> tuple[str, ...]: ...
     @property
     def shadows(self) -> tuple[Shadow, ...]: ...
+    @property
+    def after(self) -> Position | None: ...
 
 
 def subscriptions(channels: Iterable[Channel], *, schema_holds: bool) -> dict[Table, Subscription]:
@@ -65,6 +71,7 @@ def subscriptions(channels: Iterable[Channel], *, schema_holds: bool) -> dict[Ta
             schema=channel.source,
             schema_holds=schema_holds,
             shadows=tuple((shadow.db, shadow.name) for shadow in channel.shadows),
+            after=channel.after,
         )
         for channel in channels
     }
@@ -76,6 +83,7 @@ class Subscribed:
 
     table: Table
     decoder: RowsDecoder
+    after: Reached | None = None
 
 
 class Subscriptions:
@@ -115,7 +123,8 @@ class Subscriptions:
         ]
         self._check_against_known(table, wanted)
         self._seen[table] = schema, table_map.full
-        return Subscribed(table, RowsDecoder(table_map, wanted, self._address))
+        after = None if subscription.after is None else Reached(subscription.after)
+        return Subscribed(table, RowsDecoder(table_map, wanted, self._address), after)
 
     def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
         if table_map.full:

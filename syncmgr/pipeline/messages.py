@@ -18,7 +18,9 @@ from syncmgr.job.value_error import ValueRules
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerChannel:
-    """What a worker needs of a channel. `source_keys` empty: rows are only appended. The rest: as the description's."""
+    """What a worker needs of a channel. `source_keys` empty: rows are only appended. `after`: changes up to there are
+    passed over, None: none. The rest: as the description's.
+    """
 
     token: str
     source: SourceTable
@@ -28,6 +30,7 @@ class WorkerChannel:
     places: tuple[Listed, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     values: ValueRules = ValueRules(policy=OnValueError.STOP)  # noqa: RUF009 - frozen
+    after: Position | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

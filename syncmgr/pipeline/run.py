@@ -415,6 +415,7 @@ class JobRun:
             places=channel.places,
             shadows=channel.shadows,
             values=rules_of(channel, self._options.rules.describe, self._options.rules.on_value_error),
+            after=None if self._snapshot is None else self._snapshot.points().get(channel.token),
         )
 
     def _sweep(self) -> None:

@@ -10,8 +10,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
@@ -50,12 +51,23 @@ OF_ONE_TABLE: Final = frozenset(
 log = logging.getLogger(__name__)
 
 
+class Point(Protocol):
+    """The hand-shake with the reading of a table without a key."""
+
+    def find(self, ended: Callable[[], bool]) -> Position | None:
+        """Where the reading stands in the binlog; None: it `ended` before it read."""
+
+    def release(self) -> None:
+        """The rows may be read."""
+
+
 class Source(Protocol):
     """What a snapshot asks the server beside the rows."""
 
     def settle(self, start: Position) -> tuple[str, int]: ...
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan: ...
     def end(self) -> Position: ...
+    def exact(self, table: SourceTable, name: str) -> AbstractContextManager[Point]: ...
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None: ...
     def check_held(self, start: Position) -> float | None: ...
 
@@ -137,6 +149,11 @@ class Snapshot:
             return None
         label = self._channels[token].source.label
         return self._failed.get(token) or SyncError(Code.SNAPSHOT_OPEN, table=label)
+
+    def points(self) -> dict[str, Position]:
+        """By channel token, where changes begin of tables without a key: what is before them came with their rows."""
+        plans = {token: load.plan for token, load in self._ledger.loads().items()}
+        return {token: plan.point for token, plan in plans.items() if plan is not None and plan.point is not None}
 
     def trouble(self) -> SyncError | None:
         """Why a table stays behind."""
@@ -315,8 +332,23 @@ class Snapshot:
                 connect_timeout=self._options.connect_timeout,
                 values=self._options.values(channel),
                 max_dead_letters=self._options.max_dead_letters(),
+                exact=not channel.keys,
             ),
         )
+
+    def _commit_exact(self, commit: ChannelCommit, plan: ChunkPlan) -> ChannelCommitted:
+        """All rows of a table without a key, in one commit. Each reading has a point of its own; the one of a reading
+        that is in the table already was stored before it.
+        """
+        assert commit.chunk is not None
+        with ThreadPoolExecutor(1, "exact") as reader, self._source.exact(commit.chunk.table, plan.id) as point:
+            reading = reader.submit(self._lake.commit, commit)
+            at = point.find(reading.done)
+            if at is not None:
+                self._ledger.plan_load(commit.token, replace(plan, point=at))
+                passing(CrashPoint.PLAN_STORED)
+            point.release()
+            return reading.result()
 
     def _fill(
         self,
@@ -331,7 +363,8 @@ class Snapshot:
                 continue
             commit = self._commit(channel, plan, number)
             self._read.setdefault(commit.token, (0, time.monotonic()))
-            running[pool.submit(self._lake.commit, commit)] = commit
+            by = partial(self._commit_exact, plan=plan) if not channel.keys else self._lake.commit
+            running[pool.submit(by, commit)] = commit
 
     def _take(
         self,
@@ -362,11 +395,14 @@ class Snapshot:
 
 @contextmanager
 def _apart(channel: ChannelDescription, failed: dict[str, SyncError]) -> Iterator[None]:
-    """What concerns one table alone is noted, and the others go on."""
+    """What concerns one table alone is noted, and the others go on.
+
+    Not for a table without a key: what is staged of it would have to be told apart by a point that comes later.
+    """
     try:
         yield
     except SyncError as error:
-        if error.code not in OF_ONE_TABLE:
+        if error.code not in OF_ONE_TABLE or not channel.keys:
             raise
         log.warning("the snapshot of %s fails alone: %s", channel.source.label, error)
         failed.setdefault(channel.token, error)

@@ -5,6 +5,7 @@ Must not know: chunks' plans, commits, where the rows go.
 """
 
 import re
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.chunk import ChunkRows
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import quoted
+from syncmgr.job.exact import opening as hand_shake
 from syncmgr.job.schema import SourceColumn
 from syncmgr.job.source import MysqlDescription
 from syncmgr.spark.holding import Held, dead_letters, held, kept_out, value_sql
@@ -42,12 +44,14 @@ def relation(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
 
 
 def letters(spark: SparkSession, chunk: ChunkRows, token: str) -> tuple[DeadLetter, ...]:
-    """Of the rows that `relation` leaves out."""
+    """Of the rows that `relation` leaves out, in a reading of its own, which needs no hand-shake."""
     columns = _held(chunk)
     out = kept_out(chunk, columns)
     if out is None:
         return ()
-    return dead_letters(_wire(spark, chunk).where(out), columns, token=token, most=chunk.max_dead_letters + 1)
+    return dead_letters(
+        _wire(spark, replace(chunk, exact=False)).where(out), columns, token=token, most=chunk.max_dead_letters + 1
+    )
 
 
 def _held(chunk: ChunkRows) -> list[Held]:
@@ -64,7 +68,7 @@ def _wire(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
     where = f" WHERE {chunk.condition}" if chunk.condition else ""
     return (
         spark.read.format("jdbc")
-        .options(**options(chunk.source, chunk.connect_timeout))
+        .options(**options(chunk.source, chunk.connect_timeout, exact=chunk.plan if chunk.exact else None))
         .option("dbtable", f"(SELECT {items} FROM {table}{where}) chunk")  # noqa: S608 - quoted
         .option("customSchema", ", ".join(f"{name} {one.wire}" for one, name in zip(told, wire, strict=True)))
         .load()
@@ -77,8 +81,11 @@ def _column(chunk: ChunkRows, name: str) -> SourceColumn:
     return column
 
 
-def options(source: MysqlDescription, connect_timeout: float) -> dict[str, str]:
-    """Of Spark's JDBC source. The session's time zone is that of Spark; its SQL mode neither pads nor refuses."""
+def options(source: MysqlDescription, connect_timeout: float, *, exact: str | None = None) -> dict[str, str]:
+    """Of Spark's JDBC source. The session's time zone is that of Spark; its SQL mode neither pads nor refuses.
+
+    `exact`: the name of the hand-shake with which it begins.
+    """
     host, port = source.hosts[0]
     host = f"[{host}]" if ":" in host else host
     properties = {
@@ -96,6 +103,10 @@ def options(source: MysqlDescription, connect_timeout: float) -> dict[str, str]:
         "netTimeoutForStreamingResults": str(SLOW_READER_SECOND),
         "sessionVariables": "time_zone='+00:00',sql_mode=''",
     }
+    opening: tuple[str, ...] = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
+    if exact is not None:
+        opening = hand_shake(exact)
+        properties["allowMultiQueries"] = "true"
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in properties.items())
     return {
         "url": f"jdbc:mysql://{host}:{port}/?{query}",
@@ -103,7 +114,7 @@ def options(source: MysqlDescription, connect_timeout: float) -> dict[str, str]:
         "user": source.user,
         "password": source.password,
         "fetchsize": str(ROW_BY_ROW),
-        "sessionInitStatement": "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "sessionInitStatement": "; ".join(opening),
         "pushDownPredicate": "false",
         "pushDownAggregate": "false",
         "pushDownLimit": "false",

@@ -1,6 +1,9 @@
 """A whole database in one statement: its targets are made, its rows come, its changes follow."""
 
-from collections.abc import Callable
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pymysql
@@ -46,12 +49,40 @@ class Whole:
             for number in range(ROWS):
                 mysql.run(f"INSERT INTO whole.{table} SELECT id, {value} FROM (SELECT {number} id) one")
         for table in ("log", "tmp_1", "tmp_2"):
-            mysql.run(f"CREATE TABLE whole.{table} (line TEXT)")
+            mysql.run(f"CREATE TABLE whole.{table} (line VARCHAR(40))")
+        mysql.run(f"INSERT INTO whole.log VALUES {', '.join(['(0)'] * ROWS)}")
         fe.sql("CREATE DATABASE whole")
 
-    def statement(self, verb: str, exclude: str) -> str:
-        binlog = BINLOG.format(port=self.mysql.port)
-        return f"{verb} SYNC whole.job1 (FROM whole.* INTO whole.* EXCLUDE ({exclude})) {binlog}"
+    def statement(self, verb: str, without_key: str = "append") -> str:
+        binlog, properties = BINLOG.format(port=self.mysql.port), f'PROPERTIES ("tables_without_key" = "{without_key}")'
+        return f"{verb} SYNC whole.job1 (FROM whole.* INTO whole.* EXCLUDE (whole.`tmp_%`)) {binlog} {properties}"
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Lines of the log, each once, and other rows."""
+        ended = threading.Event()
+        writer = threading.Thread(target=self._write, args=(ended,))
+        writer.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            writer.join()
+
+    def _write(self, ended: threading.Event) -> None:
+        number = 0
+        while not ended.wait(0.02):
+            number += 1
+            table = self.tables[number % len(self.tables)]
+            self.mysql.run(
+                f"INSERT INTO whole.log VALUES ('line {number}')",
+                f"UPDATE whole.{table} SET id = {number} + 1000 WHERE id = {number % ROWS}",
+            )
+
+    def log_is_equal(self) -> bool:
+        """As often as it was written."""
+        expected = Counter(row[0] for row in self.mysql.run("SELECT line FROM whole.log"))
+        return Counter(row["line"] for row in self.fe.sql("SELECT line FROM whole.log")) == expected
 
     def differing(self) -> list[str]:
         return [table for table in self.tables if self._rows(table) != self.mysql.run(self._query(table))]
@@ -71,27 +102,27 @@ def whole(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[[], 
 def test_one_statement_takes_a_whole_database(whole: Callable[[], Whole]) -> None:
     """Explained first, which makes nothing; then every table that is not excluded is in the lake, and is followed."""
     w = whole()
-    wanted = "whole.log, whole.`tmp_%`"
-    told = w.fe.sql(w.statement("EXPLAIN", wanted))
+    told = w.fe.sql(w.statement("EXPLAIN"))
     assert {row["Outcome"] for row in told} == {"ok"}
-    assert {row["Source"] for row in told if row["Value"] == "is created"} == {f"whole.{table}" for table in w.tables}
+    made = {row["Source"] for row in told if row["Value"] == "is created"}
+    assert made == {f"whole.{table}" for table in (*w.tables, "log")}
     columns = next(row["Value"] for row in told if row["Source"] == "whole.big_a" and row["Item"] == "columns")
     assert columns == "id INT = int, v LARGEINT = bigint unsigned"
-    assert w.fe.sql("SHOW TABLES FROM whole") == []
 
     with pytest.raises(pymysql.err.MySQLError, match="EXCLUDE") as raised:
-        w.fe.sql(w.statement("CREATE", "whole.`tmp_%`"))
+        w.fe.sql(w.statement("CREATE", "refuse"))
     assert raised.value.args[0] == Code.NO_SOURCE_KEY.number
     assert w.fe.sql("SHOW TABLES FROM whole") == []
 
-    w.fe.sql(w.statement("CREATE", wanted))
+    with w.writing():
+        w.fe.sql(w.statement("CREATE"))
+        sql = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'whole'"
+        until(lambda: w.fe.sql(sql) == [{"phase": "streaming"}], deadline=ARRIVAL_SECOND, why="the end of the snapshot")
+    until(lambda: not w.differing(), deadline=ARRIVAL_SECOND, why="twenty equal tables")
+    until(w.log_is_equal, deadline=ARRIVAL_SECOND, why="an equal log")
+
     assert "FROM `whole`.* INTO `whole`.* EXCLUDE" in w.fe.sql("SHOW CREATE SYNC JOB whole.job1")[0]["Create Sync Job"]
-    assert [row["Tables_in_whole"] for row in w.fe.sql("SHOW TABLES FROM whole")] == sorted(w.tables)
+    assert [row["Tables_in_whole"] for row in w.fe.sql("SHOW TABLES FROM whole")] == sorted([*w.tables, "log"])
     text = w.fe.sql("SHOW CREATE TABLE whole.words_a")[0]["Create Table"]
     assert "some words" in text
     assert "the table of words_a" in text
-    for table in w.tables[::3]:
-        w.mysql.run(f"DELETE FROM whole.{table} WHERE id = 3", f"UPDATE whole.{table} SET id = 100 WHERE id = 4")
-    sql = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'whole'"
-    until(lambda: w.fe.sql(sql) == [{"phase": "streaming"}], deadline=ARRIVAL_SECOND, why="the end of the snapshot")
-    until(lambda: not w.differing(), deadline=ARRIVAL_SECOND, why="twenty equal tables")

@@ -1,5 +1,6 @@
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from tests.unit.job.factories import make_channel, make_source
 from tests.until import until
 
+EXACT = Position(file="b.000001", offset=50, server="s")
 START, END = (Position(file="b.000001", offset=at, server="s") for at in (4, 100))
 ROWS = 10
 BROKEN = SyncError(Code.SNAPSHOT_BROKEN, table="shop.two", reason="SELECT command denied to user")
@@ -61,10 +63,11 @@ class MemoryLoads:
 
 @dataclass
 class MemorySource:
-    """Each table has 30 chunks."""
+    """Each table has so many chunks."""
 
     asked: list[str] = field(default_factory=list)
     fails: Callable[[str], None] = lambda _: None
+    chunks: int = 30
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)
@@ -76,11 +79,16 @@ class MemorySource:
 
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan:
         self._ask(f"plan {wanted_rows}")
-        return ChunkPlan(id="p", key=("id",), bounds=tuple((str(n),) for n in range(29)), rows=300)
+        return ChunkPlan(id="p", key=("id",), bounds=tuple((str(n),) for n in range(self.chunks - 1)), rows=300)
 
     def end(self) -> Position:
         self._ask("end")
         return END
+
+    @contextmanager
+    def exact(self, table: SourceTable, name: str) -> Iterator["GivenPoint"]:
+        self._ask(f"exact {name}")
+        yield GivenPoint(self.asked)
 
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
         self._ask("same")
@@ -88,6 +96,19 @@ class MemorySource:
     def check_held(self, start: Position) -> float | None:
         self._ask("held")
         return None
+
+
+@dataclass
+class GivenPoint:
+    """A hand-shake with a reader who is always there."""
+
+    asked: list[str]
+
+    def find(self, ended: Callable[[], bool]) -> Position | None:
+        return EXACT
+
+    def release(self) -> None:
+        self.asked.append("release")
 
 
 @dataclass
@@ -118,8 +139,8 @@ class CountingLake:
 class Bench:
     """A snapshot of two channels on doubles."""
 
-    def __init__(self, **options: Any) -> None:
-        channels = (make_channel(token="one"), make_channel(token="two", target="lines"))
+    def __init__(self, keys: tuple[str, ...] = ("id",), **options: Any) -> None:
+        channels = (make_channel(token="one", keys=keys), make_channel(token="two", target="lines", keys=keys))
         self.loads = MemoryLoads({channel.token: Load(token=channel.token) for channel in channels})
         self.source, self.lake, self.ending = MemorySource(), CountingLake(), threading.Event()
         limits = {"connections": lambda: 3, "chunk_rows": lambda: 1000, "rows_per_second": lambda: 0} | options
@@ -302,3 +323,20 @@ def test_where_every_table_fails_the_error_comes_out() -> None:
 
 def refuse_both(_: ChannelCommit) -> None:
     raise BROKEN
+
+
+def test_a_table_without_a_key_is_read_at_its_point() -> None:
+    """The point is stored before its rows may be read, and its changes begin there; keys need none."""
+    bench = Bench(keys=())
+    bench.source.chunks = 1
+    stored: list[bool] = []
+    bench.lake.on_commit = lambda commit: stored.append(exact_of(commit))
+    snapshot = bench.run()
+    assert snapshot.points() == {"one": EXACT, "two": EXACT}
+    assert bench.source.asked.count("release") == 2
+    assert stored == [True, True]
+
+
+def exact_of(commit: ChannelCommit) -> bool:
+    assert commit.chunk is not None
+    return commit.chunk.exact

@@ -1,0 +1,159 @@
+"""The exact point of a table without a key: a reading, and the place in the binlog that goes on from just there.
+
+Owns: the hand-shake of our session, which locks the table, with the one that reads, and how long writers wait for it.
+Must not know: how the rows are read, what is done with them.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, Self
+
+from pymysql import err
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.exact import begun, closed, go, ready, sealed, stored
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
+from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
+from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
+from syncmgr.mysql.tables import quoted
+
+ACCESS_DENIED: Final = 1044
+WITH_VIEWS: Final = frozenset({"InnoDB", "ROCKSDB"})
+LOCK_TIMEOUT: Final = 1205
+LOCK_SECOND: Final = 1  # so long writers may queue behind us, while we wait for a transaction that has written
+LOCK_TRIES: Final = 20
+PAUSE_SECOND: Final = 1.0  # between two tries, in which writers go on
+BEGUN_SECOND: Final = 2.0  # the reader's answer, while the table is locked
+POLL_SECOND: Final = 0.002
+IDLE_SECOND: Final = 0.05
+
+
+class ExactPoint:
+    """Of one reading; a context that holds a session of its own. Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED."""
+
+    def __init__(self, address: MysqlAddress, table: SourceTable, name: str) -> None:
+        """`name`: of the reading, random; its session has it, too."""
+        self._address = address
+        self._table = table
+        self._name = name
+
+    def __enter__(self) -> Self:
+        self._connection = connect(self._address)
+        with naming_failures(self._address):
+            query(self._connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
+            for lock in (go(self._name), stored(self._name)):
+                self._take(lock)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def _take(self, lock: str) -> None:
+        """An earlier session of this name may need a moment to end."""
+        if not query(self._connection, "SELECT GET_LOCK(%s, 10) got", lock)[0]["got"]:
+            raise self._waits(f"another session holds {lock}")
+
+    def _waits(self, reason: str) -> SyncError:
+        return SyncError(Code.SNAPSHOT_WAITS, table=self._table.label, reason=reason)
+
+    def find(self, ended: Callable[[], bool]) -> Position | None:
+        """The end of the binlog at which the reader's view of the table begins; None: it `ended` without reading.
+
+        Writers of the table wait for milliseconds. Raises SNAPSHOT_WAITS, SNAPSHOT_REFUSED.
+        """
+        with naming_failures(self._address):
+            while not self._is_held(ready(self._name)):
+                if ended():
+                    return None
+                time.sleep(IDLE_SECOND)
+            self._take(closed(self._name))
+            server = Server(self._address, self._connection)
+            self._lock()
+            try:
+                query(self._connection, "DO RELEASE_LOCK(%s)", go(self._name))
+                self._await_begun(ended)
+                return server.latest()
+            finally:
+                query(self._connection, "UNLOCK TABLES")
+
+    def release(self) -> None:
+        """The point is stored: rows may be read."""
+        with naming_failures(self._address):
+            self._take(sealed(self._name))
+            query(self._connection, "DO RELEASE_LOCK(%s)", stored(self._name))
+
+    def _lock(self) -> None:
+        for _ in range(LOCK_TRIES):
+            try:
+                query(self._connection, f"LOCK TABLES {quoted((self._table.db, self._table.name))} READ")
+            except err.MySQLError as error:
+                number = error.args[0] if error.args else 0
+                if number != LOCK_TIMEOUT:
+                    raise refused(self._address, self._connection, self._table, error) from error
+            else:
+                return
+            time.sleep(PAUSE_SECOND)
+        raise SyncError(
+            Code.SNAPSHOT_BROKEN, table=self._table.label, reason="a transaction has it locked all the time"
+        )
+
+    def _await_begun(self, ended: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + BEGUN_SECOND
+        while not self._is_held(begun(self._name)):
+            if ended() or time.monotonic() > deadline:
+                raise SyncError(
+                    Code.SNAPSHOT_BROKEN, table=self._table.label, reason="its reader did not begin in time"
+                )
+            time.sleep(POLL_SECOND)
+
+    def _is_held(self, lock: str) -> bool:
+        return query(self._connection, "SELECT IS_USED_LOCK(%s) who", lock)[0]["who"] is not None
+
+
+def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:
+    """Whether these tables can be read at an exact point. Raises SNAPSHOT_REFUSED."""
+    connection = connect(address)
+    try:
+        with naming_failures(address):
+            query(connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
+            for table in tables:
+                _check_engine(connection, table)
+                _check_lock(address, connection, table)
+    finally:
+        connection.close()
+
+
+def _check_engine(connection: Connection, table: SourceTable) -> None:
+    told = query(
+        connection,
+        "SELECT ENGINE engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+        *(table.db, table.name),
+    )
+    engine = str(told[0]["engine"]) if told else ""
+    if engine not in WITH_VIEWS:
+        reason = f"it has no key, and {engine or 'its engine'} has no consistent reading"
+        raise SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
+
+
+def _check_lock(address: MysqlAddress, connection: Connection, table: SourceTable) -> None:
+    """A transaction that has it locked now says nothing of the grant."""
+    try:
+        query(connection, f"LOCK TABLES {quoted((table.db, table.name))} READ")
+    except err.MySQLError as error:
+        if error.args[0] != LOCK_TIMEOUT:
+            raise refused(address, connection, table, error) from error
+    finally:
+        query(connection, "UNLOCK TABLES")
+
+
+def refused(address: MysqlAddress, connection: Connection, table: SourceTable, error: err.MySQLError) -> Exception:
+    """What a failed LOCK TABLES is called."""
+    number = error.args[0] if error.args else 0
+    if number in {*PRIVILEGE_MISSING, ACCESS_DENIED}:
+        grant = Server(address, connection).grant_missing(
+            f"LOCK TABLES on {table.db}", "LOCK TABLES", f"`{table.db}`.*"
+        )
+        reason = f"it has no key, so that it is locked for a moment: {grant}"
+        return SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
+    return error

@@ -1,0 +1,144 @@
+"""The rows of a table without a key, and the place in the binlog that goes on from just there."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from uuid import uuid4
+
+import pymysql
+import pytest
+from py4j.protocol import Py4JJavaError
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.exact import opening
+from syncmgr.mysql.address import MysqlAddress
+from syncmgr.mysql.exact import ExactPoint, check_exact
+from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.spark.jdbc import relation
+from syncmgr.spark.lake import Lake
+from tests.contract.mysql_reader import address, database, facts, latest, reading
+from tests.contract.test_snapshot_values import chunk_of
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = pytest.mark.mysql
+
+
+@pytest.fixture
+def db(any_server: MysqlServer) -> Iterator[str]:
+    with database(any_server) as name:
+        any_server.run(f"CREATE TABLE {name}.t (v INT)", f"CREATE TABLE {name}.other (v INT)")
+        yield name
+
+
+def root(server: MysqlServer) -> MysqlAddress:
+    return address(server, user="root", password="")
+
+
+def opened(server: MysqlServer, name: str) -> "pymysql.connections.Connection[pymysql.cursors.Cursor]":
+    """A session that has said what comes before the first row."""
+    connection = pymysql.connect(host="127.0.0.1", port=server.port, user="root", autocommit=True)
+    with connection.cursor() as cursor:
+        for statement in opening(name):
+            cursor.execute(statement)
+    return connection
+
+
+def read(server: MysqlServer, db: str, name: str) -> list[int]:
+    with opened(server, name) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT v FROM {db}.t")
+        return [row[0] for row in cursor.fetchall()]
+
+
+def write(server: MysqlServer, db: str, ended: threading.Event) -> None:
+    number = 0
+    while not ended.is_set():
+        number += 1
+        server.run(f"INSERT INTO {db}.t VALUES ({number})", f"INSERT INTO {db}.other VALUES ({number})")
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_rows_and_changes_meet_at_the_point(any_server: MysqlServer, db: str, attempt: int) -> None:
+    """Under writes: what was read and what the binlog has behind the point are all rows, each once."""
+    start, table = facts(any_server, [(db, "t")], "latest"), (db, "t")
+    name, ended = f"{uuid4().hex[:11]}{attempt}", threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(write, any_server, db, ended)
+        try:
+            until(lambda: any_server.run(f"SELECT count(*) FROM {db}.t")[0][0] > 20, deadline=20)
+            with ExactPoint(root(any_server), start.tables[0], name) as point:
+                rows: Future[list[int]] = pool.submit(read, any_server, db, name)
+                at = point.find(rows.done)
+                assert at is not None
+                point.release()
+                found = rows.result(20)
+            seen = any_server.run(f"SELECT max(v) FROM {db}.t")[0][0]
+            until(lambda: any_server.run(f"SELECT max(v) FROM {db}.t")[0][0] > seen + 20, deadline=20)
+        finally:
+            ended.set()
+    wanted = Subscription(columns=("v",), after=at)
+    with reading(any_server, {table: wanted}, start.start) as reader:
+        reader.until(latest(any_server))
+        behind = [row["v"] for row in reader.rows(table)]
+    assert len(found) >= 20
+    assert len(behind) >= 20
+    assert Counter(found + behind) == Counter(row[0] for row in any_server.run(f"SELECT v FROM {db}.t"))
+
+
+def test_a_reader_without_a_point_fails(any_server: MysqlServer) -> None:
+    """Where the other side has died nobody knows where the binlog goes on: no row is read."""
+    with pytest.raises(pymysql.err.MySQLError, match="out of range"):
+        opened(any_server, uuid4().hex[:12])
+
+
+@pytest.mark.spark
+def test_spark_without_a_point_reads_nothing(any_server: MysqlServer, db: str, lake: Lake) -> None:
+    """The statements before its first row count one by one."""
+    any_server.run(f"INSERT INTO {db}.t VALUES (1)")
+    chunk = chunk_of(any_server, facts(any_server, [(db, "t")]).tables[0])
+    rows = relation(lake.iceberg().spark, replace(chunk, exact=True, plan=uuid4().hex[:12]))
+    with pytest.raises(Py4JJavaError, match="out of range"):
+        rows.collect()
+
+
+def test_a_second_reader_of_one_point_fails(any_server: MysqlServer, db: str) -> None:
+    """Its view would begin elsewhere."""
+    name, table = uuid4().hex[:12], facts(any_server, [(db, "t")]).tables[0]
+    with ThreadPoolExecutor(1) as pool, ExactPoint(root(any_server), table, name) as point:
+        first = pool.submit(opened, any_server, name)
+        assert point.find(first.done) is not None
+        point.release()
+        first.result(20).close()
+        with pytest.raises(pymysql.err.MySQLError, match="out of range"):
+            opened(any_server, name)
+
+
+def test_nobody_has_to_read(any_server: MysqlServer, db: str) -> None:
+    """The rows may be in the lake already, which whoever commits sees before reading."""
+    table = facts(any_server, [(db, "t")]).tables[0]
+    with ExactPoint(root(any_server), table, uuid4().hex[:12]) as point:
+        assert point.find(lambda: True) is None
+
+
+def test_a_user_who_may_not_lock_is_refused(any_server: MysqlServer, db: str) -> None:
+    """With the GRANT that is missing, and the way without."""
+    table = facts(any_server, [(db, "t")]).tables[0]
+    user = f"u{uuid4().hex[:12]}"
+    any_server.run(f"CREATE USER {user} IDENTIFIED BY ''", f"GRANT SELECT ON {db}.* TO {user}")
+    try:
+        with pytest.raises(SyncError, match=r'GRANT LOCK TABLES ON .*"start" = "latest"') as raised:
+            check_exact(address(any_server, user=user, password=""), [table])
+        assert raised.value.code is Code.SNAPSHOT_REFUSED
+        any_server.run(f"GRANT LOCK TABLES ON {db}.* TO {user}")
+        check_exact(address(any_server, user=user, password=""), [table])
+    finally:
+        any_server.run(f"DROP USER {user}")
+
+
+def test_an_engine_without_views_is_refused(any_server: MysqlServer, db: str) -> None:
+    """MyISAM shows rows that are written while it is read."""
+    any_server.run(f"CREATE TABLE {db}.m (v INT) ENGINE = MyISAM")
+    with pytest.raises(SyncError, match="MyISAM"):
+        check_exact(root(any_server), [facts(any_server, [(db, "m")]).tables[0]])
