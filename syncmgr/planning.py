@@ -4,7 +4,7 @@ Owns: the order of the checks of CREATE SYNC, and what EXPLAIN SYNC says of each
 Must not know: the lives of jobs, what is stored.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import uuid4
@@ -24,6 +24,7 @@ from syncsql import Channel, Name, Tables
 OK: Final = "ok"
 Row = tuple[str, str, str, str, str]  # as EXPLAIN_COLUMNS names them
 Table = tuple[str, str]
+_Told = tuple[SourceTable, tuple[tuple[str, ...], ...]]  # with its unique keys
 
 
 class Inspected(Protocol):
@@ -142,7 +143,7 @@ class Planner:
         inspected = self._inspect(wanted.source, [place.table for place in places])
         planned = [
             self._channel(wanted, place, table, keys)
-            for place, table, keys in zip(places, inspected.tables, inspected.unique_keys, strict=True)
+            for place, (table, keys) in zip(places, _told(inspected), strict=True)
         ]
         return Plan(
             channels=tuple(channel for channel, _, _ in planned),
@@ -199,7 +200,9 @@ class Planner:
         found = self._found(wanted)
         nodes = [node for each in wanted.channels for node in _expanded(each, found)]
         refuse_twice(f"{node.source.db}.{node.source.name}" for node, _ in nodes)
-        places = [self._place(wanted.db, node, table) for node, table in nodes]
+        homes = {each.target_db for each in wanted.channels if isinstance(each, Tables)}
+        there = {(db, name) for db in homes for name in self._catalog.tables(db)}
+        places = [self._place(wanted.db, node, table, there) for node, table in nodes]
         refuse_twice(f"{place.node.target.db or wanted.db}.{place.node.target.name}" for place in places)
         return places
 
@@ -211,9 +214,9 @@ class Planner:
             raise SyncError(Code.NOT_SUPPORTED, what="FROM db.* with canal, which tells no tables; name each of them")
         return self._survey(wanted.source, databases)
 
-    def _place(self, db: str, node: Channel, found: Found | None) -> _Place:
+    def _place(self, db: str, node: Channel, found: Found | None, there: Collection[Table]) -> _Place:
         home = node.target.db or db
-        if found is not None and node.target.name not in self._catalog.tables(home):
+        if found is not None and (home, node.target.name) not in there:
             return _Place(node=node, target=None, found=found)
         target = self._catalog.table(home, node.target.name)
         if node.partitions is not None:
@@ -235,11 +238,19 @@ class Planner:
         if isinstance(wanted.source, CanalDescription):
             return self._explain_canal(wanted.source, places)
         rows = [*self._explain_server(wanted)]
-        databases = sorted({place.table[0] for place in places})
-        told = self._survey(wanted.source, databases) if rows[0][-1] == OK else {}
-        for place in places:
-            rows += self._explain_table(wanted, place, told.get(place.table))
+        if rows[0][-1] != OK:
+            return rows
+        told = self._survey(wanted.source, sorted({place.table[0] for place in places}))
+        for place, inspected in zip(places, self._each(wanted.source, places), strict=True):
+            rows += self._explain_table(wanted, place, inspected, told.get(place.table))
         return rows
+
+    def _each(self, source: SourceDescription, places: Sequence[_Place]) -> Sequence[_Told | SyncError]:
+        """All at once, and where that fails one by one."""
+        try:
+            return _told(self._inspect(source, [place.table for place in places]))
+        except SyncError as error:
+            return [error] if len(places) == 1 else [each for one in places for each in self._each(source, [one])]
 
     def _explain_canal(self, source: CanalDescription, places: Sequence[_Place]) -> list[Row]:
         try:
@@ -265,11 +276,14 @@ class Planner:
         yield _row("", "", "source", address)
         yield _row("", "", "start", start.gtids or f"{start.file}:{start.offset}")
 
-    def _explain_table(self, wanted: Wanted, place: _Place, told: Found | None) -> Iterator[Row]:
+    def _explain_table(
+        self, wanted: Wanted, place: _Place, inspected: _Told | SyncError, told: Found | None
+    ) -> Iterator[Row]:
         source, target = ".".join(place.table), f"{place.node.target.db or wanted.db}.{place.node.target.name}"
         try:
-            inspected = self._inspect(wanted.source, [place.table])
-            channel, made, _ = self._channel(wanted, place, inspected.tables[0], inspected.unique_keys[0])
+            if isinstance(inspected, SyncError):
+                raise inspected
+            channel, made, _ = self._channel(wanted, place, *inspected)
         except SyncError as error:
             yield _row(source, target, "check", "", error)
             return
@@ -290,6 +304,10 @@ def _of_canal(place: _Place) -> ChannelDescription:
         items=[item(column) for column in place.node.columns],
         where=condition(place.node),
     )
+
+
+def _told(inspected: Inspected) -> list[_Told]:
+    return list(zip(inspected.tables, inspected.unique_keys, strict=True))
 
 
 def _expanded(each: Channel | Tables, found: Mapping[Table, Found]) -> Iterator[tuple[Channel, Found | None]]:

@@ -40,8 +40,7 @@ class Limits:
 
 Handler = Callable[[memoryview, int, int], bool | None]  # True: feeding has to stop behind this event
 _OPENING: Final = re.compile(r"^\s*CREATE\b.*\bSTART TRANSACTION\s*$", re.IGNORECASE | re.DOTALL)  # rows of it follow
-_U32: Final = struct.Struct("<I").unpack_from
-_U64: Final = struct.Struct("<Q").unpack_from
+_U32, _U64 = struct.Struct("<I").unpack_from, struct.Struct("<Q").unpack_from
 
 
 class Router:

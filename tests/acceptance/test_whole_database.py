@@ -31,7 +31,7 @@ TYPES = {  # of the second column, and an expression of id that fills it
     "days": ("DATE", "'2024-01-01' + INTERVAL id DAY"),
     "moments": ("DATETIME(6)", "'2024-01-01 00:00:00.000001' + INTERVAL id SECOND"),
     "labels": ("ENUM('a','b')", "ELT(id % 2 + 1, 'a', 'b')"),
-    "raw": ("VARBINARY(20)", "UNHEX(MD5(id))"),
+    "raw": ("VARBINARY(20)", "LEFT(UNHEX(SHA2(id, 256)), 20)"),
 }
 ROWS = 30
 
@@ -46,8 +46,8 @@ class Whole:
         for table in self.tables:
             kind, value = TYPES[table[:-2]]
             mysql.run(f"CREATE TABLE whole.{table} (id INT PRIMARY KEY, v {kind}) COMMENT 'the table of {table}'")
-            for number in range(ROWS):
-                mysql.run(f"INSERT INTO whole.{table} SELECT id, {value} FROM (SELECT {number} id) one")
+            rows = (f"({number}, {value.replace('id', str(number))})" for number in range(ROWS))
+            mysql.run(f"INSERT INTO whole.{table} VALUES {', '.join(rows)}")
         for table in ("log", "tmp_1", "tmp_2"):
             mysql.run(f"CREATE TABLE whole.{table} (line VARCHAR(40))")
         mysql.run(f"INSERT INTO whole.log VALUES {', '.join(['(0)'] * ROWS)}")

@@ -15,6 +15,8 @@ from tests.unit.console.running import PASSWORD, Running, id_of, running
 
 CREATE = 'CREATE SYNC demo.{name} (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
 
+WHOLE = 'CREATE SYNC demo.all_of_it (FROM shop.* INTO demo.*) FROM BINLOG ("type" = "mysql")'
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -143,6 +145,8 @@ CHANGES = [
     ("CREATE TABLE demo.new (id INT)", 1142),
     ("DROP TABLE demo.people", 1142),
     (CREATE.format(name="three"), 1044),
+    (CREATE.replace("CREATE", "EXPLAIN").format(name="three"), 1044),
+    (WHOLE, 1044),
     ("CREATE USER bob IDENTIFIED BY 'x'", 1227),
     ("ALTER USER root IDENTIFIED BY 'x'", 1227),
     ("DROP USER alice", 1227),
@@ -160,6 +164,14 @@ def test_a_user_who_may_only_read_changes_nothing(console: Running, sql: str, nu
     console.ask("GRANT SELECT_PRIV ON *.* TO alice")
     assert len(ask(console, "SELECT * FROM demo.orders")) == 3
     assert refused(console, sql) == number
+
+
+def test_a_whole_database_needs_tables_that_may_be_created(console: Running) -> None:
+    """Its targets are made, so that LOAD_PRIV alone is not enough."""
+    console.ask("GRANT LOAD_PRIV ON demo.* TO alice")
+    assert refused(console, WHOLE) == 1044
+    console.ask("GRANT CREATE_PRIV ON demo.* TO alice")
+    assert not ask(console, WHOLE)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,170 @@
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ChannelDescription, WithoutKey
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.whole import Found
+from syncmgr.planning import Planner, Wanted
+from syncsql import Channel, Name, Tables
+from tests.unit.job.factories import make_canal, make_source, make_source_table, make_target
+
+Table = tuple[str, str]
+START = Position(file="b.000001", offset=4)
+UNKNOWN = SyncError(Code.SOURCE_UNKNOWN_TABLE, table="shop.gone", address="db1:3306")
+
+
+@dataclass(frozen=True)
+class Facts:
+    tables: tuple[SourceTable, ...]
+    unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
+    cascades: tuple[bool, ...] = ()
+    start: Position = START
+    server_time: float = 1.0
+
+
+@dataclass
+class House:
+    """A server of three tables, one without a key, and a lake of one."""
+
+    targets: dict[str, TargetTable] = field(default_factory=lambda: {"orders": make_target()})
+    sources: tuple[str, ...] = ("orders", "lines", "log")
+    full: set[str] = field(default_factory=set)
+    exact: list[str] = field(default_factory=list)
+    inspections: int = 0
+
+    def planner(self) -> Planner:
+        return Planner(
+            catalog=self,
+            lake=self,
+            job_of=lambda _, table: "other" if table == "taken" else None,
+            inspect=self.inspect,
+            survey=self.survey,
+            check_exact=lambda _, tables: self.exact.extend(table.name for table in tables),
+        )
+
+    def databases(self) -> list[str]:
+        return ["demo"]
+
+    def tables(self, db: str) -> list[str]:
+        assert db == "demo"
+        return list(self.targets)
+
+    def table(self, db: str, name: str) -> TargetTable:
+        if name not in self.targets:
+            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=name)
+        return self.targets[name]
+
+    def check_channel(self, channel: ChannelDescription) -> None:
+        assert channel.target in self.targets, "Spark looks only at what is there"
+
+    def is_empty(self, db: str, table: str) -> bool:
+        assert db == "demo"
+        return table not in self.full
+
+    def inspect(self, _: Any, tables: Sequence[Table]) -> Facts:
+        self.inspections += 1
+        if any(name not in self.sources for _, name in tables):
+            raise UNKNOWN
+        keys = tuple(() if name == "log" else (("id",),) for _, name in tables)
+        return Facts(tuple(make_source_table(name=name) for _, name in tables), keys)
+
+    def survey(self, _: Any, databases: Sequence[str]) -> Mapping[Table, Found]:
+        assert list(databases) == ["shop"]
+        return {("shop", name): Found(db="shop", name=name, rows=1000, bytes=10**6) for name in self.sources}
+
+
+def wanted(*channels: Channel | Tables, **changes: Any) -> Wanted:
+    values: dict[str, Any] = {
+        "db": "demo",
+        "channels": channels,
+        "source": make_source(start="snapshot"),
+        "without_key": WithoutKey.REFUSE,
+        "chunk_rows": 100,
+    }
+    return Wanted(**(values | changes))
+
+
+def whole(*exclude: str) -> Tables:
+    return Tables(db="shop", target_db="demo", exclude=tuple(Name(db="shop", name=name) for name in exclude))
+
+
+def test_only_missing_targets_are_made() -> None:
+    """A target that is there is taken as it is, after its checks."""
+    plan = House().planner().plan(wanted(whole("log")))
+    assert [table.label for table in plan.made] == ["demo.lines"]
+    assert [channel.label for channel in plan.channels] == ["shop.lines->lines", "shop.orders->orders"]
+    assert plan.empty == {channel.token for channel in plan.channels}
+
+
+def test_a_table_without_a_key_is_refused_or_appended_to() -> None:
+    """As the job says; appending asks whether an exact point can be had."""
+    house = House()
+    with pytest.raises(SyncError) as raised:
+        house.planner().plan(wanted(whole()))
+    assert raised.value.code is Code.NO_SOURCE_KEY
+    plan = house.planner().plan(wanted(whole(), without_key=WithoutKey.APPEND))
+    assert [table.keys for table in plan.made] == [("id",), ()]
+    assert house.exact == ["log"]
+
+
+def test_a_filled_target_is_refused() -> None:
+    """What the source does not have any more would stay in it."""
+    house = House(full={"orders"})
+    with pytest.raises(SyncError, match="not empty") as raised:
+        house.planner().plan(wanted(whole("log")))
+    assert raised.value.code is Code.SNAPSHOT_REFUSED
+    latest = wanted(whole("log"), source=make_source(start="latest"))
+    assert len(house.planner().plan(latest).empty) == 1
+
+
+def test_a_table_is_meant_once() -> None:
+    """A channel of its own beside a pattern that means it, too, is a slip."""
+    own = Channel(source=Name(db="shop", name="orders"), target=Name(name="orders"))
+    with pytest.raises(SyncError) as raised:
+        House().planner().plan(wanted(whole("log"), own))
+    assert raised.value.code is Code.DUPLICATE_MAPPING
+
+
+def test_canal_has_no_patterns() -> None:
+    """It tells no tables before their first rows."""
+    with pytest.raises(SyncError, match="canal"):
+        House().planner().plan(wanted(whole(), source=make_canal()))
+
+
+def test_explaining_tells_each_table_and_each_check() -> None:
+    """An error of one table does not hide the others; sizes are told where rows would be read."""
+    house = House(full={"orders"})
+    rows = house.planner().explain(wanted(whole()))
+    assert [(row[2], row[4]) for row in rows[:2]] == [("source", "ok"), ("start", "ok")]
+    outcomes = {row[0]: row[4] for row in rows if row[2] == "check"}
+    assert outcomes["shop.lines"] == "ok"
+    assert "20032" in outcomes["shop.log"]
+    assert "not empty" in outcomes["shop.orders"]
+    told = {row[2]: row[3] for row in rows if row[0] == "shop.lines"}
+    assert (told["target"], told["key"], told["rows"], told["chunks"]) == ("is created", "id", "about 1000", "about 10")
+    assert told["columns"].startswith("id BIGINT = bigint, status VARCHAR(16) = varchar(16)")
+
+
+def test_explaining_asks_for_all_tables_at_once() -> None:
+    """Thousands of tables are asked for one by one only where one of them is wrong."""
+    house = House()
+    house.planner().explain(wanted(whole()))
+    assert house.inspections == 2
+    gone = Channel(source=Name(db="shop", name="gone"), target=Name(name="orders"))
+    rows = house.planner().explain(wanted(whole("orders", "log"), gone))
+    assert {row[0]: row[4][:12] for row in rows if row[2] == "check"} == {
+        "shop.lines": "ok",
+        "shop.gone": "Source table",
+    }
+
+
+def test_explaining_a_job_on_canal() -> None:
+    """By place, as CREATE SYNC would do it."""
+    columns = Channel(source=Name(db="shop", name="orders"), target=Name(name="orders"))
+    rows = House().planner().explain(wanted(columns, source=make_canal()))
+    assert rows[0][2] == "source"
