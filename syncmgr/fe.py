@@ -29,7 +29,7 @@ from syncmgr.console import limits as console
 from syncmgr.console.server import Console
 from syncmgr.errors import Code, SyncError
 from syncmgr.history import History
-from syncmgr.job.description import AppendOnChange, OnValueError
+from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.following import Rules
@@ -108,7 +108,7 @@ class Frontend:
         self._scheduler = Scheduler(
             self.jobs.tick,
             settings.seconds("sync_checker_interval_second"),
-            self._upkeep,
+            {"upkeep": self._upkeep, "expiry": self._expire},
             settings.seconds("upkeep_interval_second"),
         )
         self._console = Console(
@@ -259,14 +259,23 @@ class Frontend:
         return self._settings.folder("staging_dir") / f"job-{job_id}"
 
     def _upkeep(self) -> None:
-        """One tick: every target of a live job that needs it. An error is logged and the next tick tries again."""
+        self._each_target(lambda _, channel: self.lake.upkeep(channel.target_db, channel.target))
+
+    def _expire(self) -> None:
+        def of(job: SyncJob, channel: ChannelDescription) -> object:
+            oldest = self._store.oldest_snapshot(channel.token, job.id)
+            return self.lake.expire(channel.target_db, channel.target, oldest)
+
+        self._each_target(of)
+
+    def _each_target(self, do: Callable[[SyncJob, ChannelDescription], object]) -> None:
+        """One tick: every target of a live job. An error is logged and the next tick tries again."""
         for job in self._store.jobs():
             if job.finished_at is not None:
                 continue
             for channel in job.channels:
-                oldest = self._store.oldest_snapshot(channel.token, job.id)
                 try:
-                    self.lake.upkeep(channel.target_db, channel.target, oldest)
+                    do(job, channel)
                 except SyncError as error:
                     if error.code is Code.LAKE_STARTING:
                         return  # so it is for every table; Spark itself says when it is ready

@@ -1,11 +1,11 @@
 """The clock of the frontend.
 
-Owns: the APScheduler ticks: jobs, upkeep.
+Owns: the APScheduler ticks: jobs, and each kind of upkeep.
 Must not know: what a tick does.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,24 +13,26 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 JOBS: Final = "jobs"
-UPKEEP: Final = "upkeep"
 
 logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that is still running when the next is due is no news
 
 
 class Scheduler:
-    """Calls `tick` every `period_second` and at once on `wake`; `upkeep` in its own rhythm. Neither overlaps itself."""
+    """Calls `tick` every `period_second` and at once on `wake`, each kind of upkeep in a rhythm of its own.
+
+    None overlaps itself, and none waits for another.
+    """
 
     def __init__(
         self,
         tick: Callable[[], None],
         period_second: float,
-        upkeep: Callable[[], None],
+        upkeep: Mapping[str, Callable[[], None]],
         upkeep_second: float,
     ) -> None:
         # A thread for each kind of tick: an upkeep that takes long must not hold up the start of a job.
         self._scheduler = BackgroundScheduler(
-            executors={name: ThreadPoolExecutor(1) for name in ("default", JOBS, UPKEEP)},
+            executors={name: ThreadPoolExecutor(1) for name in ("default", JOBS, *upkeep)},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
             timezone=UTC,
         )
@@ -42,7 +44,8 @@ class Scheduler:
             executor=JOBS,
             next_run_time=datetime.now(UTC),
         )
-        self._scheduler.add_job(upkeep, "interval", seconds=upkeep_second, id=UPKEEP, executor=UPKEEP)
+        for name, kind in upkeep.items():
+            self._scheduler.add_job(kind, "interval", seconds=upkeep_second, id=name, executor=name)
         self._tick = tick
 
     def start(self) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 
 import syncsql
 from syncmgr.catalog import Catalog
@@ -219,3 +220,14 @@ def commit_beside(lake: Lake, commit: ChannelCommit, at: int, rival: Rival) -> t
     if rival.error is not None:
         raise rival.error
     return done, pausing.calls
+
+
+def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
+    """The rows as a reader without Spark sees them, in order."""
+    folder: Path = table.lake.place.lake_dir
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
+    try:
+        rows = catalog.load_table((table.db, table.name)).scan().to_arrow().to_pylist()
+    finally:
+        catalog.engine.dispose()
+    return sorted(tuple(row.values()) for row in rows)

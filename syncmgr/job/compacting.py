@@ -11,6 +11,7 @@ from typing import Final
 SMALL_BYTES: Final = 32 * 1024 * 1024
 TOGETHER_BYTES: Final = 256 * 1024 * 1024  # of one rewrite
 FEWEST_FILES: Final = 8  # opening one costs a reader some milliseconds, rewriting so many a tenth of a second
+FEWEST_FILES_AT_REST: Final = 4  # the same while nobody commits
 DEAD_SHARE: Final = 0.3  # a file with more deleted rows than that is rewritten even alone
 DEAD_SHARE_AT_REST: Final = 0.1  # the same while nobody commits: readers of few columns feel a tenth already
 TINY_BYTES: Final = 1024 * 1024
@@ -37,11 +38,11 @@ def groups(files: Sequence[Candidate], *, at_rest: bool = False) -> list[list[Ca
     A file joins only where the smaller ones together weigh as much, so that a big one is not rewritten again and again
     for the sake of some crumbs: each row moves a logarithmic number of times.
     """
-    share = DEAD_SHARE_AT_REST if at_rest else DEAD_SHARE
+    share, fewest = (DEAD_SHARE_AT_REST, FEWEST_FILES_AT_REST) if at_rest else (DEAD_SHARE, FEWEST_FILES)
     found = []
     for partition in sorted({file.partition for file in files}):
         here = [file for file in files if file.partition == partition]
-        found += [group for group in _groups(here, share) if len(group) >= FEWEST_FILES or _is_wasteful(group, share)]
+        found += [group for group in _groups(here, share) if len(group) >= fewest or _is_wasteful(group, share)]
     return found
 
 

@@ -207,21 +207,37 @@ class Lake:
             self._make_durable()
         return done
 
-    def upkeep(self, db: str, table: str, oldest: int | None) -> tuple[Ran, ...]:
-        """Runs what a table needs: fold, compaction, expiry, orphans; what ran. Blocks, but never a commit.
+    def upkeep(self, db: str, table: str) -> tuple[Ran, ...]:
+        """Does what a table's files need: index, fold, compaction; what ran. Blocks, but never a commit.
 
-        `oldest`: the snapshot of the oldest consistent point that must stay readable; None: nothing is expired.
         Raises NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
         """
         upkeep = self._upkeep_of(db, table)
         with lake_disk(), asked():
-            opened = self._opened_now()
-            opened.iceberg.use_pool("upkeep")
-            ran = upkeep.tick(opened.iceberg, opened.upkeep_session, oldest)
+            opened = self._opened_for_upkeep()
+            ran = upkeep.tick(opened.iceberg, opened.upkeep_session)
             upkeep.indexing.save()
         if ran:
             self._make_durable()
         return ran
+
+    def expire(self, db: str, table: str, oldest: int | None) -> tuple[Ran, ...]:
+        """Forgets what nobody needs: old snapshots, orphans; what ran. Blocks, but neither a commit nor `upkeep`.
+
+        `oldest`: the snapshot of the oldest consistent point that must stay readable; None: nothing is expired.
+        Raises as `upkeep`.
+        """
+        with lake_disk(), asked():
+            opened = self._opened_for_upkeep()
+            ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, oldest)
+        if ran:
+            self._make_durable()
+        return ran
+
+    def _opened_for_upkeep(self) -> _Open:
+        opened = self._opened_now()
+        opened.iceberg.use_pool("upkeep")
+        return opened
 
     def upkeep_session(self) -> SparkSession:
         """The session in which upkeep runs. Raises LAKE_STARTING."""

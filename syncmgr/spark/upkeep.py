@@ -1,6 +1,6 @@
 """What keeps a table fast while nobody looks: fold, compaction, expiry, orphans.
 
-Owns: when each is due, and that one of them at a time runs on a table.
+Owns: when each is due, and that one at a time works on a table's files, and one on its snapshots beside it.
 Must not know: jobs, who ticks.
 """
 
@@ -45,6 +45,7 @@ COMPACTION: Final = {
 DANGLING: Final = {"remove-dangling-deletes": "true"}
 
 logger = logging.getLogger(__name__)
+Work = Callable[[], int]  # how many files or snapshots it dealt with
 
 
 class Kind(StrEnum):
@@ -69,7 +70,7 @@ class Ran:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Situation:
-    """All that decides. `quiet`: seconds since the last commit. `expirable`: snapshots older than any kept point.
+    """All that decides about files. `quiet`: seconds since the last commit.
 
     `since`: time since each kind ran, in multiples of how long that took. `compacted_files`: what compaction left.
     `index_behind`: the key index has to be built. `pressing`: whether the index says that files should be rewritten,
@@ -78,27 +79,37 @@ class Situation:
 
     totals: Totals
     quiet: float
-    since: dict[Kind, float]
-    orphans_due: bool
+    since: Mapping[Kind, float]
     compacted_files: int
-    expirable: int
     index_behind: bool = False
     pressing: bool | None = None
 
 
 def due(at: Situation) -> Kind | None:
-    """The one kind that should run now. Fold comes before compaction, which would read equality deletes slowly."""
+    """What should be done with the files. Fold comes before compaction, which would read equality deletes slowly."""
     totals, is_quiet = at.totals, at.quiet >= QUIET_SECOND
     if at.index_behind:
         return Kind.INDEX
-    rested = {kind: at.since.get(kind, BUSY_SHARE) >= BUSY_SHARE for kind in Kind}
-    if totals.equality_deletes and (is_quiet or (totals.delete_files >= BUSY_DELETE_FILES and rested[Kind.FOLD])):
+    rests_fold = is_quiet or (totals.delete_files >= BUSY_DELETE_FILES and _rested(Kind.FOLD, at.since))
+    if totals.equality_deletes and rests_fold:
         return Kind.FOLD
-    if rested[Kind.COMPACT] and (_many_small(at, is_quiet=is_quiet) if at.pressing is None else at.pressing):
-        return Kind.COMPACT
-    if rested[Kind.EXPIRE] and at.expirable >= (OLD_SNAPSHOTS if is_quiet else BUSY_OLD_SNAPSHOTS):
+    worth_it = _many_small(at, is_quiet=is_quiet) if at.pressing is None else at.pressing
+    return Kind.COMPACT if worth_it and _rested(Kind.COMPACT, at.since) else None
+
+
+def due_of_snapshots(expirable: int, quiet: float, since: Mapping[Kind, float], *, orphans: bool) -> Kind | None:
+    """What should be done with the snapshots now. `expirable`: how many are older than any kept point.
+
+    `orphans`: whether it is time to look for files without one.
+    """
+    is_quiet = quiet >= QUIET_SECOND
+    if _rested(Kind.EXPIRE, since) and expirable >= (OLD_SNAPSHOTS if is_quiet else BUSY_OLD_SNAPSHOTS):
         return Kind.EXPIRE
-    return Kind.ORPHANS if at.orphans_due and is_quiet else None
+    return Kind.ORPHANS if orphans and is_quiet else None
+
+
+def _rested(kind: Kind, since: Mapping[Kind, float]) -> bool:
+    return since.get(kind, BUSY_SHARE) >= BUSY_SHARE
 
 
 def _many_small(at: Situation, *, is_quiet: bool) -> bool:
@@ -108,13 +119,13 @@ def _many_small(at: Situation, *, is_quiet: bool) -> bool:
 
 
 class TableUpkeep:
-    """The upkeep of one table: one kind at a time."""
+    """The upkeep of one table: one kind at a time of its files, and one of its snapshots, which takes longer."""
 
     def __init__(self, db: str, table: str, indexing: Indexing, clock: Callable[[], float] = time.monotonic) -> None:
         self._db, self._table, self._clock = db, table, clock
         self.indexing = indexing
         self.equality_deletes = 0  # rows in them when it looked last
-        self._lock = threading.Lock()
+        self._files, self._snapshots = threading.Lock(), threading.Lock()
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
         self._compacted_files = 0
@@ -132,42 +143,59 @@ class TableUpkeep:
             self._commits -= 1
             self._committed_at = self._clock()
 
-    def tick(self, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> tuple[Ran, ...]:
-        """Runs what is due, at most each kind once. `oldest`: the snapshot of the oldest kept consistent point.
+    def tick(self, iceberg: Iceberg, session: SparkSession) -> tuple[Ran, ...]:
+        """Does what is due with the files, at most each kind once. Returns at once where another tick does."""
+        work: dict[Kind, Work] = {
+            Kind.INDEX: lambda: self._follow_up(iceberg),
+            Kind.FOLD: lambda: Fold(iceberg, session, self._db, self._table, self.indexing).run(),
+            Kind.COMPACT: lambda: self._compact(iceberg, session),
+        }
+        return self._do(work, lambda: self._due(iceberg), self._files)
 
-        Returns at once where upkeep already runs on the table.
-        """
-        if not self._lock.acquire(blocking=False):
+    def expire(self, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> tuple[Ran, ...]:
+        """The same with the snapshots. `oldest`: that of the oldest kept consistent point; None: none goes."""
+        work: dict[Kind, Work] = {
+            Kind.EXPIRE: lambda: 0 if oldest is None else expire(iceberg, session, self._db, self._table, oldest),
+            Kind.ORPHANS: lambda: self._remove_orphans(session),
+        }
+        return self._do(work, lambda: self._due_of_snapshots(iceberg, oldest), self._snapshots)
+
+    def _do(self, work: Mapping[Kind, Work], due: Callable[[], Kind | None], lock: threading.Lock) -> tuple[Ran, ...]:
+        if not lock.acquire(blocking=False):
             return ()
         try:
-            ran: list[Ran] = []
-            while (kind := self._due(iceberg, oldest, {each.kind for each in ran})) is not None:
-                ran.append(self._run(kind, iceberg, session, oldest))
-            return tuple(ran)
+            ran: dict[Kind, Ran] = {}
+            while (kind := due()) is not None and kind not in ran:
+                ran[kind] = self._run(kind, work[kind])
+            return tuple(ran.values())
         finally:
-            self._lock.release()
+            lock.release()
 
-    def _due(self, iceberg: Iceberg, oldest: int | None, had: set[Kind]) -> Kind | None:
+    def _due(self, iceberg: Iceberg) -> Kind | None:
         table = iceberg.load(self._db, self._table)
         totals = iceberg.current(table)
         if totals is None:
             return None
         self.equality_deletes = totals.equality_deletes
         files_press = self._pressing(iceberg, table)
-        now = self._clock()
-        since = {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in self._ended.items()}
         situation = Situation(
             totals=totals,
             quiet=self._quiet(),
-            since=since,
-            orphans_due=now >= self._orphans_at,
+            since=self._since(),
             compacted_files=self._compacted_files,
-            expirable=0 if oldest is None else iceberg.older_snapshots(table, oldest),
             index_behind=self.indexing.is_behind,
             pressing=files_press,
         )
-        kind = due(situation)
-        return None if kind in had else kind
+        return due(situation)
+
+    def _due_of_snapshots(self, iceberg: Iceberg, oldest: int | None) -> Kind | None:
+        table = iceberg.load(self._db, self._table)
+        expirable = 0 if oldest is None else iceberg.older_snapshots(table, oldest)
+        return due_of_snapshots(expirable, self._quiet(), self._since(), orphans=self._clock() >= self._orphans_at)
+
+    def _since(self) -> dict[Kind, float]:
+        now = self._clock()
+        return {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in list(self._ended.items())}
 
     def _quiet(self) -> float:
         """Seconds since the last commit; 0 during one."""
@@ -182,10 +210,10 @@ class TableUpkeep:
             at_rest = self._quiet() >= QUIET_SECOND
             return None if index is None else bool(candidates(index, at_rest=at_rest))
 
-    def _run(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> Ran:
+    def _run(self, kind: Kind, work: Work) -> Ran:
         began = self._clock()
         try:
-            done = self._work(kind, iceberg, session, oldest)
+            done = work()
         except FAILURES as error:
             if java_class(error) not in REFUSED:
                 raise
@@ -198,21 +226,13 @@ class TableUpkeep:
         logger.info("%s of %s.%s: %s in %.1f s", kind, self._db, self._table, done, end - began)
         return ran
 
-    def _work(self, kind: Kind, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> int:
-        match kind:
-            case Kind.INDEX:
-                self.indexing.follow_up(iceberg, lambda: iceberg.load(self._db, self._table))
-                return self.indexing.standing().rows
-            case Kind.FOLD:
-                return Fold(iceberg, session, self._db, self._table, self.indexing).run()
-            case Kind.COMPACT:
-                return self._compact(iceberg, session)
-            case Kind.EXPIRE:
-                assert oldest is not None
-                return expire(iceberg, session, self._db, self._table, oldest)
-            case Kind.ORPHANS:
-                self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND
-                return remove_orphans(session, self._db, self._table, time.time() - ORPHAN_SECOND)
+    def _follow_up(self, iceberg: Iceberg) -> int:
+        self.indexing.follow_up(iceberg, lambda: iceberg.load(self._db, self._table))
+        return self.indexing.standing().rows
+
+    def _remove_orphans(self, session: SparkSession) -> int:
+        self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND
+        return remove_orphans(session, self._db, self._table, time.time() - ORPHAN_SECOND)
 
     def _compact(self, iceberg: Iceberg, session: SparkSession) -> int:
         try:

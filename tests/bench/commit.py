@@ -94,7 +94,7 @@ def measured(
             cpu[name].append(sum(jvm.cpu_times()[:2]) - used)
             assert lake.index("bench", name).state == "ready"
             if epoch % UPKEEP_EPOCHS == 0:
-                lake.upkeep("bench", name, None)
+                lake.upkeep("bench", name)
     warm = epochs // 3
     return {name: (statistics.median(seconds[name][warm:]), statistics.mean(cpu[name][warm:])) for name in sizes}
 

@@ -306,7 +306,7 @@ def test_a_column_that_was_renamed_is_found_by_its_id(tables: Tables) -> None:
     table.expressions, table.keys = {"number": "`id`", "v": "`v`"}, ("number",)
     table.commit([(UPD, 1, 3)])
     assert table.rows("number, v") == [(1, 3), (2, 2)]
-    table.lake.upkeep(table.db, table.name, None)
+    table.lake.upkeep(table.db, table.name)
     assert table.rows("number, v") == [(1, 3), (2, 2)]
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyiceberg.catalog.sql import SqlCatalog
 
 from syncmgr.errors import SyncError
 from syncmgr.job.batch import ChangeKind
@@ -21,7 +20,7 @@ from syncmgr.spark.index_store import HEAD
 from syncmgr.spark.indexing import Indexing, State
 from syncmgr.spark.upkeep import compact
 from tests.contract.index_state import entries, held, rebuilt
-from tests.spark_session import SPARK, LakeTable, Tables
+from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -37,16 +36,6 @@ def assert_right(table: LakeTable) -> None:
     dead = {file.content.path: file.dead for file in fresh.files.values()}
     assert {file.content.path: file.dead for file in index.files.values()} == dead
     assert table.indexing.standing().missing == 0
-
-
-def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
-    folder: Path = table.lake.place.lake_dir
-    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
-    try:
-        rows = catalog.load_table((table.db, table.name)).scan().to_arrow().to_pylist()
-    finally:
-        catalog.engine.dispose()
-    return sorted(tuple(row.values()) for row in rows)
 
 
 class Source:
@@ -354,7 +343,7 @@ def test_upkeep_opens_the_index_of_a_table_at_rest(tables: Tables) -> None:
     table.commit([(INS, key, 0) for key in range(50)])
     table.indexing.save(now=True)
     restarted(table)
-    table.lake.upkeep(table.db, table.name, None)
+    table.lake.upkeep(table.db, table.name)
     standing = table.indexing.standing()
     assert (standing.state, standing.rows) == (State.READY, 50)
 
@@ -407,7 +396,7 @@ def test_a_big_table_is_indexed_in_the_background(tables: Tables, monkeypatch: p
     table.commit([(UPD, 1, 1)])
     assert table.indexing.standing().state is State.BUILDING
     assert table.files(2) == 1
-    table.lake.upkeep(table.db, table.name, None)
+    table.lake.upkeep(table.db, table.name)
     assert table.indexing.standing().state is State.READY
     table.commit([(UPD, 2, 1)])
     assert table.files(2) == 0

@@ -7,11 +7,11 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.compaction import Compaction
+from syncmgr.spark.compaction import Compaction, Copied
 from syncmgr.spark.fold import Fold
-from syncmgr.spark.upkeep import Kind, Ran, compact
+from syncmgr.spark.upkeep import Kind, Ran, compact, expire
 from tests.contract.index_state import entries, held, rebuilt
-from tests.spark_session import SPARK, LakeTable, Rival, Tables, commit_beside
+from tests.spark_session import SPARK, LakeTable, Rival, Tables, commit_beside, in_pyiceberg
 from tests.until import until
 
 INS, UPD, DEL = ChangeKind
@@ -28,7 +28,7 @@ def until_it_ran(table: LakeTable) -> tuple[Ran, ...]:
     found: list[tuple[Ran, ...]] = []
 
     def tick() -> bool:
-        found.append(table.lake.upkeep(table.db, table.name, None))
+        found.append(table.lake.upkeep(table.db, table.name))
         return bool(found[-1])
 
     until(tick, deadline=30)
@@ -98,6 +98,26 @@ def test_upkeep_beside_a_commit(
         if not rival.ran:
             return
     pytest.fail("a commit takes more calls than this test tries")
+
+
+def test_an_expiry_beside_a_compaction(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All older snapshots go, with their files, while a compaction has copied rows and has not committed yet."""
+    table = tables.make()
+    last = [table.commit([(UPD, key, epoch) for key in range(epoch, epoch + 3)]).snapshot for epoch in range(10)][-1]
+    assert last is not None
+    real = Compaction._swap
+
+    def after_expiry(self: Compaction, copied: Copied) -> int:
+        monkeypatch.undo()
+        assert expire(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, last) == 9
+        return real(self, copied)
+
+    monkeypatch.setattr(Compaction, "_swap", after_expiry)
+    before = table.rows()
+    own_compaction(table)
+    assert table.files(0) == 1
+    assert before == table.rows() == in_pyiceberg(table)
+    assert entries(held(table)) == entries(rebuilt(table))
 
 
 def held_up(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 import pytest
-from pyiceberg.catalog.sql import SqlCatalog
 
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.upkeep import QUIET_SECOND, SMALL_FILES, Kind, compact, expire
-from tests.spark_session import SPARK, LakeTable, Tables
+from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
 from tests.until import until
 
 INS, UPD, DEL = ChangeKind
@@ -17,16 +16,6 @@ pytestmark = SPARK
 
 def fold(table: LakeTable) -> None:
     Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
-
-
-def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
-    folder: Path = table.lake.place.lake_dir
-    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
-    try:
-        rows = catalog.load_table((table.db, table.name)).scan().to_arrow().to_pylist()
-    finally:
-        catalog.engine.dispose()
-    return sorted(tuple(row.values()) for row in rows)
 
 
 @pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
@@ -38,7 +27,7 @@ def test_after_a_fold_every_reader_sees_the_same_rows(tables: Tables, place: str
     for epoch in range(3):
         table.commit([(UPD, key, epoch) for key in range(epoch, 50, 7)] + [(DEL, 49 - epoch, 0)])
     before = table.rows()
-    until(lambda: table.lake.upkeep(table.db, table.name, None), deadline=30)
+    until(lambda: table.lake.upkeep(table.db, table.name), deadline=30)
     assert before == table.rows() == in_pyiceberg(table)
     assert table.files(2) == 0
     assert table.files(1) > 0
@@ -68,7 +57,7 @@ def test_small_files_become_big_ones(tables: Tables) -> None:
     ran: list[Kind] = []
 
     def tick() -> bool:
-        ran.extend(each.kind for each in table.lake.upkeep(table.db, table.name, None))
+        ran.extend(each.kind for each in table.lake.upkeep(table.db, table.name))
         return Kind.COMPACT in ran
 
     until(tick, deadline=60 + QUIET_SECOND)

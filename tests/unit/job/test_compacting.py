@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncmgr.job.compacting import FEWEST_FILES, SMALL_BYTES, Candidate, groups
+from syncmgr.job.compacting import FEWEST_FILES, FEWEST_FILES_AT_REST, SMALL_BYTES, Candidate, groups
 
 KB = 1024
 
@@ -37,6 +37,13 @@ def test_a_big_file_waits_for_its_like() -> None:
 def test_dead_rows_are_worth_a_rewrite() -> None:
     """A big file that is mostly deleted is rewritten alone, one that is mostly alive is not."""
     assert numbers([file(1, SMALL_BYTES, dead=40), file(2, SMALL_BYTES, dead=20)]) == [[1]]
+
+
+def test_at_rest_fewer_files_are_worth_it() -> None:
+    """While nobody commits, half as many small files become one; any fewer are left alone."""
+    files = [file(n) for n in range(FEWEST_FILES_AT_REST)]
+    assert [len(group) for group in groups(files, at_rest=True)] == [FEWEST_FILES_AT_REST]
+    assert groups(files[1:], at_rest=True) == groups(files) == []
 
 
 def test_at_rest_fewer_dead_rows_are_worth_it() -> None:

@@ -17,6 +17,7 @@ from syncmgr.spark.upkeep import (
     Kind,
     Situation,
     due,
+    due_of_snapshots,
 )
 
 CLEAN = Totals(
@@ -31,7 +32,7 @@ MANY_DELETES = {"equality_deletes": 1, "delete_files": BUSY_DELETE_FILES}
 SMALL = {"data_files": SMALL_FILES, "data_bytes": SMALL_FILES}
 QUIET, BUSY = QUIET_SECOND, 0.0
 RESTED, TIRED = float(BUSY_SHARE), 1.0
-NOTHING = Situation(totals=CLEAN, quiet=QUIET, since={}, orphans_due=False, compacted_files=0, expirable=0)
+NOTHING = Situation(totals=CLEAN, quiet=QUIET, since={}, compacted_files=0)
 
 
 @pytest.mark.parametrize(
@@ -62,17 +63,36 @@ def test_what_is_due(
         ("the index says what to rewrite, beside commits too", {"pressing": True, "quiet": BUSY}, Kind.COMPACT),
         ("and what not", {"pressing": False, "totals": replace(CLEAN, **SMALL)}, None),
         ("but rewriting takes a tenth of the time", {"pressing": True, "since": {Kind.COMPACT: TIRED}}, None),
-        ("old snapshots of a quiet table", {"expirable": OLD_SNAPSHOTS}, Kind.EXPIRE),
-        ("some beside commits wait", {"expirable": OLD_SNAPSHOTS, "quiet": BUSY}, None),
-        ("many do not", {"expirable": BUSY_OLD_SNAPSHOTS, "quiet": BUSY}, Kind.EXPIRE),
     ],
 )
 def test_what_is_due_with_an_index(why: str, situation: dict[str, Any], expected: Kind | None) -> None:
-    """An index makes compaction cheap beside commits, and an expiry is dear for every kept snapshot."""
+    """An index makes compaction cheap beside commits."""
     assert expected is due(replace(NOTHING, **situation)), why
 
 
 def test_what_compaction_left_is_not_small_again() -> None:
     """Files that compaction could not join do not call for it again."""
-    situation = replace(NOTHING, totals=replace(CLEAN, **SMALL), orphans_due=True, compacted_files=SMALL_FILES)
-    assert due(situation) is Kind.ORPHANS
+    assert due(replace(NOTHING, totals=replace(CLEAN, **SMALL), compacted_files=SMALL_FILES)) is None
+
+
+@pytest.mark.parametrize(
+    ("why", "expirable", "quiet", "since", "expected"),
+    [
+        ("nothing to do", 0, QUIET, {}, None),
+        ("old snapshots of a quiet table", OLD_SNAPSHOTS, QUIET, {}, Kind.EXPIRE),
+        ("some beside commits wait", OLD_SNAPSHOTS, BUSY, {}, None),
+        ("many do not", BUSY_OLD_SNAPSHOTS, BUSY, {}, Kind.EXPIRE),
+        ("but an expiry takes a tenth of the time", BUSY_OLD_SNAPSHOTS, BUSY, {Kind.EXPIRE: TIRED}, None),
+    ],
+)
+def test_when_snapshots_expire(
+    why: str, expirable: int, quiet: float, since: dict[Kind, float], expected: Kind | None
+) -> None:
+    """An expiry is dear for every kept snapshot, so that it waits beside commits."""
+    assert expected is due_of_snapshots(expirable, quiet, since, orphans=False), why
+
+
+def test_orphans_wait_until_a_table_is_quiet() -> None:
+    """They are in nobody's way."""
+    assert due_of_snapshots(0, BUSY, {}, orphans=True) is None
+    assert due_of_snapshots(0, QUIET, {}, orphans=True) is Kind.ORPHANS
