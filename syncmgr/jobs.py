@@ -239,9 +239,15 @@ class Jobs:
         self.wake()
 
     def alter(self, node: AlterSync, db: str | None) -> None:
-        """ALTER SYNC ... SET: other properties for a job that is paused."""
+        """ALTER SYNC ... SET: other properties; what runs ends in order and is started with them."""
         with self._changing:
-            self._store.save(altered(self._paused(node.job, db), node))
+            job = self._store.by_name(self._database(node.job, db), node.job.name)
+            if job.state is JobState.CANCELLED:
+                raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered")
+            self._store.save(altered(job, node))
+            run = self._runs.get(job.id)
+        if run is not None:
+            run.finish()
 
     def settle_ddl(self, node: SettleDdl, db: str | None) -> None:
         """ALTER SYNC ... SKIP DDL, APPLY DDL: what RESUME does with the statement that paused the job.

@@ -56,7 +56,7 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
         syntax="""ALTER SYNC JOB [db.]job SET ("key" = "value", ...)
 ALTER SYNC JOB [db.]job SKIP DDL
 ALTER SYNC JOB [db.]job APPLY DDL 'statement'""",
-        says="""SET changes properties of a paused job; RESUME lets it go on with them.
+        says="""SET changes properties; a job that runs goes on with them.
 SKIP DDL passes over the statement that paused it: the target stays as it is, and you see to it that it fits.
 APPLY DDL applies another statement to the target in its place. Both are done at RESUME.""",
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',

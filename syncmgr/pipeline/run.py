@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -316,6 +316,8 @@ class JobRun:
 
     def _follow(self, met: Met) -> None:
         """Every epoch before the statement is in the lake; those behind it are read and written by what it made."""
+        if self._ending.is_set():
+            return  # the next run reads it again, perhaps with other rules
         try:
             step = settle(self._ledger.settled(met.epoch.end), met.said, self._channels, self._options.rules)
         except SyncError as error:
@@ -338,7 +340,8 @@ class JobRun:
         self._committing = epoch
         step(epoch)
         if epoch.ddl is not None:
-            self._read_as(epoch.ddl.channels)
+            self._channels = tuple(epoch.ddl.channels.get(c.token, c) for c in self._channels)
+            self._committer.read_as(self._channels)
         self._committing = None
         took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
@@ -355,10 +358,6 @@ class JobRun:
         if self._snapshot is None or self._snapshot.whole(epoch.end):
             return epoch
         return replace(epoch, end=replace(epoch.end, whole=False))
-
-    def _read_as(self, channels: Mapping[str, ChannelDescription]) -> None:
-        self._channels = tuple(channels.get(channel.token, channel) for channel in self._channels)
-        self._committer.read_as(self._channels)
 
     def _ack(self, epoch: Epoch) -> None:
         if self._life is not None:

@@ -105,6 +105,13 @@ def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, 
     assert [row["state"] for row in told] == ["DONE", "DONE"]
     assert "was applied instead: dropped column 'b'; added column 'b' INT" in told[0]["outcome"]
     assert told[1]["outcome"] == "skipped"
+    frontend.sql('ALTER SYNC JOB settling.job1 SET ("on_ddl" = "ignore")')
+    shown = frontend.sql("SHOW CREATE SYNC JOB settling.job1")[0].values()
+    t.run("ALTER TABLE settling.t ADD f INT", "INSERT INTO settling.t (id, a, b, d, f) VALUES (4, 4, 8, 4, 9)")
+    until(lambda: t.lake() == [*rows, (4, 4, 8, 4)], deadline=CAUGHT_UP_SECOND, why="a row behind ignored DDL")
+    told = frontend.sql("SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = 'settling'")
+    assert told[-1]["outcome"] == "column 'f' is not synced"
+    assert '"on_ddl" = "ignore"' in str(shown)
 
 
 @pytest.mark.parametrize("seed", [1])
