@@ -7,10 +7,11 @@ Must not know: what the statement means.
 import re
 from typing import Final
 
+# what is not closed goes to the end: were it tried again from each character, a long text would take for ever
 _OPAQUE: Final = re.compile(
     r"""
-      '(?:[^'\\]|\\.|'')*+' | "(?:[^"\\]|\\.|"")*+" | `(?:[^`]|``)*+`
-    | /\*.*?\*/ | \#[^\n]* | --(?=\s|\Z)[^\n]*
+      '(?:[^'\\]|\\.|'')*+(?:'|\\?\Z) | "(?:[^"\\]|\\.|"")*+(?:"|\\?\Z) | `(?:[^`]|``)*+(?:`|\Z)
+    | /\*.*?(?:\*/|\Z) | \#[^\n]* | --(?=\s|\Z)[^\n]*
     | (?P<place>\?)
     """,
     re.VERBOSE | re.DOTALL,
