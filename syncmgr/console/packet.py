@@ -9,6 +9,7 @@ from typing import Final
 MAX_PAYLOAD: Final = 0xFFFFFF
 HEADER_SIZE: Final = 4
 NULL: Final = b"\xfb"
+_BYTES: Final = tuple(bytes((number,)) for number in range(256))  # a result has one for each of its values
 
 
 class ProtocolError(Exception):
@@ -65,7 +66,7 @@ class Reader:
 
 def lenenc(number: int) -> bytes:
     if number < 0xFB:
-        return bytes((number,))
+        return _BYTES[number]
     if number < 1 << 16:
         return b"\xfc" + number.to_bytes(2, "little")
     if number < 1 << 24:
@@ -78,7 +79,7 @@ def lenenc_bytes(data: bytes) -> bytes:
 
 
 def header(size: int, sequence: int) -> bytes:
-    return size.to_bytes(3, "little") + bytes((sequence & 0xFF,))
+    return size.to_bytes(3, "little") + _BYTES[sequence & 0xFF]
 
 
 def frame(payload: bytes, sequence: int) -> tuple[bytes, int]:

@@ -33,6 +33,7 @@ _WIDTHS: Final = {
 }
 _DECIMALS: Final = {FieldType.FLOAT: NOT_FIXED, FieldType.DOUBLE: NOT_FIXED}
 _TEXT_WIDTH: Final = 65535
+_BYTES: Final = (bytes, bytearray)  # made once: a union of types is made anew by each isinstance()
 _INTEGERS: Final = {FieldType.TINY: "b", FieldType.SHORT: "h", FieldType.LONG: "i", FieldType.LONGLONG: "q"}
 
 
@@ -98,6 +99,8 @@ def text_of(value: object) -> str:
             return value
         case bool():
             return "1" if value else "0"
+        case int():
+            return str(value)
         case Decimal():
             return format(value, "f")
         case dt.datetime():
@@ -121,7 +124,10 @@ def text_row(row: Row, charset: Charset) -> bytes:
         if value is None:
             out += NULL
             continue
-        data = bytes(value) if isinstance(value, bytes | bytearray) else charset.encode(text_of(value))
+        if isinstance(value, str):  # what most values of a long result are
+            data = charset.encode(value)
+        else:
+            data = bytes(value) if isinstance(value, _BYTES) else charset.encode(text_of(value))
         out += lenenc(len(data))
         out += data
     return bytes(out)
@@ -152,7 +158,7 @@ def _binary(value: object, column: Column, charset: Charset) -> bytes:
         case FieldType.TIME if isinstance(value, dt.timedelta):
             return _binary_duration(value)
         case _:
-            data = bytes(value) if isinstance(value, bytes | bytearray) else charset.encode(text_of(value))
+            data = bytes(value) if isinstance(value, _BYTES) else charset.encode(text_of(value))
             return lenenc_bytes(data)
 
 
