@@ -12,8 +12,7 @@ SMALL_BYTES: Final = 32 * 1024 * 1024
 TOGETHER_BYTES: Final = 256 * 1024 * 1024  # of one rewrite
 FEWEST_FILES: Final = 8  # opening one costs a reader some milliseconds, rewriting so many a tenth of a second
 FEWEST_FILES_AT_REST: Final = 4  # the same while nobody commits
-DEAD_SHARE: Final = 0.3  # a file with more deleted rows than that is rewritten even alone
-DEAD_SHARE_AT_REST: Final = 0.1  # the same while nobody commits: readers of few columns feel a tenth already
+DEAD_SHARE: Final = 0.1  # a file with more is rewritten even alone: readers of few columns feel a tenth already
 TINY_BYTES: Final = 1024 * 1024
 
 
@@ -38,20 +37,20 @@ def groups(files: Sequence[Candidate], *, at_rest: bool = False) -> list[list[Ca
     A file joins only where the smaller ones together weigh as much, so that a big one is not rewritten again and again
     for the sake of some crumbs: each row moves a logarithmic number of times.
     """
-    share, fewest = (DEAD_SHARE_AT_REST, FEWEST_FILES_AT_REST) if at_rest else (DEAD_SHARE, FEWEST_FILES)
+    fewest = FEWEST_FILES_AT_REST if at_rest else FEWEST_FILES
     found = []
     for partition in sorted({file.partition for file in files}):
         here = [file for file in files if file.partition == partition]
-        found += [group for group in _groups(here, share) if len(group) >= fewest or _is_wasteful(group, share)]
+        found += [group for group in _groups(here) if len(group) >= fewest or _is_wasteful(group)]
     return found
 
 
-def _groups(files: Sequence[Candidate], share: float) -> list[list[Candidate]]:
+def _groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
     small = sorted((file for file in files if file.bytes < SMALL_BYTES), key=lambda file: file.live_bytes)
     result: list[list[Candidate]] = [[]]
     weight = 0
     for file in small:
-        if file.live_bytes > max(weight, TINY_BYTES) and not _is_wasteful([file], share):
+        if file.live_bytes > max(weight, TINY_BYTES) and not _is_wasteful([file]):
             break
         if weight + file.live_bytes > TOGETHER_BYTES:
             result.append([])
@@ -61,5 +60,5 @@ def _groups(files: Sequence[Candidate], share: float) -> list[list[Candidate]]:
     return result + [[file] for file in files if file.bytes >= SMALL_BYTES]
 
 
-def _is_wasteful(group: Sequence[Candidate], share: float) -> bool:
-    return sum(file.dead for file in group) > share * sum(file.rows for file in group)
+def _is_wasteful(group: Sequence[Candidate]) -> bool:
+    return sum(file.dead for file in group) > DEAD_SHARE * sum(file.rows for file in group)

@@ -28,6 +28,7 @@ from syncmgr.spark.launch import CATALOG
 
 QUIET_SECOND: Final = 2.0  # so long without a commit, and upkeep disturbs nobody
 BUSY_SHARE: Final = 10  # beside commits a kind of upkeep takes at most a tenth of the time
+QUIET_SHARE: Final = 2  # at rest a compaction takes at most half of it
 BUSY_DELETE_FILES: Final = 16
 SMALL_FILES: Final = 24
 SMALL_FILE_BYTES: Final = 16 * 1024 * 1024
@@ -94,7 +95,9 @@ def due(at: Situation) -> Kind | None:
     if totals.equality_deletes and rests_fold:
         return Kind.FOLD
     worth_it = _many_small(at, is_quiet=is_quiet) if at.pressing is None else at.pressing
-    return Kind.COMPACT if worth_it and _rested(Kind.COMPACT, at.since) else None
+    return (
+        Kind.COMPACT if worth_it and _rested(Kind.COMPACT, at.since, QUIET_SHARE if is_quiet else BUSY_SHARE) else None
+    )
 
 
 def due_of_snapshots(expirable: int, quiet: float, since: Mapping[Kind, float], *, orphans: bool) -> Kind | None:
@@ -108,8 +111,8 @@ def due_of_snapshots(expirable: int, quiet: float, since: Mapping[Kind, float], 
     return Kind.ORPHANS if orphans and is_quiet else None
 
 
-def _rested(kind: Kind, since: Mapping[Kind, float]) -> bool:
-    return since.get(kind, BUSY_SHARE) >= BUSY_SHARE
+def _rested(kind: Kind, since: Mapping[Kind, float], share: int = BUSY_SHARE) -> bool:
+    return since.get(kind, share) >= share
 
 
 def _many_small(at: Situation, *, is_quiet: bool) -> bool:

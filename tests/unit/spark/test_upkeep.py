@@ -12,6 +12,7 @@ from syncmgr.spark.upkeep import (
     BUSY_SHARE,
     OLD_SNAPSHOTS,
     QUIET_SECOND,
+    QUIET_SHARE,
     SMALL_FILE_BYTES,
     SMALL_FILES,
     Kind,
@@ -62,7 +63,13 @@ def test_what_is_due(
         ("the index comes first", {"index_behind": True, "totals": replace(CLEAN, **DELETES)}, Kind.INDEX),
         ("the index says what to rewrite, beside commits too", {"pressing": True, "quiet": BUSY}, Kind.COMPACT),
         ("and what not", {"pressing": False, "totals": replace(CLEAN, **SMALL)}, None),
-        ("but rewriting takes a tenth of the time", {"pressing": True, "since": {Kind.COMPACT: TIRED}}, None),
+        (
+            "but rewriting takes a tenth of the time",
+            {"pressing": True, "quiet": BUSY, "since": {Kind.COMPACT: RESTED - 1}},
+            None,
+        ),
+        ("at rest half of it", {"pressing": True, "since": {Kind.COMPACT: float(QUIET_SHARE)}}, Kind.COMPACT),
+        ("and no more", {"pressing": True, "since": {Kind.COMPACT: TIRED}}, None),
     ],
 )
 def test_what_is_due_with_an_index(why: str, situation: dict[str, Any], expected: Kind | None) -> None:
