@@ -12,7 +12,7 @@ from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, StreamOptions
 from syncmgr.mysql.subscriptions import Subscription, Subscriptions
 from syncmgr.mysql.wire import MalformedEventError
-from tests.contract.mysql_reader import address, database, latest
+from tests.contract.mysql_reader import address, database, facts, latest
 from tests.contract.test_mysql_values import columns, fill, types_of
 from tests.servers import MysqlServer
 
@@ -35,9 +35,10 @@ def captured(server: MysqlServer, db: str, *, until: Position) -> Events:
     return found
 
 
-def digest(events: Events, db: str, names: list[str]) -> int:
+def digest(events: Events, db: str, wanted: Subscription, *, mariadb: bool) -> int:
     """Feed and decode; how many rows came. Raises SyncError or MalformedEventError."""
-    subscriptions = Subscriptions({(db, "t"): Subscription(columns=tuple(names), keys=("id",))}, "server")
+    subscriptions = Subscriptions({(db, "t"): wanted}, "server")
+    subscriptions.mariadb = mariadb
     router = Router(subscriptions, Limits(), Position(), "server", {})
     batches = []
     for event in events:
@@ -62,13 +63,16 @@ def test_changed_events_end_in_typed_errors(any_server: MysqlServer, *, compress
         xa = ("XA START 'x'", f"DELETE FROM {db}.t WHERE id > 55", "XA END 'x'", "XA PREPARE 'x'", "XA COMMIT 'x'")
         any_server.run(*xa)
         events = captured(any_server, db, until=latest(any_server))
-    names = ["id", *(f"c{i}" for i in range(len(types)))]
-    assert digest(events, db, names) > 0
+        [schema] = facts(any_server, [(db, "t")]).tables
+    names = ("id", *(f"c{i}" for i in range(len(types))))
+    wanted = Subscription(columns=names, keys=("id",), schema=schema)
+    mariadb = any_server.flavour == "mariadb"
+    assert digest(events, db, wanted, mariadb=mariadb) > 0
     dice = random.Random(11)
     errors = 0
     for _ in range(ROUNDS):
         try:
-            digest(_broken(events, dice), db, names)
+            digest(_broken(events, dice), db, wanted, mariadb=mariadb)
         except (SyncError, MalformedEventError):
             errors += 1
     assert errors > ROUNDS // 10
