@@ -42,20 +42,20 @@ class Whole:
     def __init__(self, mysql: MysqlServer, fe: FrontendProcess) -> None:
         self.mysql, self.fe = mysql, fe
         self.tables = [f"{name}_{part}" for name in TYPES for part in "ab"]
-        mysql.run("CREATE DATABASE whole")
+        mysql.run("CREATE DATABASE fleet")
         for table in self.tables:
             kind, value = TYPES[table[:-2]]
-            mysql.run(f"CREATE TABLE whole.{table} (id INT PRIMARY KEY, v {kind}) COMMENT 'the table of {table}'")
+            mysql.run(f"CREATE TABLE fleet.{table} (id INT PRIMARY KEY, v {kind}) COMMENT 'the table of {table}'")
             rows = (f"({number}, {value.replace('id', str(number))})" for number in range(ROWS))
-            mysql.run(f"INSERT INTO whole.{table} VALUES {', '.join(rows)}")
+            mysql.run(f"INSERT INTO fleet.{table} VALUES {', '.join(rows)}")
         for table in ("log", "tmp_1", "tmp_2"):
-            mysql.run(f"CREATE TABLE whole.{table} (line VARCHAR(40))")
-        mysql.run(f"INSERT INTO whole.log VALUES {', '.join(['(0)'] * ROWS)}")
-        fe.sql("CREATE DATABASE whole")
+            mysql.run(f"CREATE TABLE fleet.{table} (line VARCHAR(40))")
+        mysql.run(f"INSERT INTO fleet.log VALUES {', '.join(['(0)'] * ROWS)}")
+        fe.sql("CREATE DATABASE fleet")
 
     def statement(self, verb: str, without_key: str = "append") -> str:
         binlog, properties = BINLOG.format(port=self.mysql.port), f'PROPERTIES ("tables_without_key" = "{without_key}")'
-        return f"{verb} SYNC whole.job1 (FROM whole.* INTO whole.* EXCLUDE (whole.`tmp_%`)) {binlog} {properties}"
+        return f"{verb} SYNC fleet.job1 (FROM fleet.* INTO fleet.* EXCLUDE (fleet.`tmp_%`)) {binlog} {properties}"
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -75,20 +75,20 @@ class Whole:
             number += 1
             table = self.tables[number % len(self.tables)]
             self.mysql.run(
-                f"INSERT INTO whole.log VALUES ('line {number}')",
-                f"UPDATE whole.{table} SET id = {number} + 1000 WHERE id = {number % ROWS}",
+                f"INSERT INTO fleet.log VALUES ('line {number}')",
+                f"UPDATE fleet.{table} SET id = {number} + 1000 WHERE id = {number % ROWS}",
             )
 
     def log_is_equal(self) -> bool:
         """As often as it was written."""
-        expected = Counter(row[0] for row in self.mysql.run("SELECT line FROM whole.log"))
-        return Counter(row["line"] for row in self.fe.sql("SELECT line FROM whole.log")) == expected
+        expected = Counter(row[0] for row in self.mysql.run("SELECT line FROM fleet.log"))
+        return Counter(row["line"] for row in self.fe.sql("SELECT line FROM fleet.log")) == expected
 
     def differing(self) -> list[str]:
         return [table for table in self.tables if self._rows(table) != self.mysql.run(self._query(table))]
 
     def _query(self, table: str) -> str:
-        return f"SELECT id, v FROM whole.{table} ORDER BY id"
+        return f"SELECT id, v FROM fleet.{table} ORDER BY id"
 
     def _rows(self, table: str) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in self.fe.sql(self._query(table))]
@@ -105,24 +105,24 @@ def test_one_statement_takes_a_whole_database(whole: Callable[[], Whole]) -> Non
     told = w.fe.sql(w.statement("EXPLAIN"))
     assert {row["Outcome"] for row in told} == {"ok"}
     made = {row["Source"] for row in told if row["Value"] == "is created"}
-    assert made == {f"whole.{table}" for table in (*w.tables, "log")}
-    columns = next(row["Value"] for row in told if row["Source"] == "whole.big_a" and row["Item"] == "columns")
+    assert made == {f"fleet.{table}" for table in (*w.tables, "log")}
+    columns = next(row["Value"] for row in told if row["Source"] == "fleet.big_a" and row["Item"] == "columns")
     assert columns == "id INT = int, v LARGEINT = bigint unsigned"
 
     with pytest.raises(pymysql.err.MySQLError, match="EXCLUDE") as raised:
         w.fe.sql(w.statement("CREATE", "refuse"))
     assert raised.value.args[0] == Code.NO_SOURCE_KEY.number
-    assert w.fe.sql("SHOW TABLES FROM whole") == []
+    assert w.fe.sql("SHOW TABLES FROM fleet") == []
 
     with w.writing():
         w.fe.sql(w.statement("CREATE"))
-        sql = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'whole'"
+        sql = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'fleet'"
         until(lambda: w.fe.sql(sql) == [{"phase": "streaming"}], deadline=ARRIVAL_SECOND, why="the end of the snapshot")
     until(lambda: not w.differing(), deadline=ARRIVAL_SECOND, why="twenty equal tables")
     until(w.log_is_equal, deadline=ARRIVAL_SECOND, why="an equal log")
 
-    assert "FROM `whole`.* INTO `whole`.* EXCLUDE" in w.fe.sql("SHOW CREATE SYNC JOB whole.job1")[0]["Create Sync Job"]
-    assert [row["Tables_in_whole"] for row in w.fe.sql("SHOW TABLES FROM whole")] == sorted([*w.tables, "log"])
-    text = w.fe.sql("SHOW CREATE TABLE whole.words_a")[0]["Create Table"]
+    assert "FROM `fleet`.* INTO `fleet`.* EXCLUDE" in w.fe.sql("SHOW CREATE SYNC JOB fleet.job1")[0]["Create Sync Job"]
+    assert [row["Tables_in_fleet"] for row in w.fe.sql("SHOW TABLES FROM fleet")] == sorted([*w.tables, "log"])
+    text = w.fe.sql("SHOW CREATE TABLE fleet.words_a")[0]["Create Table"]
     assert "some words" in text
     assert "the table of words_a" in text
