@@ -340,9 +340,9 @@ def _rebuild(code: Code, context: dict[str, object]) -> SyncError:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remark:
-    """What a statement that went well has to say besides: a row of SHOW WARNINGS."""
+    """What a statement has to say besides its answer, or its error once more: a row of SHOW WARNINGS."""
 
-    level: Literal["Note", "Warning"]
+    level: Literal["Note", "Warning", "Error"]
     code: Code
     text: str
 

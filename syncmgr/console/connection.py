@@ -84,6 +84,10 @@ class Session(Protocol):
 
     def statistics(self) -> str: ...
 
+    def failed(self, error: SyncError) -> None:
+        """What the last command was answered with, for SHOW WARNINGS."""
+        ...
+
     def reset(self) -> None: ...
 
 
@@ -198,17 +202,17 @@ class Connection:
         except asyncio.CancelledError:
             if self._interrupt is None:
                 raise
-            self._err(SyncError(self._interrupt.code))
+            self._err(SyncError(self._interrupt.code), session)
         except SyncError as error:
-            self._err(error)
+            self._err(error, session)
         except RecursionError:
-            self._err(SyncError(Code.NESTED_TOO_DEEPLY))
+            self._err(SyncError(Code.NESTED_TOO_DEEPLY), session)
         except (ConnectionLost, ProtocolError):
             self._error = Code.INTERRUPTED.number
             raise
         except Exception as error:
             log.exception("connection %d: a statement failed unexpectedly: %s", self.id, self.info)
-            self._err(SyncError(Code.INTERNAL, message=f"Internal error: {type(error).__name__}: {error}"))
+            self._err(SyncError(Code.INTERNAL, message=f"Internal error: {type(error).__name__}: {error}"), session)
         finally:
             self._task = None
             self._audit()
@@ -334,8 +338,9 @@ class Connection:
             status, info = tracked(status, info, self.changes.told(self.result_charset))
         self.stream.put(ok(status, affected=done.affected, warnings=done.warnings, info=info))
 
-    def _err(self, error: SyncError) -> None:
+    def _err(self, error: SyncError, session: Session) -> None:
         self._error = error.code.number
+        session.failed(error)
         self.stream.put(err(error, self.result_charset))
 
     async def _init_db(self, body: bytes, session: Session) -> None:

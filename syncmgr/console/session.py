@@ -163,6 +163,9 @@ class StatementSession:
 
     def statistics(self) -> str:
         return self._registry.statistics()
+    def failed(self, error: SyncError) -> None:
+        self._remarks = (Remark(level="Error", code=error.code, text=str(error)),)
+
 
     def reset(self) -> None:
         self._variables.reset()
@@ -335,13 +338,8 @@ class StatementSession:
                 return listing(("Variable_name", "Value"), self._variables.rows())
             case MetaKind.STATUS:
                 return listing(("Variable_name", "Value"), self._status())
-            case MetaKind.WARNINGS:
-                return show.remarks(self._remarks)
-            case MetaKind.COUNT_WARNINGS:
-                count = [(len(self._remarks),)]
-                return listing(("@@session.warning_count",), count, numbers=("@@session.warning_count",))
-            case MetaKind.COUNT_ERRORS:
-                return listing(("@@session.error_count",), [(0,)], numbers=("@@session.error_count",))
+            case MetaKind.WARNINGS | MetaKind.COUNT_WARNINGS | MetaKind.ERRORS | MetaKind.COUNT_ERRORS as kind:
+                return show.remarks(kind, self._remarks)
             case MetaKind.INDEX:
                 name = Name(name=str(statement.table), db=statement.db)
                 return show.index(await slow(metadata.table, catalog, name, db))

@@ -188,10 +188,14 @@ def processlist(rows: Iterable[Row], *, full: bool) -> Listing:
     return listing(names, shown, numbers=("Id", "Time"))
 
 
-def remarks(said: Sequence[Remark]) -> Listing:
-    """SHOW WARNINGS."""
-    rows = [(each.level, each.code.number, each.text) for each in said]
-    return listing(("Level", "Code", "Message"), rows, numbers=("Code",))
+def remarks(kind: MetaKind, said: Iterable[Remark]) -> Listing:
+    """SHOW WARNINGS, SHOW ERRORS, and the count of either."""
+    of_errors = kind in {MetaKind.ERRORS, MetaKind.COUNT_ERRORS}
+    rows = [(each.level, each.code.number, each.text) for each in said if each.level == "Error" or not of_errors]
+    if kind in {MetaKind.WARNINGS, MetaKind.ERRORS}:
+        return listing(("Level", "Code", "Message"), rows, numbers=("Code",))
+    name = f"@@session.{'error' if of_errors else 'warning'}_count"
+    return listing((name,), [(len(rows),)], numbers=(name,))
 
 
 def _engines() -> Listing:
@@ -238,5 +242,4 @@ CONSTANT: Final[dict[MetaKind, Callable[[], Listing]]] = {
     MetaKind.EVENTS: _nothing("Db", "Name", "Definer", "Time zone", "Type", "Status"),
     MetaKind.PROCEDURE_STATUS: _nothing("Db", "Name", "Type", "Definer", "Modified", "Created", "Comment"),
     MetaKind.FUNCTION_STATUS: _nothing("Db", "Name", "Type", "Definer", "Modified", "Created", "Comment"),
-    MetaKind.ERRORS: _nothing("Level", "Code", "Message"),
 }

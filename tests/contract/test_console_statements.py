@@ -149,6 +149,23 @@ def test_no_password_is_shown(console: Running, caplog: pytest.LogCaptureFixture
     assert not any("geheim" in str(record.__dict__) for record in caplog.records)
 
 
+def test_show_warnings_tells_the_last_error(cursor: "pymysql.cursors.Cursor") -> None:
+    """Once more what the client was told, until the next statement; SHOW ERRORS tells errors alone."""
+    words = "Unknown column 'nothing' in 'field list'"
+    with pytest.raises(pymysql.err.OperationalError):
+        cursor.execute("SELECT nothing")
+    for sql in ("SHOW WARNINGS", "SHOW ERRORS"):
+        cursor.execute(sql)
+        assert cursor.fetchall() == (("Error", 1054, words),)
+    cursor.execute("SHOW COUNT(*) ERRORS")
+    assert cursor.fetchall() == ((1,),)
+    cursor.execute("CREATE DATABASE IF NOT EXISTS demo")
+    cursor.execute("SHOW ERRORS")
+    assert cursor.fetchall() == ()
+    cursor.execute("SHOW COUNT(*) WARNINGS")
+    assert cursor.fetchall() == ((1,),)
+
+
 @pytest.mark.parametrize(
     ("sql", "number", "text"),
     [
