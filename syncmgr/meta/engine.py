@@ -12,8 +12,9 @@ from sqlalchemy.engine import make_url
 
 def engine_of(url: str) -> Engine:
     """Of an SQLAlchemy URL. Raises what SQLAlchemy does for one that is wrong."""
-    engine = create_engine(url, pool_pre_ping=True)
-    if make_url(url).get_backend_name() == "sqlite":
+    is_file = make_url(url).get_backend_name() == "sqlite"
+    engine = create_engine(url, pool_pre_ping=not is_file)  # no server that could have closed it
+    if is_file:
         event.listen(engine, "connect", _set_pragmas)
     return engine
 
