@@ -16,7 +16,8 @@ from sqlalchemy.exc import DBAPIError
 from syncmgr.console.packet import Reader, lenenc_bytes
 from syncmgr.console.protocol import FieldType
 from syncmgr.errors import Code
-from tests.unit.console.running import PASSWORD, RawClient, Running, running
+from tests.unit.console.running import PASSWORD, RawClient, Running, id_of, running
+from tests.until import until
 
 CREATE = 'CREATE SYNC demo.job1 (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
 
@@ -136,6 +137,12 @@ def read_until(terminal: int, text: str) -> None:
     assert text in shown, shown
 
 
+def administer(console: Running, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command("mariadb-admin", console, *words), capture_output=True, text=True, timeout=20, check=False
+    )
+
+
 def test_mysqladmin(console: Running) -> None:
     """Ping, status, processlist and kill of the admin tool."""
     for word, expected in (
@@ -144,10 +151,13 @@ def test_mysqladmin(console: Running) -> None:
         ("processlist", "Host"),
         ("variables", "version_comment"),
     ):
-        done = subprocess.run(
-            command("mariadb-admin", console, word), capture_output=True, text=True, timeout=20, check=False
-        )
+        done = administer(console, word)
         assert expected in done.stdout, done
+    victim = console.connect()
+    assert administer(console, "kill", str(id_of(victim))).returncode == 0
+    until(lambda: id_of(victim) not in console.connections, deadline=5)
+    victim._force_close()  # type: ignore[attr-defined]
+    assert "Unknown thread id" in administer(console, "kill", "99999999").stderr
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +175,21 @@ def test_sqlalchemy_selects(engine: sa.Engine) -> None:
         with pytest.raises(DBAPIError, match="1054"):
             connection.execute(sa.text("SELECT nothing"))
         assert connection.execute(sa.text("SELECT 42")).scalar() == 42
+
+
+def test_sqlalchemy_creates(engine: sa.Engine) -> None:
+    """SQLAlchemy makes a table if it is not there, reflects it as it was meant, and drops it."""
+    columns = sa.Column("id", sa.BigInteger, nullable=False), sa.Column("word", sa.String(9))
+    table = sa.Table("made", sa.MetaData(), *columns)
+    for _ in range(2):
+        table.create(engine, checkfirst=True)
+    reflected = sa.Table("made", sa.MetaData(), autoload_with=engine).columns
+    assert [(each.name, str(each.type), each.nullable) for each in reflected] == [
+        ("id", "BIGINT", False),
+        ("word", "VARCHAR(9)", True),
+    ]
+    table.drop(engine)
+    assert not sa.inspect(engine).has_table("made")
 
 
 def test_sqlalchemy_inspects(engine: sa.Engine) -> None:
