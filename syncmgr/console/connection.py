@@ -68,7 +68,7 @@ class Session(Protocol):
 
     async def fields(self, table: str) -> Sequence[Column]: ...
 
-    def placeholders(self, sql: str) -> tuple[int, ...]:
+    async def placeholders(self, sql: str) -> tuple[int, ...]:
         """Offsets of the '?' in a statement to be prepared."""
         ...
 
@@ -321,6 +321,7 @@ class Connection:
                     stream.put(encode(row))
                     if stream.pending > self._limits.high_water:
                         await stream.flush()
+                        await asyncio.sleep(0)  # others are answered in between, however fast the client reads
         stream.put(end_of_rows(self._status(more=more), self._capabilities, warnings=result.warnings))
 
     def _put_columns(self, result: Rows) -> None:
@@ -404,7 +405,7 @@ class Connection:
     async def _prepare(self, body: bytes, session: Session) -> None:
         sql = self.charset.decode(body)
         self._show("Prepare", sql)
-        statement = self._prepared.add(sql, session.placeholders(sql))
+        statement = self._prepared.add(sql, await session.placeholders(sql))
         self.stream.put(statement.answer())
         for _ in statement.places:
             self.stream.put(column_definition(Column(name="?"), self.result_charset))

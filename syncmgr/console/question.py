@@ -20,6 +20,7 @@ from syncmgr.job.user import Account
 
 INFORMATION_SCHEMA: Final = "information_schema"
 LONGEST: Final = 20_000  # characters; longer ones are nobody's small talk
+LONGEST_OF_SCHEMA: Final = 100_000  # and what a tool asks of information_schema is no longer than this
 MOST_DIGITS: Final = 17  # sums of such integers stay exact in SQLite
 
 Value = int | str | None
@@ -78,6 +79,8 @@ class Question:
 def question(text: str, asker: Asker) -> Question | None:
     """The SELECT as a question for SQLite; None: it is the lake's. Raises UNKNOWN_COLUMN, UNKNOWN_VARIABLE."""
     in_schema = (asker.db or "").lower() == INFORMATION_SCHEMA
+    if len(text) > LONGEST_OF_SCHEMA:
+        return None
     if not in_schema and INFORMATION_SCHEMA not in text.lower() and (len(text) > LONGEST or _FROM.search(text)):
         return None
     try:

@@ -17,7 +17,7 @@ from syncmgr.console.connection import Connection
 from syncmgr.console.frontend import Frontend
 from syncmgr.console.guard import Access, Guarded
 from syncmgr.console.information_schema import Present
-from syncmgr.console.limits import KiB, Limits
+from syncmgr.console.limits import Limits
 from syncmgr.console.lite import Lite, rows_of
 from syncmgr.console.places import placeholders
 from syncmgr.console.points import pinned, pins
@@ -87,7 +87,6 @@ from syncsql import (
     parse,
 )
 
-LONG_TEXT: Final = 32 * KiB  # characters; longer texts are parsed in a thread
 MAX_USER_VARIABLES: Final = 1000
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
 
@@ -138,8 +137,8 @@ class StatementSession:
         found = await self._workers.slow(metadata.table, self._frontend.catalog, Name(name=table), self._connection.db)
         return [Column(name=column.name, table=found.name, db=found.db) for column in found.columns]
 
-    def placeholders(self, sql: str) -> tuple[int, ...]:
-        return placeholders(sql)
+    async def placeholders(self, sql: str) -> tuple[int, ...]:
+        return await self._workers.read(placeholders, sql)
 
     def statement_timeout(self) -> float:
         return self._variables.statement_timeout
@@ -163,9 +162,9 @@ class StatementSession:
 
     def statistics(self) -> str:
         return self._registry.statistics()
+
     def failed(self, error: SyncError) -> None:
         self._remarks = (Remark(level="Error", code=error.code, text=str(error)),)
-
 
     def reset(self) -> None:
         self._variables.reset()
@@ -178,7 +177,7 @@ class StatementSession:
 
     async def _parse(self, sql: str, *, multi: bool) -> tuple[Parsed, ...]:
         try:
-            parsed = await self._workers.quick(parse, sql) if len(sql) > LONG_TEXT else parse(sql)
+            parsed = await self._workers.read(parse, sql)
         except NestedTooDeeplyError as error:
             raise SyncError(Code.NESTED_TOO_DEEPLY) from error
         except SqlSyntaxError as error:
@@ -365,7 +364,7 @@ class StatementSession:
     # SELECT
 
     async def _select(self, text: str) -> Rows:
-        asked = question(text, self._asker())
+        asked = await self._workers.read(question, text, self._asker())
         if asked is None:
             return await self._ask_lake(await self._at_points(text))
         if asked.tables:
@@ -375,7 +374,7 @@ class StatementSession:
         return rows_of(*_at_once(asked))
 
     async def _at_points(self, text: str) -> str:
-        found, history = pins(text, self._connection.db), self._frontend.history
+        found, history = await self._workers.read(pins, text, self._connection.db), self._frontend.history
         if not found:
             return text
         return await self._workers.quick(pinned, text, found, lambda at: history.snapshots(at.db, at.job, at.epoch))

@@ -1,18 +1,20 @@
 """The threads in which the blocking house is called.
 
-Owns: two bounded pools, so that long SELECTs never stand before PAUSE or SHOW; a lake query as a stream of batches.
+Owns: three bounded pools, so that long SELECTs stand before no SHOW, and a slow source or catalog before no PAUSE; a
+lake query as a stream of batches.
 Must not know: statements, packets.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from syncmgr.console.frontend import Queries, Query
 from syncmgr.console.lake_types import column, converted
+from syncmgr.console.limits import KiB
 from syncmgr.console.results import Row, Rows
 
 log = logging.getLogger(__name__)
@@ -20,12 +22,15 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
+LONG_TEXT: Final = 4 * KiB  # characters, which a parser may take 50 ms for
+
 
 class Workers:
-    """`threads` for what asks the lake or a source, as many for all else."""
+    """`threads` for the SELECTs of the lake, as many for what asks a catalog or a source, as many for all else."""
 
     def __init__(self, threads: int) -> None:
-        self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
+        self._lake = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
+        self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-slow")
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="console-statement")
 
     async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -34,13 +39,19 @@ class Workers:
     async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._quick, partial(call, *args, **kwargs))
 
+    async def read(self, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What is made of a text: at once if that is short, else in a thread, so that all others go on meanwhile."""
+        if len(text) > LONG_TEXT:
+            return await self.quick(call, text, *args, **kwargs)
+        return call(text, *args, **kwargs)
+
     def cancel(self, query: Query) -> None:
         """Without waiting: a KILL is answered at once."""
         self._quick.submit(query.cancel).add_done_callback(_log_failure)
 
     async def query(self, lake: Queries, *, sql: str, db: str | None, tag: str) -> Rows:
         """Start a SELECT. If it is interrupted before it has started, it is cancelled as soon as it has."""
-        started = self._slow.submit(lake.query, sql, db, tag)
+        started = self._lake.submit(lake.query, sql, db, tag)
         try:
             query = await asyncio.wrap_future(started)
         except asyncio.CancelledError:
@@ -62,15 +73,18 @@ class Workers:
         batches = query.batches()
         finished = False
         try:
-            while (batch := await self.slow(next, batches, None)) is not None:
+            while (batch := await self._next(batches)) is not None:
                 yield converted(batch, kinds)
             finished = True
         finally:
             if not finished:
                 self.cancel(query)
 
+    async def _next(self, batches: Iterator[Sequence[Row]]) -> Sequence[Row] | None:
+        return await asyncio.get_running_loop().run_in_executor(self._lake, next, batches, None)
+
     def close(self) -> None:
-        for pool in (self._slow, self._quick):
+        for pool in (self._lake, self._slow, self._quick):
             pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncmgr.console.limits import KiB, MiB
+from syncmgr.console.protocol import Capability
 from syncmgr.errors import Code
 from tests.unit.console.frontend import BIG, FakeQuery
 from tests.unit.console.running import RawClient, Running, id_of, running
@@ -198,9 +199,12 @@ def test_a_large_packet_before_the_login_is_refused(console: Running) -> None:
         assert raw.read() == b""
 
 
-@pytest.mark.parametrize("sent", [b"", b"\x20\x00\x00\x01\x00"])
+TLS_ASKED_FOR = b"\x20\x00\x00\x01" + struct.pack("<IIB23x", RawClient.CAPABILITIES | Capability.SSL, 0, 45)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x20\x00\x00\x01\x00", TLS_ASKED_FOR, TLS_ASKED_FOR + b"\x16\x03\x01"])
 def test_a_slow_login_is_ended(console: Running, sent: bytes) -> None:
-    """A client that does not log in is dropped at connect_timeout, also in the middle of a packet."""
+    """A client that does not log in is dropped at connect_timeout, also in the middle of a packet or of TLS."""
     with console.raw() as raw:
         raw.greet()
         raw.socket.sendall(sent)
@@ -284,6 +288,33 @@ def test_an_expensive_question_is_ended(console: Running) -> None:
         assert time.monotonic() - started < 2
         thread.join(10)
         assert [error.args[0] for error in raised] == [3024]
+
+
+LONG_TEXTS = [
+    b"\x03SELECT " + b"1," * (1 << 16) + b"'information_schema'",
+    b"\x03SELECT * FROM information_schema.tables WHERE table_name IN (" + b"1," * 15_000 + b"1)",
+    b"\x03SELECT * FROM t VERSION AS OF 'job1@7' WHERE id IN (" + b"1," * (1 << 14) + b"1)",
+    b"\x16SELECT " + b"/* " * (1 << 20),
+    b"\x16SELECT '" + b"\\'" * (1 << 20),
+]
+
+
+@pytest.mark.parametrize("packet", LONG_TEXTS, ids=["names", "question", "point", "comments", "quotes"])
+def test_a_long_text_holds_up_nobody(console: Running, packet: bytes) -> None:
+    """However long a statement takes to read, and whatever is in it, other clients are answered meanwhile."""
+    with console.raw() as busy, console.connect() as other, other.cursor() as cursor:
+        busy.log_in()
+        busy.socket.settimeout(60)
+        busy.sequence = -1
+        busy.write(packet)
+        longest = 0.0
+        answered = threading.Thread(target=busy.read)
+        answered.start()
+        while answered.is_alive():
+            started = time.monotonic()
+            cursor.execute("SELECT 42")
+            longest = max(longest, time.monotonic() - started)
+        assert longest < 2
 
 
 @pytest.mark.parametrize("sql", ["SELECT load_extension('x')", "SELECT randomblob(100000000)", "SELECT readfile('x')"])

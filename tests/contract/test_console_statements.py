@@ -385,18 +385,23 @@ def test_admin_set_frontend_config(console: Running) -> None:
     assert row[:2] == ("sync_commit_interval_second", "1")
 
 
-def test_long_running_selects_do_not_stand_before_jobs(console: Running) -> None:
-    """With every lake thread busy, SHOW SYNC JOB and PAUSE are answered at once."""
+def test_long_running_selects_stand_before_nothing_else(console: Running) -> None:
+    """With every lake thread busy, statements about jobs and tables are answered at once, and logins are let in."""
     waiting = [console.connect() for _ in range(8)]  # twice the threads of this console
     for connection in waiting:
         connection._execute_command(3, "SELECT * FROM wait")  # type: ignore[attr-defined]
     until(lambda: len(console.frontend.lake.queries) >= 4, deadline=5)
     console.frontend.jobs.create(_create_node(), "demo")
     started = dt.datetime.now(dt.UTC)
-    with console.connect() as connection, connection.cursor() as cursor:
+    with console.connect(database="demo") as connection, connection.cursor() as cursor:
         cursor.execute("PAUSE SYNC JOB demo.j")
         cursor.execute("SHOW SYNC JOB")
         assert [row[3] for row in cursor.fetchall()] == ["PAUSED"]
+        cursor.execute("USE demo")
+        cursor.execute("SHOW TABLES")
+        assert cursor.fetchall() == (("orders",),)
+        cursor.execute("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'demo'")
+        assert cursor.fetchall() == ((1,),)
     assert dt.datetime.now(dt.UTC) - started < dt.timedelta(seconds=1)
     for connection in waiting:
         connection._force_close()  # type: ignore[attr-defined]
