@@ -8,14 +8,14 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, BinaryIO, Final, NoReturn
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
-from pyspark.serializers import BatchedSerializer, CPickleSerializer
+from pyspark.serializers import CPickleSerializer, SpecialLengths
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.util import local_connect_and_auth
 
@@ -219,24 +219,43 @@ def begin_job_group(session: SparkSession, group: str) -> None:
     session.sparkContext.setLocalProperty("spark.scheduler.pool", "query")
 
 
-def streamed(frame: DataFrame) -> Iterator[Row]:
-    """The rows, one Spark partition after the other. PySpark's own iterator would leave its socket open, and read a
-    partition to its end before it lets an abandoned query go.
+def streamed(frame: DataFrame) -> Iterator[tuple[int, list[Row]]]:
+    """The rows, one Spark partition after the other, in lists as Spark sends them, some MiB at most; bytes of each.
+
+    PySpark's own iterator would leave its socket open, and read a partition to its end before it lets an abandoned
+    query go; and to it the end of the JVM is the end of the rows.
     """
     connection, secret, server = frame._jdf.toPythonIterator(False)  # noqa: SLF001 - this module is the way to it
     stream, socket = local_connect_and_auth(connection, secret)
     socket.settimeout(None)  # a partition takes as long as it takes; `cancel_job_group` ends it
-    serializer = BatchedSerializer(CPickleSerializer())  # type: ignore[no-untyped-call] # PySpark leaves it untyped
     with socket, stream:
         while True:
             stream.write(NEXT_PARTITION)
             stream.flush()
-            status = int.from_bytes(stream.read(4), "big", signed=True)
+            status = _number(stream)
             if status == 0:
                 return
             if status < 0:
                 server.getResult()  # raises what went wrong
-            yield from serializer.load_stream(stream)  # type: ignore[no-untyped-call] # the same
+            yield from partition(stream)
+
+
+def partition(stream: BinaryIO) -> Iterator[tuple[int, list[Row]]]:
+    """The lists of rows up to the mark of its end, bytes of each. Raises EOFError where the stream ends without it."""
+    pickled = CPickleSerializer()
+    while (size := _number(stream)) != SpecialLengths.END_OF_DATA_SECTION:
+        yield size, pickled.loads(_whole(stream, size))  # type: ignore[no-untyped-call] # the same
+
+
+def _number(stream: BinaryIO) -> int:
+    return int.from_bytes(_whole(stream, 4), "big", signed=True)
+
+
+def _whole(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError("the JVM hung up in the middle of a result")
+    return data
 
 
 def cancel_job_group(session: SparkSession, group: str) -> None:

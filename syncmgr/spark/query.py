@@ -8,7 +8,6 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -35,6 +34,7 @@ from syncmgr.spark import jvm
 from syncmgr.spark.launch import CATALOG
 
 BATCH_ROWS: Final = 1000
+BATCH_BYTES: Final = 4 << 20  # as Spark sends them; a batch may be one of its lists longer
 SESSIONS: Final = 16  # databases whose sessions are kept
 CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
 QUERY_SETTINGS: Final = {
@@ -137,7 +137,7 @@ class Query:
                 refuse(of_lake((CATALOG, *name) if name[0] != CATALOG else name))
 
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
-        """The rows, BATCH_ROWS at a time; at most one Spark partition of them is in memory.
+        """The rows, BATCH_ROWS or some MiB at a time; at most one Spark partition of them is in the JVM's memory.
 
         Raises INTERRUPTED after `cancel`, else what the query failed with.
         """
@@ -147,8 +147,7 @@ class Query:
             jvm.begin_job_group(self._session, self._tag)  # the caller may read in another thread than it asked in
             rows = portable(self._rows)
             nested = any(isinstance(f.dataType, NOT_PLAIN) for f in rows.schema.fields)
-            stream = jvm.streamed(rows)
-            while batch := list(islice(stream, BATCH_ROWS)):
+            for batch in regrouped(jvm.streamed(rows)):
                 self._refuse_if_cancelled()
                 self._idle.set()
                 yield [tuple(map(plain, row)) for row in batch] if nested else batch
@@ -180,6 +179,25 @@ class Query:
     def _refuse_if_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise SyncError(Code.INTERRUPTED)
+
+
+def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[list[Row]]:
+    """BATCH_ROWS at a time, fewer where they are long; `lists` with their sizes in bytes."""
+    held: list[Row] = []
+    size = 0
+    for each, rows in lists:
+        held += rows
+        size += each
+        whole = len(held) // BATCH_ROWS * BATCH_ROWS
+        for start in range(0, whole, BATCH_ROWS):
+            yield held[start : start + BATCH_ROWS]
+        if whole:
+            held, size = held[whole:], 0
+        if size >= BATCH_BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
 
 
 def portable(rows: DataFrame) -> DataFrame:
