@@ -22,12 +22,12 @@ from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.line import Line
 
-GET_MILLISECOND: Final = 100  # how long canal may wait to fill a batch
+GET_MILLISECOND: Final = 25  # how long canal may wait to fill a batch, and always does: it reads nothing else meanwhile
 MAX_FETCH: Final = 4096  # a quarter of canal's default ring: more than the ring holds would wait in every GET
 FULL_ENTRIES: Final = 8192  # half of the default ring
 FULL_BYTES: Final = 8 * 1024 * 1024
-STARVED_GETS: Final = 3  # empty ones in a row, with so much un-acked
-SILENT_GETS: Final = 20  # the same whatever is un-acked: two seconds
+STARVED_GETS: Final = 12  # empty ones in a row, with so much un-acked
+SILENT_GETS: Final = 80  # the same whatever is un-acked: two seconds
 KEPT_BYTES: Final = 64 * 1024  # what the batch that is kept back may take of the ring while nothing moves
 
 
@@ -153,6 +153,7 @@ class CanalSource:
         if delivery is None:
             return False
         self._heard_at = time.time()
+        self._acknowledge()  # before the question: canal would read it behind its answer, its ring full meanwhile
         self._connector.ask(self._options.fetch_size, GET_MILLISECOND)
         self._idle = delivery.batch_id < 0 or not delivery.entries
         if self._idle:
