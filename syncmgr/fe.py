@@ -41,9 +41,10 @@ from syncmgr.job.value_error import rules_of
 from syncmgr.job.whole import Found
 from syncmgr.jobs import Jobs
 from syncmgr.meta.codec import Vault
+from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
 from syncmgr.meta.ledger import JobLedger
-from syncmgr.meta.store import Store, sqlite_url
+from syncmgr.meta.store import Store
 from syncmgr.mysql import opening as mysql_opening
 from syncmgr.mysql.opening import OpenMysql
 from syncmgr.pipeline.messages import Limits

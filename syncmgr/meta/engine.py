@@ -1,13 +1,18 @@
 """How the metadata database is opened.
 
-Owns: the options of its connections.
+Owns: the options of its connections, where the one of a folder lies.
 Must not know: what is in it.
 """
 
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
+
+
+def sqlite_url(folder: Path) -> str:
+    return f"sqlite:///{folder / 'meta.db'}"
 
 
 def engine_of(url: str) -> Engine:

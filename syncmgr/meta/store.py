@@ -499,7 +499,3 @@ def _epoch(row: Row[Any]) -> Epoch:
         prepared=codec.prepared_of(row.prepared),
         ddl=codec.ddl_of(row.ddl),
     )
-
-
-def sqlite_url(folder: Path) -> str:
-    return f"sqlite:///{folder / 'meta.db'}"

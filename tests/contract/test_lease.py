@@ -9,8 +9,9 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.meta.codec import Vault
+from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
-from syncmgr.meta.store import Store, sqlite_url
+from syncmgr.meta.store import Store
 from tests.unit.job.factories import make_job
 
 Make = Callable[..., Lease]

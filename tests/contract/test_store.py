@@ -21,8 +21,9 @@ from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.user import Account, Level, Privilege, Scope
 from syncmgr.meta.codec import Vault
+from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.ledger import JobLedger
-from syncmgr.meta.store import Store, sqlite_url
+from syncmgr.meta.store import Store
 from syncmgr.users import Users
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
 
