@@ -16,10 +16,12 @@ from typing import Any, Final, Literal
 
 import pymysql
 
+from tests.until import PATIENCE
+
 Flavour = Literal["mysql", "mariadb"]
 
-START_SECOND: Final = 60.0
-STOP_SECOND: Final = 60.0
+START_SECOND: Final = 60.0 * PATIENCE
+STOP_SECOND: Final = 60.0 * PATIENCE
 PASSWORD: Final = "secret"
 DEFAULTS: Final[Mapping[Flavour, Mapping[str, str]]] = {
     "mysql": {

@@ -16,7 +16,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from syncmgr.crash import VARIABLE, CrashPoint
-from tests.until import until
+from tests.until import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -119,7 +119,7 @@ class FrontendProcess:
             password="",
             database=db,
             cursorclass=DictCursor,
-            read_timeout=120,
+            read_timeout=int(120 * PATIENCE),
             **options,
         )
 
@@ -133,13 +133,15 @@ class FrontendProcess:
         row = self.sql(f"SHOW SYNC JOB FROM {db}")[-1]
         return row | {"Status": json.loads(row["Status"])}
 
-    def kill(self) -> None:
-        """Kill -9, as a power cut does it; its JVM and workers end by the loss of their pipes."""
+    def kill(self, *, waits: bool = True) -> list[psutil.Process]:
+        """Kill -9, as a power cut does it; its JVM and workers end by the loss of their pipes: they are returned."""
         assert self.process is not None
         children = psutil.Process(self.process.pid).children(recursive=True)
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        psutil.wait_procs(children, timeout=20)
+        if waits:
+            psutil.wait_procs(children, timeout=20 * PATIENCE)
+        return children
 
     def workers(self) -> list[psutil.Process]:
         assert self.process is not None
@@ -160,7 +162,7 @@ class FrontendProcess:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(60)
+        return self.process.wait(60 * PATIENCE)
 
 
 def _is_worker(process: psutil.Process) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers import binary
-from tests.torture.run import Torture
+from tests.torture.run import Plan, Torture
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
@@ -14,6 +14,6 @@ def test_the_lake_equals_the_source_whatever_breaks(tmp_path: Path) -> None:
     """Two minutes of kills, cuts, freezes and full disks: rows, points and SHOW are right when all is quiet."""
     if binary("mysql") is None:
         pytest.skip("no mysql server is installed")
-    torture = Torture(tmp_path, seed=4)
-    torture.run(120)
-    assert torture.adversary.kills.total() > 0
+    torture = Torture(tmp_path, Plan(seed=4, seconds=120))
+    torture.run()
+    assert torture.total.kills.total() > 0

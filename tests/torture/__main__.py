@@ -1,28 +1,60 @@
 """A real server, a real frontend, two jobs of six tables, and somebody who kills them at random: is the lake right?
 
-Run: python -m tests.torture [--minutes 5] [--seed 1] [--folder FOLDER]
+Run: python -m tests.torture [--minutes 5] [--seed 1] [--folder FOLDER] [--figures FILE]
+     python -m tests.torture --kills worker=70,fe=20,jvm=10 [--each 25] ...    kill as soon as all is well again
+     python -m tests.torture --sum FILE                                        add up what was measured so far
 
 All decisions come from the seed; what they meet depends on the machine, so a failing seed is run more than once.
+Where others use the machine, SYNCMGR_TEST_PATIENCE=4 in the environment makes every deadline four times as long.
 """
 
 import argparse
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Final
 
-from tests.torture.run import Torture
+from tests.torture.figures import summed
+from tests.torture.run import EACH, Plan, Torture
+
+KINDS: Final = {"worker": "worker", "fe": "frontend", "jvm": "JVM"}  # as asked for, as counted
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    options = _arguments().parse_args()
+    if options.sum is not None:
+        print(summed(options.sum.read_text().splitlines()).told())
+        return
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="torture"))
+    plan = Plan(
+        seed=options.seed,
+        seconds=options.minutes * 60,
+        kills=options.kills,
+        each=options.each,
+        figures=options.figures,
+        held=options.hold * 60,
+    )
+    Torture(folder, plan).run()
+    if options.folder is None:
+        shutil.rmtree(folder)
+
+
+def _arguments() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--minutes", type=float, default=5.0)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--folder", type=Path, help="kept; without it a temporary one, kept after a failure only")
-    options = arguments.parse_args()
-    folder = options.folder or Path(tempfile.mkdtemp(prefix="torture"))
-    Torture(folder, options.seed).run(options.minutes * 60)
-    if options.folder is None:
-        shutil.rmtree(folder)
+    arguments.add_argument("--kills", type=_kills, default={}, help="how many of each kind, at most")
+    arguments.add_argument("--each", type=int, default=EACH, help="kills between two comparisons")
+    arguments.add_argument("--figures", type=Path, help="JSON lines are appended, so that runs add up")
+    arguments.add_argument("--hold", type=float, default=0.0, help="minutes to look at a failure")
+    arguments.add_argument("--sum", type=Path, help="a file of figures")
+    return arguments
+
+
+def _kills(text: str) -> dict[str, int]:
+    pairs = (part.split("=") for part in text.split(","))
+    return {KINDS[kind]: int(number) for kind, number in pairs}
 
 
 if __name__ == "__main__":

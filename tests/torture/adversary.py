@@ -5,29 +5,24 @@ Must not know: the tables, what is right.
 """
 
 import contextlib
-import os
 import random
 import signal
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Final
 
 import psutil
 import pymysql
 
-from tests.acceptance.frontend import FrontendProcess
 from tests.proxy import Proxy
 from tests.servers import MysqlServer
 from tests.small_disk import SmallDisk
+from tests.torture.victims import DBS, Victims, signalled
 from tests.until import until
 
 ASK_SECOND: Final = 60.0
-RECOVERY_SECOND: Final = 180.0
 TIMED_SHARE: Final = 0.3
 WAIT_SECOND: Final = 1.0  # between two deeds, on average
-WORKER_SECOND: Final = 8.0
-DBS: Final = ("bank", "shop")
 THRESHOLDS: Final = {
     "sync_commit_interval_second": (0.05, 0.3, 1, 3),
     "min_sync_commit_size": (1, 100, 10_000),
@@ -44,25 +39,24 @@ class Adversary:
 
     def __init__(
         self,
-        fe: FrontendProcess,
+        victims: Victims,
         mysql: MysqlServer,
         network: Proxy,
         staging: SmallDisk | None,
         dice: random.Random,
     ) -> None:
         """`network`: between the jobs and the server. `staging`: None where nothing may be mounted."""
-        self._fe, self._mysql, self._network, self._staging, self._dice = fe, mysql, network, staging, dice
+        self._victims, self._fe = victims, victims.fe
+        self._mysql, self._network, self._staging, self._dice = mysql, network, staging, dice
         self._table: SmallDisk | None = None
-        self.deeds: Counter[str] = Counter()
-        self.kills: Counter[str] = Counter()  # of processes that were there to be killed
-        self.ports: list[float] = []  # seconds from a kill of the frontend to its open port
-        self.recoveries: dict[str, list[float]] = {}  # by what was killed, seconds to the next commit of the bank
-        self._weights = {
+        self._kills: dict[Callable[[], None], float] = {
             self.kill_worker: 14,
             self.kill_frontend: 3,
             self.kill_frontend_twice: 1,
             self.kill_spark: 3,
             self.kill_spark_and_workers: 1,
+        }
+        self._others: dict[Callable[[], None], float] = {
             self.kill_mysql: 1,
             self.stop_mysql: 1,
             self.cut_connections: 4,
@@ -78,15 +72,21 @@ class Adversary:
     def take(self, table: SmallDisk) -> None:
         """The disk of one table of the bank, to be filled."""
         self._table = table
-        self._weights[self.fill_table] = 3
+        self._others[self.fill_table] = 3
 
-    def act(self) -> str:
-        """Waits some time, does one thing, tells which."""
-        deed = self._dice.choices(list(self._weights), weights=list(self._weights.values()))[0]
+    def act(self) -> None:
+        """Waits some time, does one thing."""
         time.sleep(min(self._dice.expovariate(1 / WAIT_SECOND), 4 * WAIT_SECOND))
+        self._do_one_of(self._kills | self._others)
+
+    def break_something(self) -> None:
+        """One thing that kills neither the frontend nor what belongs to it."""
+        self._do_one_of(self._others)
+
+    def _do_one_of(self, weights: dict[Callable[[], None], float]) -> None:
+        deed = self._dice.choices(list(weights), weights=list(weights.values()))[0]
         deed()
-        self.deeds[deed.__name__] += 1
-        return deed.__name__
+        self._victims.figures.deeds[deed.__name__] += 1
 
     def ask(self, statement: str, db: str | None = None) -> None:
         """As an operator does who types it again where Spark has just died."""
@@ -102,41 +102,30 @@ class Adversary:
     # -- what it does
 
     def kill_worker(self) -> None:
-        """Any of them, with a second one sometimes; one that is about to start is waited for."""
-        end = time.monotonic() + WORKER_SECOND
-        while not (workers := self._fe.workers()) and time.monotonic() < end:
-            time.sleep(0.1)
-        with self._timed("worker"):
-            for worker in self._dice.sample(workers, min(len(workers), self._dice.choice((1, 2)))):
-                self.kills["worker"] += _signalled(worker, signal.SIGKILL)
+        self._victims.kill_workers()
+        self._sometimes_wait("worker")
 
     def kill_frontend(self) -> None:
-        with self._timed("frontend"):
-            self._fe.kill()
-            self.kills["frontend"] += 1
-            began = time.monotonic()
-            self._fe.start()
-            self.ports.append(time.monotonic() - began)
+        self._victims.kill_frontend()
+        self._sometimes_wait("frontend")
 
     def kill_frontend_twice(self) -> None:
         """The second time while it recovers from the first."""
-        self.kill_frontend()
+        self._victims.kill_frontend()
         time.sleep(self._dice.uniform(0, 12))
-        self.kill_frontend()
+        self._victims.kill_frontend()
 
     def kill_spark(self) -> None:
-        with self._timed("JVM"):
-            for java in self._spark():
-                self.kills["JVM"] += _signalled(java, signal.SIGKILL)
+        self._victims.kill_spark()
+        self._sometimes_wait("JVM")
 
     def kill_spark_and_workers(self) -> None:
-        self.kill_spark()
-        for worker in self._fe.workers():
-            self.kills["worker"] += _signalled(worker, signal.SIGKILL)
+        self._victims.kill_spark()
+        self._victims.kill_workers()
 
     def kill_mysql(self) -> None:
         self._mysql.kill()
-        self.kills["MySQL"] += 1
+        self._victims.figures.kills["MySQL"] += 1
         time.sleep(self._dice.uniform(0, 2))
         self._mysql.start()
 
@@ -168,7 +157,7 @@ class Adversary:
         self._freeze(self._fe.workers())
 
     def freeze_spark(self) -> None:
-        self._freeze(self._spark())
+        self._freeze(self._victims.spark())
 
     def slow_network(self) -> None:
         self._network.rate = self._dice.choice((2_000.0, 50_000.0, 500_000.0))
@@ -195,41 +184,19 @@ class Adversary:
         time.sleep(self._dice.uniform(0.5, 8))
         self._table.free()
 
-    @contextlib.contextmanager
-    def _timed(self, kind: str) -> Iterator[None]:
-        """Sometimes nothing else is broken until the bank commits again."""
-        waits = self._dice.random() < TIMED_SHARE
-        before = self._bank_commits() if waits else None
-        began = time.monotonic()
-        yield
-        if before is None:
-            return
-        until(lambda: (self._bank_commits() or 0) > before, deadline=RECOVERY_SECOND, why=f"a commit after {kind}")
-        self.recoveries.setdefault(kind, []).append(time.monotonic() - began)
+    def _sometimes_wait(self, kind: str) -> None:
+        """Nothing else is broken until all is well again."""
+        if self._dice.random() < TIMED_SHARE and all(self._is_running(db) for db in DBS):
+            self._victims.recover(kind)
 
-    def _bank_commits(self) -> int | None:
-        """None where the bank does not run, or nobody answers."""
+    def _is_running(self, db: str) -> bool:
         with contextlib.suppress(pymysql.err.MySQLError):
-            job = self._fe.job(DBS[0])
-            return int(job["Status"]["commits"]) if job["State"] in {"RUNNING", "PENDING"} else None
-        return None
+            return self._fe.job(db)["State"] in {"RUNNING", "PENDING"}
+        return False
 
     def _freeze(self, processes: list[psutil.Process]) -> None:
         if processes:
             process = self._dice.choice(processes)
-            _signalled(process, signal.SIGSTOP)
+            signalled(process, signal.SIGSTOP)
             time.sleep(self._dice.uniform(0.2, 2))
-            _signalled(process, signal.SIGCONT)
-
-    def _spark(self) -> list[psutil.Process]:
-        assert self._fe.process is not None
-        return [child for child in psutil.Process(self._fe.process.pid).children() if child.name() == "java"]
-
-
-def _signalled(process: psutil.Process, number: signal.Signals) -> bool:
-    """False for one that has gone by itself."""
-    try:
-        os.kill(process.pid, number)
-    except ProcessLookupError:
-        return False
-    return True
+            signalled(process, signal.SIGCONT)

@@ -6,20 +6,29 @@ Must not know: what is broken, what is right.
 
 import contextlib
 import random
+import shutil
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+import pymysql
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.proxy import Proxy
 from tests.servers import MysqlServer
-from tests.small_disk import NoMountError, SmallDisk
-from tests.torture.adversary import DBS, Adversary
+from tests.small_disk import FILLER, NoMountError, SmallDisk
+from tests.torture.adversary import Adversary
+from tests.torture.figures import Figures, append, load
+from tests.torture.killer import Killer
 from tests.torture.verdict import check, quiet, refuse_dead_ends
+from tests.torture.victims import DBS, Victims
 from tests.torture.workload import TABLES, Workload, banking, open_the_bank, shopping, tables
 
 CHECK_SECOND: Final = 30.0  # between two checks of a short run
 CHECKS: Final = 6  # of a long one
+EACH: Final = 25
 STAGING_MEBIBYTES: Final = 64
 TABLE_MEBIBYTES: Final = 256
 FILLED: Final = "vaults"  # the table of the bank whose disk is full now and then
@@ -31,39 +40,71 @@ BINLOG: Final = (
 DURABLE: Final = {"innodb-flush-log-at-trx-commit": "2"}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What a run is to do. Times in seconds."""
+
+    seed: int
+    seconds: float
+    kills: Mapping[str, int] = field(default_factory=dict)  # by kind, one after the other; none: anything at random
+    each: int = EACH  # kills between two comparisons
+    figures: Path | None = None  # a line is appended after each comparison
+    held: float = 0.0  # so long everything is left as it is after a failure
+
+
 class Torture:
     """Servers in a folder of their own; `run` starts and ends them."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        self._folder, self._seed = folder, seed
-        self._dice = random.Random(seed)
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self._folder, self._plan = folder, plan
+        self._dice = random.Random(plan.seed)
         self._mysql = MysqlServer(folder / "mysql", "mysql", DURABLE)
         self._network = Proxy(self._mysql.port)
-        staging = _small_disk(folder / "staging", STAGING_MEBIBYTES)
-        self._disks = [] if staging is None else [staging]
+        self._staging = _small_disk(folder / "staging", STAGING_MEBIBYTES)
+        self._disks = [] if self._staging is None else [self._staging]
         self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging"})
         self._workloads = [Workload(self._mysql, self._dice.random(), work) for work in (banking, shopping)]
-        self.adversary = Adversary(self._fe, self._mysql, self._network, staging, random.Random(self._dice.random()))
-        self._compared = self._checks = 0
+        self._victims = Victims(self._fe, self._mysql, self._fork())
+        self._adversary = Adversary(self._victims, self._mysql, self._network, self._staging, self._fork())
+        self._killer = Killer(self._victims, self._adversary, self._fork(), plan.kills) if plan.kills else None
+        self._made = 0
+        self.total = Figures()
 
-    def run(self, seconds: float) -> None:
+    def _fork(self) -> random.Random:
+        return random.Random(self._dice.random())
+
+    def run(self) -> None:
         """Raises AssertionError where the lake is wrong, with the seed and the folder, which stays."""
         self._mysql.start()
         self._fe.start()
         try:
             self._create()
-            self._torture(seconds)
-        except AssertionError as error:
-            raise AssertionError(f"seed {self._seed}, {self._folder}, {dict(self.adversary.deeds)}: {error}") from error
+            self._torture()
+        except (AssertionError, pymysql.err.MySQLError, RuntimeError) as error:
+            self._secure(f"seed {self._plan.seed}, {self._folder}: {error}")
+            raise AssertionError(f"seed {self._plan.seed}, {self._folder}: {error}") from error
         finally:
-            for workload in self._workloads:
-                with contextlib.suppress(RuntimeError):  # it was not started
-                    workload.stop()
-            self._fe.stop()
-            self._mysql.stop()
-            self._network.close()
-            for disk in self._disks:
-                disk.unmount()
+            self._end()
+
+    def _end(self) -> None:
+        for workload in self._workloads:
+            with contextlib.suppress(RuntimeError):  # it was not started
+                workload.stop()
+        self._fe.stop()
+        self._mysql.stop()
+        self._network.close()
+        for disk in self._disks:
+            disk.unmount()
+
+    def _secure(self, what: str) -> None:
+        """Nothing that could explain it is swept away."""
+        self._victims.figures.wrong.append(what)
+        self._note()
+        print(what, flush=True)
+        time.sleep(self._plan.held)
+        self._fe.kill_if_alive()
+        if self._staging is not None:
+            shutil.copytree(self._staging.folder, self._folder / "staged", ignore=shutil.ignore_patterns(FILLER))
 
     def _create(self) -> None:
         for db in DBS:
@@ -86,39 +127,46 @@ class Torture:
         disk = _small_disk(place / "data", TABLE_MEBIBYTES)
         if disk is not None:
             self._disks.append(disk)
-            self.adversary.take(disk)
+            self._adversary.take(disk)
 
-    def _torture(self, seconds: float) -> None:
-        end, period = time.monotonic() + seconds, max(CHECK_SECOND, seconds / CHECKS)
-        while time.monotonic() < end:
-            until = min(end, time.monotonic() + period)
-            while time.monotonic() < until:
-                self.adversary.act()
+    def _torture(self) -> None:
+        end = time.monotonic() + self._plan.seconds
+        while time.monotonic() < end and not self._has_done():
+            is_due = self._period(end)
+            while not is_due() and not self._has_done():
+                (self._killer or self._adversary).act()
                 refuse_dead_ends(self._fe)
             self._check()
+
+    def _has_done(self) -> bool:
+        return self._killer is not None and self._killer.has_done
+
+    def _period(self, end: float) -> Callable[[], bool]:
+        """Whether it is time to compare."""
+        if self._killer is not None:
+            return lambda: self._victims.figures.kills.total() >= self._plan.each or time.monotonic() > end
+        until = min(end, time.monotonic() + max(CHECK_SECOND, self._plan.seconds / CHECKS))
+        return lambda: time.monotonic() > until
 
     def _check(self) -> None:
         began = time.monotonic()
         assert all(workload.is_alive() for workload in self._workloads), "a workload has died"
+        figures = self._victims.figures
         with quiet(*(workload.turn for workload in self._workloads)):
-            rows, points = check(self._fe, self._mysql, self._dice)
-        self._compared, self._checks = self._compared + rows, self._checks + 1
+            figures.rows, figures.points = check(self._fe, self._mysql, self._dice)
+        figures.checks = 1
+        self._note()
+        print(f"compared in {time.monotonic() - began:.1f} s: {self.total.told()}", flush=True)
+
+    def _note(self) -> None:
+        """What was measured since the last time."""
+        figures, self._victims.figures = self._victims.figures, Figures()
         made = sum(workload.transactions for workload in self._workloads)
-        print(
-            f"{self._checks} checks, the last in {time.monotonic() - began:.1f} s: {dict(self.adversary.kills)} killed,"
-            f" {made} transactions, {self._compared} rows compared, {points} points, {dict(self.adversary.deeds)},"
-            f" the port open after {quantiles(self.adversary.ports)}, committing again after "
-            f"{ {kind: quantiles(seconds) for kind, seconds in self.adversary.recoveries.items()} }",
-            flush=True,
-        )
-
-
-def quantiles(seconds: list[float]) -> str:
-    """Median, 99th percentile and number."""
-    if not seconds:
-        return "-"
-    ordered = sorted(seconds)
-    return f"{ordered[len(ordered) // 2]:.1f}/{ordered[int(len(ordered) * 0.99)]:.1f} s of {len(ordered)}"
+        figures.transactions, self._made = made - self._made, made
+        figures.loads.append(load())
+        if self._plan.figures is not None:
+            append(self._plan.figures, self._plan.seed, figures)
+        self.total.add(figures)
 
 
 def _small_disk(folder: Path, mebibytes: int) -> SmallDisk | None:

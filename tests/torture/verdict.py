@@ -20,10 +20,11 @@ from syncmgr.job.failure import Remedy, remedy
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
 from tests.torture.workload import ACCOUNTS, HOLDERS, START_MONEY, TABLES, Table, tables
-from tests.until import until
+from tests.until import PATIENCE, until
 
 CAUGHT_UP_SECOND: Final = 300.0
 QUIET_SECOND: Final = 180.0
+ASK_SECOND: Final = 0.1
 POINTS: Final = 4  # of those that are kept, so many are read each time
 SHOWN: Final = 20
 Answer = TypeVar("Answer")
@@ -37,10 +38,12 @@ class WrongError(AssertionError):
 def check(fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> tuple[int, int]:
     """With nobody writing: rows that were compared, and consistent points that were read. Raises WrongError."""
     for db in ("bank", "shop"):
-        until(lambda db=db: _caught_up(fe, mysql, db), deadline=CAUGHT_UP_SECOND, why=f"{db} caught up")
+        until(
+            lambda db=db: _caught_up(fe, mysql, db), deadline=CAUGHT_UP_SECOND, why=f"{db} caught up", step=ASK_SECOND
+        )
     compared = sum(_compare(fe, mysql, table) for table in TABLES)
     for db in ("bank", "shop"):
-        until(lambda db=db: not _unclean(fe, db), deadline=QUIET_SECOND, why=f"a clean {db}: {_unclean(fe, db)}")
+        until(lambda db=db: not _unclean(fe, db), deadline=QUIET_SECOND, why=f"a clean {db}", step=ASK_SECOND)
     points = _points(fe)
     for point in dice.sample(points, min(POINTS, len(points))):
         _look_back(fe, point)
@@ -49,6 +52,9 @@ def check(fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> tuple
 
 def refuse_dead_ends(fe: FrontendProcess) -> None:
     """No fault may stop a job for good: a person never has to mend what a kill did."""
+    assert fe.process is not None
+    if fe.process.poll() is not None:
+        raise WrongError(f"the frontend ended by itself with {fe.process.returncode}")
     for db in ("bank", "shop"):
         job = _asked(lambda db=db: fe.job(db))
         number = re.search(r"\(error (\d+)\) at ", job["Msg"] or "")
@@ -100,7 +106,7 @@ def _rows(fe: FrontendProcess, sql: str) -> list[tuple[Any, ...]]:
 
 def _asked(question: Callable[[], Answer]) -> Answer:
     """Spark may have died a moment ago; the last failure is told."""
-    end = time.monotonic() + CAUGHT_UP_SECOND
+    end = time.monotonic() + CAUGHT_UP_SECOND * PATIENCE
     while True:
         try:
             return question()

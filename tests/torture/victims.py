@@ -1,0 +1,117 @@
+"""The processes that are killed.
+
+Owns: killing them, and how long it takes until all is well again.
+Must not know: who kills when, what is right.
+"""
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from typing import Final
+
+import psutil
+import pymysql
+
+from syncmgr.job.position import GtidSet
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.torture.figures import Figures
+from tests.until import PATIENCE, until
+
+DBS: Final = ("bank", "shop")
+ASK_SECOND: Final = 0.1  # between two looks at a job: more often would keep it from recovering
+LAST_BREATH_SECOND: Final = 60.0
+RECOVERY_SECOND: Final = 180.0
+BIRTH_SECOND: Final = 8.0
+AWAITED_SHARE: Final = 0.5
+
+
+class Victims:
+    """Of one frontend: itself, its JVM, its workers. `figures`: of now; whoever counts puts new ones there."""
+
+    def __init__(self, fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> None:
+        self.fe, self._mysql, self._dice = fe, mysql, dice
+        self.figures = Figures()
+        self._orphans: list[psutil.Process] = []
+        self._died_at = 0.0
+
+    def kill_workers(self) -> int:
+        """One or two, how many of which were alive; one that is about to start is waited for."""
+        workers = _born(self.fe.workers)
+        self._weigh()
+        return self._kill("worker", self._dice.sample(workers, min(len(workers), self._dice.choice((1, 2)))))
+
+    def kill_spark(self) -> int:
+        return self._kill("JVM", _born(self.spark))
+
+    def kill_frontend(self) -> int:
+        """It is started at once, or when its JVM and its workers have noticed."""
+        self._weigh()
+        self._bury()
+        self._died_at = time.monotonic()
+        self._orphans = self.fe.kill(waits=self._dice.random() < AWAITED_SHARE)
+        self.figures.kills["frontend"] += 1
+        began = time.monotonic()
+        self.fe.start()
+        self.figures.ports.append(time.monotonic() - began)
+        return 1
+
+    def spark(self) -> list[psutil.Process]:
+        assert self.fe.process is not None
+        return [child for child in psutil.Process(self.fe.process.pid).children() if child.name() == "java"]
+
+    def recover(self, kind: str) -> None:
+        """Waits until both jobs have committed all that the source has now; notes how long after the kill that is."""
+        executed = GtidSet.parse(str(self._mysql.run("SELECT @@gtid_executed")[0][0]))
+        for db in DBS:
+            until(
+                lambda db=db: self._holds(db, executed),
+                deadline=RECOVERY_SECOND,
+                why=f"the commit of all before the death of {kind} to {db}",
+                step=ASK_SECOND,
+            )
+        self.figures.recoveries.setdefault(kind, []).append(time.monotonic() - self._died_at)
+
+    def _kill(self, kind: str, processes: list[psutil.Process]) -> int:
+        self._died_at = time.monotonic()
+        died = sum(signalled(process, signal.SIGKILL) for process in processes)
+        self.figures.kills[kind] += died
+        return died
+
+    def _holds(self, db: str, executed: GtidSet) -> bool:
+        """False where nobody answers."""
+        with contextlib.suppress(pymysql.err.MySQLError):
+            position = self.fe.job(db)["Status"]["position"]
+            return bool(position) and GtidSet.parse(position["gtid"]).contains(executed)
+        return False
+
+    def _weigh(self) -> None:
+        assert self.fe.process is not None
+        with contextlib.suppress(psutil.NoSuchProcess):
+            alive = [psutil.Process(self.fe.process.pid), *self.fe.workers()]
+            self.figures.memory = max(self.figures.memory, sum(each.memory_info().rss for each in alive))
+
+    def _bury(self) -> None:
+        """JVM and workers end by the loss of their pipe, whatever they were doing."""
+        _, left = psutil.wait_procs(self._orphans, timeout=LAST_BREATH_SECOND * PATIENCE)
+        assert not left, f"{left} outlived their frontend"
+
+
+def _born(ask: Callable[[], list[psutil.Process]]) -> list[psutil.Process]:
+    """What is about to start is waited for."""
+    end = time.monotonic() + BIRTH_SECOND * PATIENCE
+    while not (found := ask()) and time.monotonic() < end:
+        time.sleep(ASK_SECOND)
+    return found
+
+
+def signalled(process: psutil.Process, number: signal.Signals) -> bool:
+    """False for one that has gone by itself."""
+    try:
+        os.kill(process.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
