@@ -33,6 +33,7 @@ def main() -> None:
         each=options.each,
         figures=options.figures,
         held=options.hold * 60,
+        settings=dict(options.setting),
     )
     Torture(folder, plan).run()
     if options.folder is None:
@@ -48,8 +49,14 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--each", type=int, default=EACH, help="kills between two comparisons")
     arguments.add_argument("--figures", type=Path, help="JSON lines are appended, so that runs add up")
     arguments.add_argument("--hold", type=float, default=0.0, help="minutes to look at a failure")
+    arguments.add_argument("--setting", action="append", default=[], type=_pair, help="NAME=VALUE, a line of fe.conf")
     arguments.add_argument("--sum", type=Path, help="a file of figures")
     return arguments
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, value = text.split("=", 1)
+    return name, value
 
 
 def _kills(text: str) -> dict[str, int]:

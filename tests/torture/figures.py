@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 COUNTED: Final = ("kills", "in_recovery", "deeds")  # by name
-ADDED: Final = ("transactions", "rows", "points", "checks")
+ADDED: Final = ("frozen", "transactions", "rows", "points", "checks")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -23,6 +23,7 @@ class Figures:
 
     kills: Counter[str] = field(default_factory=Counter)  # of processes that were there to be killed
     in_recovery: Counter[str] = field(default_factory=Counter)  # those of them before all was well again
+    frozen: int = 0  # those of the frontend whose JVM and workers stood still and went on beside the next one
     deeds: Counter[str] = field(default_factory=Counter)
     ports: list[float] = field(default_factory=list)  # from the start of a killed frontend to its open port
     recoveries: dict[str, list[float]] = field(default_factory=dict)  # by what was killed
@@ -49,7 +50,8 @@ class Figures:
     def told(self) -> str:
         recoveries = {kind: quantiles(seconds) for kind, seconds in sorted(self.recoveries.items())}
         return (
-            f"{self.kills.total()} killed {dict(self.kills)}, in a recovery {dict(self.in_recovery)};"
+            f"{self.kills.total()} killed {dict(self.kills)}, in a recovery {dict(self.in_recovery)}, with frozen"
+            f" children {self.frozen};"
             f" {self.transactions} transactions, {self.rows} rows compared in {self.checks} checks,"
             f" {self.points} points, {len(self.wrong)} times wrong; {dict(self.deeds)};"
             f" the port open after {quantiles(self.ports)}, all committed again after {recoveries};"

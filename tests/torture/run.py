@@ -50,6 +50,7 @@ class Plan:
     each: int = EACH  # kills between two comparisons
     figures: Path | None = None  # a line is appended after each comparison
     held: float = 0.0  # so long everything is left as it is after a failure
+    settings: Mapping[str, str] = field(default_factory=dict)  # further lines of fe.conf
 
 
 class Torture:
@@ -62,7 +63,7 @@ class Torture:
         self._network = Proxy(self._mysql.port)
         self._staging = _small_disk(folder / "staging", STAGING_MEBIBYTES)
         self._disks = [] if self._staging is None else [self._staging]
-        self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging"})
+        self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging", **plan.settings})
         self._workloads = [Workload(self._mysql, self._dice.random(), work) for work in (banking, shopping)]
         self._victims = Victims(self._fe, self._mysql, self._fork())
         self._adversary = Adversary(self._victims, self._mysql, self._network, self._staging, self._fork())

@@ -5,9 +5,9 @@ Must not know: who kills when, what is right.
 """
 
 import contextlib
-import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable
 from typing import Final
@@ -26,7 +26,9 @@ ASK_SECOND: Final = 0.1  # between two looks at a job: more often would keep it 
 LAST_BREATH_SECOND: Final = 60.0
 RECOVERY_SECOND: Final = 180.0
 BIRTH_SECOND: Final = 8.0
-AWAITED_SHARE: Final = 0.5
+AWAITED_SHARE: Final = 0.4
+FROZEN_SHARE: Final = 0.2
+FROZEN_SECOND: Final = 30.0
 
 
 class Victims:
@@ -48,15 +50,25 @@ class Victims:
         return self._kill("JVM", _born(self.spark))
 
     def kill_frontend(self) -> int:
-        """It is started at once, or when its JVM and its workers have noticed."""
+        """It is started when its JVM and its workers have noticed, or at once; sometimes they stand still before it
+        dies, in the middle of what they do, and go on when the next one is at work.
+        """
         self._weigh()
         self._bury()
+        frozen = self.fe.workers() + self.spark() if self._dice.random() < FROZEN_SHARE else []
+        for process in frozen:
+            signalled(process, signal.SIGSTOP)
+        awaits = self._dice.random() < AWAITED_SHARE and not frozen
         self._died_at = time.monotonic()
-        self._orphans = self.fe.kill(waits=self._dice.random() < AWAITED_SHARE)
+        self._orphans = self.fe.kill(waits=awaits)
         self.figures.kills["frontend"] += 1
+        self.figures.frozen += bool(frozen)
         began = time.monotonic()
         self.fe.start()
         self.figures.ports.append(time.monotonic() - began)
+        thaw = threading.Timer(self._dice.uniform(0, FROZEN_SECOND), _thaw, [frozen])
+        thaw.daemon = True
+        thaw.start()
         return 1
 
     def spark(self) -> list[psutil.Process]:
@@ -96,8 +108,14 @@ class Victims:
 
     def _bury(self) -> None:
         """JVM and workers end by the loss of their pipe, whatever they were doing."""
+        _thaw(self._orphans)
         _, left = psutil.wait_procs(self._orphans, timeout=LAST_BREATH_SECOND * PATIENCE)
         assert not left, f"{left} outlived their frontend"
+
+
+def _thaw(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        signalled(process, signal.SIGCONT)
 
 
 def _born(ask: Callable[[], list[psutil.Process]]) -> list[psutil.Process]:
@@ -111,7 +129,7 @@ def _born(ask: Callable[[], list[psutil.Process]]) -> list[psutil.Process]:
 def signalled(process: psutil.Process, number: signal.Signals) -> bool:
     """False for one that has gone by itself."""
     try:
-        os.kill(process.pid, number)
-    except ProcessLookupError:
+        process.send_signal(number)
+    except psutil.NoSuchProcess:
         return False
     return True
