@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from syncmgr.crash import CrashPoint
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
+from tests.small_disk import NoMountError, SmallDisk
 from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
@@ -45,6 +47,8 @@ UPKEEP = (
     CrashPoint.EXPIRED,
 )
 FOLD = (CrashPoint.FOLD_WRITTEN, CrashPoint.FOLDED)
+LAGGARD = (CrashPoint.LAGGARD_COMMITTED, CrashPoint.LAGGARD_STORED)
+BEHIND = 4  # epochs
 
 
 @dataclass
@@ -98,12 +102,19 @@ class World:
         until(lambda: self.fe.job("dying")["Status"]["commits"] >= goal, deadline=120, why="commits")
 
     def die_while(self, point: CrashPoint, statement: str) -> None:
-        """The frontend dies at the point that a statement leads to; the client loses its connection, or is answered."""
+        """The frontend dies at the point that a statement leads to; the client loses its connection, or is answered.
+        It dies again while it recovers from that.
+        """
         self.fe.arm(point)
         with contextlib.suppress(pymysql.err.OperationalError):
             self.fe.sql(statement)
         self.fe.await_death(point, deadline=DEATH_SECOND)
+        self.fe.start().kill()
         self.fe.start()
+
+    def laggards(self) -> dict[str, Any]:
+        behind: dict[str, Any] = self.fe.job("dying")["Status"]["behind"]
+        return behind
 
     def compare(self) -> None:
         """The lake equals the source, no row was missed, and no staged file is left."""
@@ -167,8 +178,11 @@ def test_death_of_worker_and_frontend_loses_and_doubles_nothing(dying: Dying) ->
 def _kill_workers(world: World) -> None:
     java = world.fe.java()
     for point in STAGING:
-        world.fe.arm(point)
-        until(lambda point=point: not world.fe.is_armed(point), deadline=60, why=f"death of the worker at '{point}'")
+        for _ in ("in health", "in the recovery"):
+            world.fe.arm(point)
+            until(
+                lambda point=point: not world.fe.is_armed(point), deadline=60, why=f"death of the worker at '{point}'"
+            )
         world.commits(2)
     assert world.fe.java() == java
 
@@ -230,6 +244,51 @@ def test_death_in_upkeep_changes_no_row(dying: Dying) -> None:
 
 
 def _die_in_upkeep(world: World, point: CrashPoint) -> None:
+    """And again while it recovers from that."""
     world.fe.arm(point)
     world.fe.start()
     world.fe.await_death(point, deadline=DEATH_SECOND)
+    world.fe.die_at(CrashPoint.TABLE_COMMITTED, deadline=DEATH_SECOND)
+
+
+@pytest.mark.long
+def test_death_while_a_table_catches_up_loses_and_doubles_nothing(dying: Dying) -> None:
+    """One table's disk was full and its epochs wait: death behind the commit of one of them, and before the next."""
+    world = dying(job=False)
+    disk = _disk_of(world, "two")
+    try:
+        world.fe.sql(world.create_sync)
+        world.begin()
+        disk.fill()
+        until(
+            lambda: any(behind["epochs"] >= BEHIND for behind in world.laggards().values()),
+            deadline=CAUGHT_UP_SECOND,
+            why="a table that is behind",
+        )
+        world.fe.arm(LAGGARD[0])
+        disk.free()
+        world.fe.await_death(LAGGARD[0], deadline=DEATH_SECOND)
+        world.fe.die_at(LAGGARD[1], deadline=DEATH_SECOND)
+        world.fe.start()
+        world.compare()
+        assert not world.laggards()
+    finally:
+        world.ended.set()
+        world.fe.stop()
+        disk.unmount()
+
+
+def _disk_of(world: World, table: str) -> SmallDisk:
+    """A small disk where the table's files lie; there are none yet."""
+    lake = world.fe.folder / "var" / "lake"
+    (place,) = {file.parent.parent for file in lake.rglob("*.metadata.json") if f"/{table}" in str(file)}
+    try:
+        return SmallDisk(place / "data", 16)
+    except NoMountError as error:
+        pytest.skip(f"a small disk cannot be mounted here: {error}")
+
+
+def test_each_point_has_its_death() -> None:
+    """A point that no test of this folder names would promise nothing."""
+    texts = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
+    assert [point for point in CrashPoint if f"CrashPoint.{point.name}" not in texts] == []

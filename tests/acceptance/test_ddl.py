@@ -148,7 +148,7 @@ def test_death_around_ddl_loses_and_doubles_nothing(mysql_server: MysqlServer, t
                 lambda point=point: not fe.is_armed(point), deadline=DEATH_SECOND, why=f"the worker's death at {point}"
             )
         fe.kill()
-        for point in (CrashPoint.TABLE_ALTERED, CrashPoint.DDL_STORED):
+        for point in (CrashPoint.DDL_DECIDED, CrashPoint.TABLE_ALTERED, CrashPoint.DDL_STORED):
             fe.die_at(point, deadline=DEATH_SECOND)
         ended.set()
         writer.join()
