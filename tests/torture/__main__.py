@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.torture.figures import summed
-from tests.torture.run import EACH, Plan, Torture
+from tests.torture.run import EACH, PAUSE_SECOND, Plan, Torture
 
 KINDS: Final = {"worker": "worker", "fe": "frontend", "jvm": "JVM"}  # as asked for, as counted
 
@@ -33,6 +33,7 @@ def main() -> None:
         each=options.each,
         figures=options.figures,
         held=options.hold * 60,
+        pause=options.pause,
         settings=dict(options.setting),
     )
     Torture(folder, plan).run()
@@ -49,6 +50,7 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--each", type=int, default=EACH, help="kills between two comparisons")
     arguments.add_argument("--figures", type=Path, help="JSON lines are appended, so that runs add up")
     arguments.add_argument("--hold", type=float, default=0.0, help="minutes to look at a failure")
+    arguments.add_argument("--pause", type=float, default=PAUSE_SECOND, help="seconds between two transactions")
     arguments.add_argument("--setting", action="append", default=[], type=_pair, help="NAME=VALUE, a line of fe.conf")
     arguments.add_argument("--sum", type=Path, help="a file of figures")
     return arguments

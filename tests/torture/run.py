@@ -29,6 +29,7 @@ from tests.torture.workload import TABLES, Workload, banking, open_the_bank, sho
 CHECK_SECOND: Final = 30.0  # between two checks of a short run
 CHECKS: Final = 6  # of a long one
 EACH: Final = 25
+PAUSE_SECOND: Final = 0.004
 STAGING_MEBIBYTES: Final = 64
 TABLE_MEBIBYTES: Final = 256
 FILLED: Final = "vaults"  # the table of the bank whose disk is full now and then
@@ -50,6 +51,7 @@ class Plan:
     each: int = EACH  # kills between two comparisons
     figures: Path | None = None  # a line is appended after each comparison
     held: float = 0.0  # so long everything is left as it is after a failure
+    pause: float = PAUSE_SECOND  # between two transactions
     settings: Mapping[str, str] = field(default_factory=dict)  # further lines of fe.conf
 
 
@@ -64,7 +66,7 @@ class Torture:
         self._staging = _small_disk(folder / "staging", STAGING_MEBIBYTES)
         self._disks = [] if self._staging is None else [self._staging]
         self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging", **plan.settings})
-        self._workloads = [Workload(self._mysql, self._dice.random(), work) for work in (banking, shopping)]
+        self._workloads = [Workload(self._mysql, self._dice.random(), work, plan.pause) for work in (banking, shopping)]
         self._victims = Victims(self._fe, self._mysql, self._fork())
         self._adversary = Adversary(self._victims, self._mysql, self._network, self._staging, self._fork())
         self._killer = Killer(self._victims, self._adversary, self._fork(), plan.kills) if plan.kills else None

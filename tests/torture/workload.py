@@ -24,7 +24,6 @@ ACCOUNTS: Final = 60
 HOT: Final = 7
 IDS: Final = 3_000
 BIG: Final = 8_000  # rows of a big transaction
-PAUSE_SECOND: Final = 0.004  # between transactions
 Cursor = Any
 
 
@@ -93,11 +92,15 @@ def tables(db: str) -> list[Table]:
 class Workload(threading.Thread):
     """One connection that makes transactions until it is stopped. `turn`: who holds it sees no open transaction."""
 
-    def __init__(self, mysql: MysqlServer, seed: float, transaction: Callable[[Cursor, random.Random], None]) -> None:
+    def __init__(
+        self, mysql: MysqlServer, seed: float, transaction: Callable[[Cursor, random.Random], None], pause: float
+    ) -> None:
+        """`pause`: seconds between two transactions."""
         super().__init__(daemon=True, name=transaction.__name__)
         self._mysql = mysql
         self._dice = random.Random(seed)
         self._transaction = transaction
+        self._pause = pause
         self._stopped = threading.Event()
         self.turn = threading.Lock()
         self.transactions = 0
@@ -111,7 +114,7 @@ class Workload(threading.Thread):
 
     def _connected(self) -> None:
         with contextlib.closing(self._mysql.connect(autocommit=False)) as connection, connection.cursor() as cursor:
-            while not self._stopped.wait(PAUSE_SECOND):
+            while not self._stopped.wait(self._pause):
                 with self.turn:
                     self._transaction(cursor, self._dice)
                 self.transactions += 1
