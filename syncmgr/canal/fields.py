@@ -26,6 +26,7 @@ NAME, KEY, NULL, VALUE, TYPE = 0x1A, 0x20, 0x30, 0x42, 0x52
 VARINT, BYTES = 0, 2
 
 INSERT, UPDATE, DELETE = entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE
+EVENTS: Final = (INSERT, UPDATE, DELETE)
 
 
 class MalformedEntryError(ValueError):
@@ -70,20 +71,29 @@ class Cells:
 
     def same(self, data: NDArray[np.uint8], tag: int, expected: bytes) -> Bools:
         """Which of them have these bytes in a field."""
-        start = self.start[tag]
-        same: Bools = self.size[tag] == len(expected)
-        words: NDArray[np.uint64] = np.ndarray((len(data) - 7,), np.dtype("<u8"), data.data, 0, (1,))
-        for at in range(0, len(expected), 8):
-            piece = expected[at : at + 8]
-            mask = np.uint64((1 << (8 * len(piece))) - 1)
-            found = words[np.minimum(start + at, len(words) - 1)] & mask
-            same &= found == np.uint64(int.from_bytes(piece, "little"))
+        same: Bools = equal(words(data), self.start[tag], expected) & (self.size[tag] == len(expected))
         return same
 
     def of(self, part: slice) -> "Cells":
         start = {tag: every[part] for tag, every in self.start.items()}
         size = {tag: every[part] for tag, every in self.size.items()}
         return Cells(start, size, self.null[part], self.key[part])
+
+
+def words(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The eight bytes from each place on, as a number."""
+    return np.ndarray((len(data) - 7,), np.dtype("<u8"), data.data, 0, (1,))
+
+
+def equal(words: NDArray[np.uint64], start: Ints, expected: bytes) -> Bools:
+    """At which of these places the expected bytes stand."""
+    same = np.ones(len(start), np.bool_)
+    for at in range(0, len(expected), 8):
+        piece = expected[at : at + 8]
+        mask = np.uint64((1 << (8 * len(piece))) - 1)
+        found = words[np.minimum(start + at, len(words) - 1)] & mask
+        same &= found == np.uint64(int.from_bytes(piece, "little"))
+    return same
 
 
 def rows_of(parts: Sequence[bytes]) -> Rows:
@@ -97,7 +107,7 @@ def rows_of(parts: Sequence[bytes]) -> Rows:
     for one, begin in zip(part.tolist(), at.tolist(), strict=True):
         found.finish(one, begin)
     rows = found.rows()
-    if not np.isin(rows.event, (INSERT, UPDATE, DELETE)).all():
+    if not np.isin(rows.event, EVENTS).all():
         raise MalformedEntryError(f"rows of the event types {np.unique(rows.event).tolist()}")
     return rows
 
@@ -112,7 +122,7 @@ class _Spans:
     def step(self, part: Ints, at: Ints) -> tuple[Ints, Ints]:
         """One field of each of these messages: who has more, and where."""
         tag = self._data[at]
-        value, behind = _varints(self._data, at + 1)
+        value, behind = varints(self._data, at + 1)
         sized = tag & 7 == BYTES
         unknown = np.flatnonzero(~(sized | (tag & 7 == VARINT)) | (tag >= 0x80))
         if len(unknown):
@@ -188,7 +198,7 @@ def columns(rows: Rows, count: int, places: Sequence[int]) -> tuple[Ints, Ints, 
             row, at, tags = row[more], at[more], np.full(int(more.sum()), ROW_AFTER)
         if not len(row):
             break
-        size, begin = _varints(rows.data, at + 1)
+        size, begin = varints(rows.data, at + 1)
         good = (rows.data[at] == tags) & (size >= 0) & (size <= rows.end[row] - begin)
         if not good.all():
             row, begin, size, tags = row[good], begin[good], size[good], tags[good]
@@ -199,7 +209,7 @@ def columns(rows: Rows, count: int, places: Sequence[int]) -> tuple[Ints, Ints, 
     return begins, ends, fits
 
 
-def _varints(data: NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
+def varints(data: NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
     """As _varint, one at each place."""
     value = data[at].astype(np.int64)
     after = at + 1
@@ -238,7 +248,7 @@ def _cells(data: NDArray[np.uint8], start: Ints, end: Ints) -> Cells:
         if not len(cell):
             return found
         tags = data[at]
-        value, at = _varints(data, at + 1)
+        value, at = varints(data, at + 1)
         if (tags == tags[0]).all():
             _note(found, int(tags[0]), cell, at, value)
         else:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from syncmgr.canal.packet import MalformedPacketError
 from syncmgr.canal.proto import entry_pb2
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, parse_gtids
 
@@ -176,7 +177,7 @@ class Taken:
 
     def _absorb(self, text: str) -> None:
         """What canal has passed, filtered transactions too."""
-        told = parse_gtids(text)
+        told = _told(text)
         match self._gtids, told:
             case (GtidSet() as mine, GtidSet()) | (MariadbGtids() as mine, MariadbGtids()):
                 self._gtids = mine.union(told)  # type: ignore[arg-type]  # both alike
@@ -184,7 +185,7 @@ class Taken:
                 self._gtids = told
 
     def _lacks_only(self, at: Place) -> bool:
-        match self._gtids, parse_gtids(at.gtids), _parsed(at.gtid):
+        match self._gtids, _told(at.gtids), _parsed(at.gtid):
             case GtidSet() as mine, GtidSet() as told, (str(uuid), int(number)):
                 current = GtidSet()
                 current.add((uuid, ""), number)
@@ -205,6 +206,14 @@ def _by_coordinate(at: Place, taken: Position) -> Lie:
     if (mine[1], at.offset, at.number) > (other[1], taken.offset, taken.ordinal):
         return Lie.NEW
     return Lie.OLD if at.time <= taken.time else Lie.ELSEWHERE
+
+
+def _told(text: str) -> GtidSet | MariadbGtids:
+    """What canal says was executed."""
+    try:
+        return parse_gtids(text)
+    except ValueError as error:
+        raise MalformedPacketError(f"no set of GTIDs: {error}") from error
 
 
 @lru_cache(maxsize=16)

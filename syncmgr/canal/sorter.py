@@ -13,6 +13,7 @@ from syncmgr.canal import packet
 from syncmgr.canal.acks import Acks
 from syncmgr.canal.place import Lie, Place, Taken, place_of
 from syncmgr.canal.proto import entry_pb2
+from syncmgr.canal.runs import Run, runs
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
 from syncmgr.job.batch import Batch, Ddl, TableChanges
@@ -55,9 +56,9 @@ class _Waiting:
         self.rows: dict[Table, list[bytes]] = {}
         self.events = self.bytes = 0
 
-    def add(self, table: Table, change: bytes, size: int) -> None:
-        self.rows.setdefault(table, []).append(change)
-        self.events += 1
+    def add(self, table: Table, changes: Sequence[bytes], size: int) -> None:
+        self.rows.setdefault(table, []).extend(changes)
+        self.events += len(changes)
         self.bytes += size
 
     def absorb(self, other: "_Waiting") -> None:
@@ -108,7 +109,7 @@ class Sorter:
         """
         self._trusted = trusted
         self._acks.restart()
-        self._queue: deque[bytes] = deque()
+        self._queue: deque[Run] = deque()
         self._open = _Waiting()
         self._in_transaction, self._torn = self._delivered_open, False
         self._at = self._last = START
@@ -121,16 +122,35 @@ class Sorter:
 
     def feed(self, batch_id: int, entries: Sequence[bytes]) -> None:
         self._acks.received(batch_id, len(entries), sum(map(len, entries)))
-        self._queue.extend(entries)
+        self._queue.extend(runs(entries))
         self.go_on()
 
     def go_on(self) -> None:
         """Sort what was fed, up to a DDL."""
         while self._queue and self.ddl is None:
-            data = self._queue.popleft()
-            self._entry(packet.entry(data), len(data))
+            self._run(self._queue.popleft())
         if not self._queue and not self._moved and self.ddl is None:
             self._cover()
+
+    def _run(self, run: Run) -> None:
+        """What is decided for the first row goes for those behind it, where it was taken."""
+        data, *behind = run.entries
+        first = packet.entry(data)
+        self._entry(first, len(data))
+        if not behind:
+            return
+        if self._in_transaction and self._offset == first.header.logfileOffset:
+            self._rows_behind(run, sum(map(len, behind)))
+            return
+        for data in behind:
+            self._entry(packet.entry(data), len(data))
+
+    def _rows_behind(self, run: Run, size: int) -> None:
+        header = self._unsettled = packet.entry(run.entries[-1]).header
+        self._offset = header.logfileOffset
+        table = self._table(header.schemaName, header.tableName)
+        if table is not None:
+            self._open.add(table, run.values[1:], size)
 
     def _entry(self, entry: entry_pb2.Entry, size: int) -> None:
         header = entry.header
@@ -268,7 +288,7 @@ class Sorter:
             raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._label)
         if not self._in_transaction:
             self._begin()
-        self._open.add(table, value, size)
+        self._open.add(table, (value,), size)
 
     def _table(self, db: str, name: str) -> Table | None:
         if (db, name) in self._tables:
