@@ -246,7 +246,8 @@ alter_a_table() {
   title "a column is added meanwhile"
   at_mysql "ALTER TABLE shop.orders ADD COLUMN channel VARCHAR(8) NOT NULL DEFAULT 'shop' AFTER status;"
   at_mysql "UPDATE shop.orders SET channel = 'web' WHERE id BETWEEN 1 AND 5;"
-  sleep $((WORKLOAD_SECOND / 8)) && at_console "SELECT channel, count(*) AS orders FROM demo.orders GROUP BY channel;"
+  catch_up
+  at_console "SELECT channel, count(*) AS orders FROM demo.orders GROUP BY channel;"
   at_console "SELECT ddl_time, table_name, state, outcome FROM information_schema.sync_ddl;"
 }
 
