@@ -25,6 +25,8 @@ class Code(Enum):
     TABLE_EXISTS = 1050, "42S01", "Table '{table}' already exists"
     UNKNOWN_TABLE = 1051, "42S02", "Unknown table '{table}'"
     UNKNOWN_COLUMN = 1054, "42S22", "Unknown column '{column}' in '{where}'"
+    AMBIGUOUS_COLUMN = 1052, "23000", "{reason}"
+    NOT_GROUPED = 1055, "42000", "{reason}"
     DUPLICATE_COLUMN = 1060, "42S21", "Duplicate column name '{column}'"
     SYNTAX = (
         1064,
@@ -35,13 +37,16 @@ class Code(Enum):
     NO_SUCH_THREAD = 1094, "HY000", "Unknown thread id: {id}"
     INTERNAL = 1105, "HY000", "{message}"
     UNKNOWN_SCHEMA_TABLE = 1109, "42S02", "Unknown table '{table}' in information_schema"
+    AGGREGATE_MISPLACED = 1111, "HY000", "{reason}"
     UNKNOWN_CHARSET = 1115, "42000", "Unknown character set: '{charset}'"
+    MIXED_WITH_AGGREGATE = 1140, "42000", "{reason}"
     NO_SUCH_GRANT = 1141, "42000", "There is no such grant defined for user '{user}' on host '{host}'"
     TABLE_DENIED = 1142, "42000", "{privilege} command denied to user '{user}'@'{host}' for table '{table}'"
     NO_SUCH_TABLE = 1146, "42S02", "Table '{db}.{table}' doesn't exist"
     PACKET_TOO_LARGE = 1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes"
     UNKNOWN_VARIABLE = 1193, "HY000", "Unknown system variable '{name}'"
     WRONG_ARGUMENTS = 1210, "HY000", "Incorrect arguments to {what}"
+    COLUMNS_DIFFER = 1222, "21000", "{reason}"
     PRIVILEGE_NEEDED = (
         1227,
         "42000",
@@ -51,11 +56,15 @@ class Code(Enum):
     WRONG_TYPE = 1232, "42000", "Incorrect argument type to variable '{name}'"
     NOT_SUPPORTED = 1235, "42000", "This version of syncmgr doesn't yet support '{what}'"
     READ_ONLY_VARIABLE = 1238, "HY000", "Variable '{name}' is a read only variable"
+    MORE_THAN_ONE_ROW = 1242, "21000", "{reason}"
     UNKNOWN_PREPARED = 1243, "HY000", "Unknown prepared statement handler ({id}) given to EXECUTE"
+    WRONG_TEXT_OF_VALUE = 1292, "22007", "{reason}"
     INVALID_TEXT = 1300, "HY000", "Invalid {charset} character string: '{text}'"
+    UNKNOWN_FUNCTION = 1305, "42000", "FUNCTION {name} does not exist"
     INTERRUPTED = 1317, "70100", "Query execution was interrupted"
     DATABASE_EXISTS = 1007, "HY000", "Can't create database '{db}'; database exists"
     DROP_NO_DATABASE = 1008, "HY000", "Can't drop database '{db}'; database doesn't exist"
+    DIVISION_BY_ZERO = 1365, "22012", "{reason}"
     USER_FAILED = 1396, "HY000", "Operation {what} failed for {user}"
     TABLE_CHANGED = 1412, "HY000", "Table definition has changed, please retry transaction"
     NO_CURSOR = 1421, "HY000", "The statement ({id}) has no open cursor."
@@ -66,6 +75,8 @@ class Code(Enum):
         "Can't create more than max_prepared_stmt_count statements (current value: {limit})",
     )
     NO_SUCH_PLUGIN = 1524, "HY000", "Plugin '{plugin}' is not loaded"
+    WRONG_PARAMETER_COUNT = 1582, "42000", "{reason}"
+    OUT_OF_RANGE = 1690, "22003", "{reason}"
     TIMED_OUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded"
     SECURE_TRANSPORT = 3159, "HY000", "Connections using insecure transport are prohibited"
 

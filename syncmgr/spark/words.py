@@ -14,6 +14,25 @@ _TOLD: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*?)(?=\s*SQ
 _POSITION: Final = re.compile(r"\(line (\d+), pos (\d+)\)")
 _PART: Final = re.compile(r"`((?:[^`]|``)*)`")
 _CANCELLED: Final = "SPARK_JOB_CANCELLED"
+_SETTING: Final = re.compile(r" If necessary,? set \"?spark\.[^ ]* .*")  # nobody sets those through the console
+_REASONED: Final = {
+    "AMBIGUOUS_REFERENCE": Code.AMBIGUOUS_COLUMN,
+    "ARITHMETIC_OVERFLOW": Code.OUT_OF_RANGE,
+    "CANNOT_PARSE_TIMESTAMP": Code.WRONG_TEXT_OF_VALUE,
+    "CAST_INVALID_INPUT": Code.WRONG_TEXT_OF_VALUE,
+    "CAST_OVERFLOW": Code.OUT_OF_RANGE,
+    "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION": Code.OUT_OF_RANGE,
+    "DIVIDE_BY_ZERO": Code.DIVISION_BY_ZERO,
+    "INVALID_TYPED_LITERAL": Code.WRONG_TEXT_OF_VALUE,
+    "INVALID_WHERE_CONDITION": Code.AGGREGATE_MISPLACED,
+    "MISSING_AGGREGATION": Code.NOT_GROUPED,
+    "MISSING_GROUP_BY": Code.MIXED_WITH_AGGREGATE,
+    "NESTED_AGGREGATE_FUNCTION": Code.AGGREGATE_MISPLACED,
+    "NUMERIC_VALUE_OUT_OF_RANGE": Code.OUT_OF_RANGE,
+    "NUM_COLUMNS_MISMATCH": Code.COLUMNS_DIFFER,
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS": Code.MORE_THAN_ONE_ROW,
+    "WRONG_NUM_ARGS": Code.WRONG_PARAMETER_COUNT,
+}
 _PLAIN: Final = {_CANCELLED: Code.INTERRUPTED, "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS": Code.TABLE_CHANGED}
 
 
@@ -29,7 +48,20 @@ def told(text: str) -> tuple[str, str]:
 def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> SyncError:
     """The error of a query that Spark refused or failed."""
     condition, message = told(text)
-    match condition.partition(".")[0]:
+    kind = condition.partition(".")[0]
+    if kind in {"PARSE_SYNTAX_ERROR", "PARSE_EMPTY_STATEMENT"}:
+        return _syntax(text, parameters)
+    if kind in _PLAIN:
+        return SyncError(_PLAIN[kind])
+    if kind in _REASONED:
+        return SyncError(_REASONED[kind], reason=_SETTING.sub("", message))
+    reason = f"{condition}: {message}" if condition else message
+    return _unknown(kind, parameters, db) or SyncError(Code.QUERY_FAILED, reason=reason)
+
+
+def _unknown(kind: str, parameters: Mapping[str, str], db: str | None) -> SyncError | None:
+    """Something that the query names is not there."""
+    match kind:
         case "TABLE_OR_VIEW_NOT_FOUND":
             parts = identifier(parameters.get("relationName", ""))
             if len(parts) == 1 and db is None:
@@ -39,17 +71,16 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
         case "UNRESOLVED_COLUMN":
             column = ".".join(identifier(parameters.get("objectName", "")))
             return SyncError(Code.UNKNOWN_COLUMN, column=column, where="field list")
+        case "ORDER_BY_POS_OUT_OF_RANGE" | "GROUP_BY_POS_OUT_OF_RANGE":
+            where = f"{kind.partition('_')[0].lower()} clause"
+            return SyncError(Code.UNKNOWN_COLUMN, column=parameters.get("index", ""), where=where)
+        case "UNRESOLVED_ROUTINE":
+            return SyncError(Code.UNKNOWN_FUNCTION, name=".".join(identifier(parameters.get("routineName", ""))))
         case "SCHEMA_NOT_FOUND":
             parts = identifier(parameters.get("schemaName", ""))
             return SyncError(Code.UNKNOWN_DATABASE, db=parts[-1] if parts else db)
-        case "PARSE_SYNTAX_ERROR" | "PARSE_EMPTY_STATEMENT":
-            return _syntax(text, parameters)
-        case plain if plain in _PLAIN:
-            return SyncError(_PLAIN[plain])
-        case "":
-            return SyncError(Code.QUERY_FAILED, reason=message)
         case _:
-            return SyncError(Code.QUERY_FAILED, reason=f"{condition}: {message}")
+            return None
 
 
 def _syntax(text: str, parameters: Mapping[str, str]) -> SyncError:

@@ -102,7 +102,11 @@ STATEMENTS: Final[list[Case]] = [
     ("INSERT INTO bad.spare VALUES (1)", Code.SYNTAX, "rows come from sync jobs alone"),
     ("DELETE FROM bad.spare", Code.SYNTAX, "rows come from sync jobs alone"),
     ("ALTER TABLE bad.spare ADD COLUMN x INT", Code.SYNTAX, "there is no ALTER"),
-    ("SELECT CAST('abc' AS INT) FROM bad.spare RIGHT JOIN (SELECT 1) t ON 1 = 1", Code.QUERY_FAILED, "cannot be cast"),
+    (
+        "SELECT CAST('abc' AS INT) FROM bad.spare RIGHT JOIN (SELECT 1) t ON 1 = 1",
+        Code.WRONG_TEXT_OF_VALUE,
+        "cannot be cast",
+    ),
     ('ADMIN SET FRONTEND CONFIG ("max_rety" = "1")', Code.UNKNOWN_CONFIG, "did you mean 'max_retry'?"),
     (
         'ADMIN SET FRONTEND CONFIG ("query_port" = "1")',

@@ -54,7 +54,7 @@ def test_values_depend_on_no_time_zone(lake: Lake) -> None:
         ("SELECT * FROM nowhere.nothing", Code.NO_SUCH_TABLE),
         ("SELECT nothing FROM range(1)", Code.UNKNOWN_COLUMN),
         ("SELECT 1 +", Code.SYNTAX),
-        ("SELECT 1/0", Code.QUERY_FAILED),
+        ("SELECT 1/0", Code.DIVISION_BY_ZERO),
         ("SELECT assert_true(id < 5) FROM range(10)", Code.QUERY_FAILED),
         ("DROP TABLE t", Code.SYNTAX),
         ("INSERT INTO t VALUES (1)", Code.SYNTAX),
@@ -67,7 +67,7 @@ def test_values_depend_on_no_time_zone(lake: Lake) -> None:
         ("EXPLAIN SELECT 1 +", Code.SYNTAX),
         ("EXPLAIN SELECT count(*) OVER () FROM range(1) GROUP BY max(id)", Code.QUERY_FAILED),
         ("SELECT TRANSFORM(id) USING 'cat' FROM range(1)", Code.NOT_SUPPORTED),
-        ("SELECT reflect('java.lang.System', 'exit', 0)", Code.QUERY_FAILED),
+        ("SELECT reflect('java.lang.System', 'exit', 0)", Code.UNKNOWN_FUNCTION),
         ("SELECT * FROM csv.`/etc/passwd`", Code.NO_SUCH_TABLE),
     ],
 )
