@@ -7,8 +7,9 @@ Must not know: queries, packets.
 import datetime as dt
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -82,15 +83,15 @@ def _json(value: object) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
-def converted(batch: Sequence[Row], spark_types: Sequence[str]) -> Iterator[Row]:
+def converted(batch: Sequence[Row], spark_types: Sequence[str]) -> Iterable[Row]:
     """The rows of a batch as they travel."""
     todo = [(index, convert) for index, name in enumerate(spark_types) if (convert := conversion(name))]
-    if not todo:
-        yield from batch
-        return
-    for row in batch:
-        values = list(row)
-        for index, convert in todo:
-            if values[index] is not None:
-                values[index] = convert(values[index])
-        yield values
+    return map(partial(_row, todo=todo), batch) if todo else batch
+
+
+def _row(row: Row, todo: Sequence[tuple[int, Convert]]) -> Row:
+    values = list(row)
+    for index, convert in todo:
+        if values[index] is not None:
+            values[index] = convert(values[index])
+    return values

@@ -9,6 +9,7 @@ from typing import Final
 MAX_PAYLOAD: Final = 0xFFFFFF
 HEADER_SIZE: Final = 4
 NULL: Final = b"\xfb"
+ONE_BYTE_LENGTH: Final = 0xFB  # a shorter text's length is one byte
 _BYTES: Final = tuple(bytes((number,)) for number in range(256))  # a result has one for each of its values
 
 
@@ -65,7 +66,7 @@ class Reader:
 
 
 def lenenc(number: int) -> bytes:
-    if number < 0xFB:
+    if number < ONE_BYTE_LENGTH:
         return _BYTES[number]
     if number < 1 << 16:
         return b"\xfc" + number.to_bytes(2, "little")

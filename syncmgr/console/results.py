@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Final
 
 from syncmgr.console.charset import BINARY_COLLATION, Charset
-from syncmgr.console.packet import NULL, lenenc, lenenc_bytes
+from syncmgr.console.packet import NULL, ONE_BYTE_LENGTH, lenenc, lenenc_bytes
 from syncmgr.console.protocol import FieldFlag, FieldType
 
 Row = Sequence[object]
@@ -124,11 +124,18 @@ def text_row(row: Row, charset: Charset) -> bytes:
         if value is None:
             out += NULL
             continue
-        if isinstance(value, str):  # what most values of a long result are
-            data = charset.encode(value)
+        kind = type(value)  # what most values of a long result are comes first
+        if kind is str:
+            data = charset.encode(value)  # type: ignore[arg-type]  # it is one
+        elif kind is int:
+            data = b"%d" % value  # type: ignore[str-format]  # the same
         else:
             data = bytes(value) if isinstance(value, _BYTES) else charset.encode(text_of(value))
-        out += lenenc(len(data))
+        size = len(data)
+        if size < ONE_BYTE_LENGTH:
+            out.append(size)
+        else:
+            out += lenenc(size)
         out += data
     return bytes(out)
 

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import struct
 from typing import Final
 
 from syncmgr.console.compression import FRAME_HEADER_SIZE, Algorithm, frames
@@ -17,6 +18,7 @@ from syncmgr.errors import Code, SyncError
 
 READ_AHEAD: Final = 64 * KiB
 SLOWEST: Final = 100_000  # bytes a second; what a big packet may take beyond the read timeout
+_HEADER: Final = struct.Struct("<I").pack
 LINGER: Final = 2.0  # seconds in which a refused client may still read why
 
 
@@ -77,6 +79,12 @@ class PacketStream:
         self._sequence = self._frame_sequence = 0
 
     def put(self, payload: bytes) -> None:
+        size = len(payload)
+        if size < MAX_PAYLOAD:  # a row of a long result, most of the time
+            self._out += _HEADER(size | (self._sequence & 0xFF) << 24)
+            self._out += payload
+            self._sequence += 1
+            return
         framed, self._sequence = frame(payload, self._sequence)
         self._out += framed
 

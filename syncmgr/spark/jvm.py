@@ -220,12 +220,34 @@ def begin_job_group(session: SparkSession, group: str) -> None:
 
 
 def streamed(frame: DataFrame) -> Iterator[tuple[int, list[Row]]]:
-    """The rows, one Spark partition after the other, in lists as Spark sends them, some MiB at most; bytes of each.
+    """The rows, one Spark partition after the other, in lists as Spark sends them, some MiB at most; bytes of each."""
+    pickled = CPickleSerializer()
+    for data in _served(frame._jdf.toPythonIterator(False)):  # noqa: SLF001 - this module is the way to it
+        yield len(data), pickled.loads(data)  # type: ignore[no-untyped-call] # PySpark leaves it untyped
+
+
+def streamed_as_arrow(frame: DataFrame, *, ahead_bytes: int) -> Iterator[bytes]:
+    """The same as record batches without their schema, of the session's maxRecordsPerBatch.
+
+    While a partition is sent Spark computes the next one, unless partitions are estimated above `ahead_bytes`.
+    """
+    jvm: Java = frame.sparkSession._jvm  # noqa: SLF001 - this module is the way to it
+    activate(frame.sparkSession)
+    conf = frame.sparkSession._jsparkSession.sessionState().conf()  # noqa: SLF001
+    # tasks outside of one of Spark's own executions learn the session's settings from it
+    rows: Java = jvm.org.apache.spark.sql.execution.SQLExecutionRDD(frame._jdf.toArrowBatchRdd(), conf)  # noqa: SLF001
+    size = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))  # noqa: SLF001
+    ahead = size <= ahead_bytes * rows.getNumPartitions()
+    yield from _served(jvm.org.apache.spark.api.python.PythonRDD.toLocalIteratorAndServe(rows, ahead))
+
+
+def _served(by: Java) -> Iterator[bytes]:
+    """What Spark's server of partitions sends, one after the other.
 
     PySpark's own iterator would leave its socket open, and read a partition to its end before it lets an abandoned
     query go; and to it the end of the JVM is the end of the rows.
     """
-    connection, secret, server = frame._jdf.toPythonIterator(False)  # noqa: SLF001 - this module is the way to it
+    connection, secret, server = by
     stream, socket = local_connect_and_auth(connection, secret)
     socket.settimeout(None)  # a partition takes as long as it takes; `cancel_job_group` ends it
     with socket, stream:
@@ -240,11 +262,10 @@ def streamed(frame: DataFrame) -> Iterator[tuple[int, list[Row]]]:
             yield from partition(stream)
 
 
-def partition(stream: BinaryIO) -> Iterator[tuple[int, list[Row]]]:
-    """The lists of rows up to the mark of its end, bytes of each. Raises EOFError where the stream ends without it."""
-    pickled = CPickleSerializer()
+def partition(stream: BinaryIO) -> Iterator[bytes]:
+    """What is sent up to the mark of its end. Raises EOFError where the stream ends without it."""
     while (size := _number(stream)) != SpecialLengths.END_OF_DATA_SECTION:
-        yield size, pickled.loads(_whole(stream, size))  # type: ignore[no-untyped-call] # the same
+        yield _whole(stream, size)
 
 
 def _number(stream: BinaryIO) -> int:

@@ -1,7 +1,7 @@
 """SELECT: one query of one console connection.
 
-Owns: what may be asked, whose database is meant, how rows stream and stop.
-Must not know: connections, MySQL's types.
+Owns: what may be asked, whose database is meant, how a query stops.
+Must not know: connections, MySQL's types, the form in which rows travel.
 """
 
 import re
@@ -10,40 +10,20 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    CalendarIntervalType,
-    DataType,
-    DayTimeIntervalType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-    VariantType,
-    VariantVal,
-    YearMonthIntervalType,
-)
+from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.spark import jvm
+from syncmgr.spark import answer, jvm
 from syncmgr.spark.launch import CATALOG
 
-BATCH_ROWS: Final = 1000
-BATCH_BYTES: Final = 4 << 20  # as Spark sends them; a batch may be one of its lists longer
 SESSIONS: Final = 16  # databases whose sessions are kept
 CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
-QUERY_SETTINGS: Final = {
+QUERY_SETTINGS: Final = answer.SETTINGS | {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",  # fewer and bigger partitions stream faster
 }
 EXPLAIN: Final = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE)
 
 Refuse = Callable[[tuple[str, str] | None], None]
-NOT_PLAIN: Final = (ArrayType, MapType, StructType, VariantType, BinaryType)
 
 
 class QueryColumn(NamedTuple):
@@ -137,7 +117,7 @@ class Query:
                 refuse(of_lake((CATALOG, *name) if name[0] != CATALOG else name))
 
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
-        """The rows, BATCH_ROWS or some MiB at a time; at most one Spark partition of them is in the JVM's memory.
+        """The rows, a thousand or some MiB at a time.
 
         Raises INTERRUPTED after `cancel`, else what the query failed with.
         """
@@ -145,12 +125,10 @@ class Query:
         try:
             self._refuse_if_cancelled()
             jvm.begin_job_group(self._session, self._tag)  # the caller may read in another thread than it asked in
-            rows = portable(self._rows)
-            nested = any(isinstance(f.dataType, NOT_PLAIN) for f in rows.schema.fields)
-            for batch in regrouped(jvm.streamed(rows)):
+            for batch in answer.batches(self._rows):
                 self._refuse_if_cancelled()
                 self._idle.set()
-                yield [tuple(map(plain, row)) for row in batch] if nested else batch
+                yield batch
                 self._idle.clear()
             self._refuse_if_cancelled()
         except jvm.FAILURES as error:
@@ -179,64 +157,3 @@ class Query:
     def _refuse_if_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise SyncError(Code.INTERRUPTED)
-
-
-def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[list[Row]]:
-    """BATCH_ROWS at a time, fewer where they are long; `lists` with their sizes in bytes."""
-    held: list[Row] = []
-    size = 0
-    for each, rows in lists:
-        held += rows
-        size += each
-        whole = len(held) // BATCH_ROWS * BATCH_ROWS
-        for start in range(0, whole, BATCH_ROWS):
-            yield held[start : start + BATCH_ROWS]
-        if whole:
-            held, size = held[whole:], 0
-        if size >= BATCH_BYTES:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
-
-
-def portable(rows: DataFrame) -> DataFrame:
-    """The same rows in types whose Python values depend on no local time zone; intervals are text."""
-    wanted = [_portable_type(field.dataType) for field in rows.schema.fields]
-    if wanted == [field.dataType for field in rows.schema.fields]:
-        return rows
-    named = rows.toDF(*(f"c{place}" for place in range(len(wanted))))  # names may be double
-    return named.select(*(F.col(f"c{place}").cast(kind) for place, kind in enumerate(wanted)))
-
-
-def _portable_type(kind: DataType) -> DataType:
-    match kind:
-        case TimestampType():
-            return TimestampNTZType()  # in a UTC session: the same clock, without PySpark's shift to local time
-        case DayTimeIntervalType() | YearMonthIntervalType() | CalendarIntervalType():
-            return StringType()
-        case ArrayType():
-            return ArrayType(_portable_type(kind.elementType), kind.containsNull)
-        case MapType():
-            return MapType(_portable_type(kind.keyType), _portable_type(kind.valueType), kind.valueContainsNull)
-        case StructType():
-            return StructType([StructField(f.name, _portable_type(f.dataType), f.nullable) for f in kind.fields])
-        case _:
-            return kind
-
-
-def plain(value: object) -> object:
-    """PySpark's own classes as Python's: structs and maps are dicts with text keys."""
-    match value:
-        case bytearray():
-            return bytes(value)
-        case Row():
-            return {name: plain(part) for name, part in zip(value.__fields__, value, strict=True)}
-        case dict():
-            return {str(key): plain(part) for key, part in value.items()}
-        case list():
-            return [plain(part) for part in value]
-        case VariantVal():
-            return value.toPython()
-        case _:
-            return value

@@ -47,6 +47,33 @@ def test_values_depend_on_no_time_zone(lake: Lake) -> None:
     assert [(noon, {"at": noon}, {"1": "x"}, "INTERVAL '2' DAY", b"a", [1])] == asked(lake, sql)
 
 
+FLAT = (
+    "SELECT CAST(1 AS TINYINT) AS a, CAST(-2 AS SMALLINT) AS b, 3 AS c, 4L AS d, CAST(0.1 AS FLOAT) AS e, 0.1D AS f,"
+    " 1.50BD AS g, true AS h, 'ö' AS i, X'00FF' AS j, DATE '2024-02-29' AS k, NULL AS l, CAST(NULL AS STRING) AS m,"
+    " TIMESTAMP_NTZ '0001-01-01 00:00:00.000001' AS n, TIMESTAMP '9999-12-31 23:59:59.999999' AS o, 'x' AS a,"
+    " CAST('a' AS VARCHAR(9)) AS p, CAST('NaN' AS DOUBLE) IS NULL AS q, INTERVAL 2 MONTH AS r"
+)
+
+
+def test_a_nested_column_changes_no_other_value(lake: Lake) -> None:
+    """Beside it rows travel in another form; each value is the same in both, in its Python type too."""
+    [plain] = asked(lake, FLAT)
+    [beside] = asked(lake, FLAT.replace("SELECT ", "SELECT array(1) AS z, "))
+    assert repr(plain) == repr(beside[1:])
+
+
+@pytest.mark.parametrize("sql", ["SELECT DATE '12345-01-01'", "SELECT DATE '12345-01-01', array(1)"])
+def test_a_date_that_python_has_not(lake: Lake, sql: str) -> None:
+    """It is an error, never another date."""
+    assert refused(lake, sql).code is Code.QUERY_FAILED
+
+
+def test_rows_come_in_their_order(lake: Lake) -> None:
+    """Over many partitions, of which one is computed while another is read."""
+    found = asked(lake, "SELECT id FROM range(0, 20000, 1, 20) ORDER BY id DESC")
+    assert found == [(number,) for number in range(19999, -1, -1)]
+
+
 @pytest.mark.parametrize(
     ("sql", "code"),
     [

@@ -1,0 +1,160 @@
+"""The rows of a SELECT as Python values.
+
+Owns: in which form Spark sends them, how they are cut into batches, which Python value each of Spark's types has.
+Must not know: sessions, what was asked, who reads.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    CalendarIntervalType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VariantVal,
+    YearMonthIntervalType,
+)
+
+from syncmgr.spark import jvm
+
+BATCH_ROWS: Final = 1000
+BATCH_BYTES: Final = 4 << 20  # as Spark sends them; a batch may be one of its lists longer
+AHEAD_BYTES: Final = 32 << 20  # of a partition: two larger ones at a time are too much for the JVM's heap
+SETTINGS: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS)}  # of the session that asks
+ARROW: Final[dict[type[DataType], pa.DataType]] = {
+    NullType: pa.null(),
+    BooleanType: pa.bool_(),
+    ByteType: pa.int8(),
+    ShortType: pa.int16(),
+    IntegerType: pa.int32(),
+    LongType: pa.int64(),
+    FloatType: pa.float32(),
+    DoubleType: pa.float64(),
+    StringType: pa.string(),
+    BinaryType: pa.binary(),
+    DateType: pa.date32(),
+    TimestampNTZType: pa.timestamp("us"),
+}
+
+Rows = Sequence[tuple[object, ...]]
+
+
+def batches(asked: DataFrame) -> Iterator[Rows]:
+    """BATCH_ROWS or some MiB at a time; at most two Spark partitions of them are in the JVM's memory.
+
+    Columns of plain types come as Arrow, which is a sixth of the work of PySpark's pickled rows; nested ones have no
+    values of their own there. Raises ValueError, OverflowError for dates and times that Python has not.
+    """
+    rows = portable(asked)
+    schema = arrow_schema(rows.schema)
+    if schema is not None:
+        for data in jvm.streamed_as_arrow(rows, ahead_bytes=AHEAD_BYTES):
+            yield from unpacked(data, schema)
+        return
+    for batch in regrouped(jvm.streamed(rows)):
+        yield [tuple(map(plain, row)) for row in batch]
+
+
+def arrow_schema(schema: StructType) -> pa.Schema | None:
+    """None where a column is nested."""
+    kinds = [_arrow_type(field.dataType) for field in schema.fields]
+    if None in kinds:
+        return None
+    return pa.schema([pa.field(str(place), kind) for place, kind in enumerate(kinds)])  # names may be double
+
+
+def _arrow_type(kind: DataType) -> pa.DataType | None:
+    if isinstance(kind, DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    return ARROW.get(type(kind))
+
+
+def unpacked(data: bytes, schema: pa.Schema) -> Iterator[Rows]:
+    """The rows of a record batch, fewer at a time where they are long."""
+    batch = pa.ipc.read_record_batch(pa.py_buffer(data), schema)
+    step = max(1, min(BATCH_ROWS, len(batch) * BATCH_BYTES // len(data)))
+    for start in range(0, len(batch), step):
+        part = batch.slice(start, step)
+        yield list(zip(*(column.to_pylist() for column in part.columns), strict=True))
+
+
+def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[list[Row]]:
+    """BATCH_ROWS at a time, fewer where they are long; `lists` with their sizes in bytes."""
+    held: list[Row] = []
+    size = 0
+    for each, rows in lists:
+        held += rows
+        size += each
+        whole = len(held) // BATCH_ROWS * BATCH_ROWS
+        for start in range(0, whole, BATCH_ROWS):
+            yield held[start : start + BATCH_ROWS]
+        if whole:
+            held, size = held[whole:], 0
+        if size >= BATCH_BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def portable(rows: DataFrame) -> DataFrame:
+    """The same rows in types whose Python values depend on no local time zone; intervals are text."""
+    wanted = [_portable_type(field.dataType) for field in rows.schema.fields]
+    if wanted == [field.dataType for field in rows.schema.fields]:
+        return rows
+    named = rows.toDF(*(f"c{place}" for place in range(len(wanted))))  # names may be double
+    return named.select(*(F.col(f"c{place}").cast(kind) for place, kind in enumerate(wanted)))
+
+
+def _portable_type(kind: DataType) -> DataType:
+    match kind:
+        case TimestampType():
+            return TimestampNTZType()  # in a UTC session: the same clock, without PySpark's shift to local time
+        case DayTimeIntervalType() | YearMonthIntervalType() | CalendarIntervalType():
+            return StringType()
+        case ArrayType():
+            return ArrayType(_portable_type(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(_portable_type(kind.keyType), _portable_type(kind.valueType), kind.valueContainsNull)
+        case StructType():
+            return StructType([StructField(f.name, _portable_type(f.dataType), f.nullable) for f in kind.fields])
+        case _:
+            return kind
+
+
+def plain(value: object) -> object:
+    """PySpark's own classes as Python's: structs and maps are dicts with text keys."""
+    match value:
+        case bytearray():
+            return bytes(value)
+        case Row():
+            return {name: plain(part) for name, part in zip(value.__fields__, value, strict=True)}
+        case dict():
+            return {str(key): plain(part) for key, part in value.items()}
+        case list():
+            return [plain(part) for part in value]
+        case VariantVal():
+            return value.toPython()
+        case _:
+            return value
