@@ -288,8 +288,9 @@ class Router:
         return SyncError(Code.SOURCE_PROTOCOL, address=self._address, reason=reason)
 
     def _partial(self, data: memoryview, start: int, _end: int) -> None:
-        if self._route(data, start) is not None:
-            raise self._unsupported("partial JSON updates; SET GLOBAL binlog_row_value_options = ''")
+        if (of := self._route(data, start)) is not None:
+            label = ".".join(of.table)
+            raise self._unsupported(f"partial JSON updates of {label}; SET GLOBAL binlog_row_value_options = ''")
 
     # -- transactions
 
