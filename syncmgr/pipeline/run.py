@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +45,7 @@ from syncmgr.pipeline.messages import (
     WorkerChannel,
     WorkerPlan,
 )
+from syncmgr.pipeline.segment import disk_error
 from syncmgr.pipeline.snapshot import Snapshot
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
@@ -418,17 +419,27 @@ class JobRun:
         )
 
     def _sweep(self) -> None:
-        """Delete what earlier lives staged and neither an intent nor the last epoch's open XA transactions name."""
+        """Delete what earlier lives staged and neither an intent nor the last epoch's open XA transactions name.
+
+        The worker of a frontend that was killed may still write. Raises DISK_FULL, NOT_WRITABLE, which are tried again.
+        """
         wanted = (*self._ledger.intents(), *self._ledger.backlog())
         kept = {f.path for epoch in wanted for segment in epoch.files.values() for f in segment}
         kept |= self._last_epoch().prepared_files
         for folder in self._options.folder.glob("*"):
-            files = list(folder.glob("*"))
-            for path in files:
-                if str(path) not in kept:
-                    path.unlink()
-            if not any(str(path) in kept for path in files):
-                shutil.rmtree(folder)
+            try:
+                _sweep(folder, kept)
+            except OSError as error:
+                raise disk_error(error, folder) from error
+
+
+def _sweep(folder: Path, kept: Collection[str]) -> None:
+    files = list(folder.glob("*"))
+    for path in files:
+        if str(path) not in kept:
+            path.unlink(missing_ok=True)
+    if not any(str(path) in kept for path in files):
+        shutil.rmtree(folder)
 
 
 class _GaveUp(Exception):  # noqa: N818 - an outcome, not an error of ours

@@ -1,5 +1,6 @@
 import os
 import random
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -218,6 +219,25 @@ def test_a_commit_that_does_not_end_is_told(bench: Bench, monkeypatch: pytest.Mo
     run.finish()
     assert run.join(20)
     assert bench.lake.rows == scripted_rows(5)
+
+
+def test_an_orphan_that_still_writes_stops_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker of a frontend that was killed adds and removes files while they are swept: that is tried again."""
+    orphan, swept = bench.folder / "orphan", shutil.rmtree
+    orphan.mkdir(parents=True)
+    (orphan / "1-token-1-0.parquet").touch()
+
+    def beside_it(folder: Path) -> None:
+        (orphan / "2-token-1-0.parquet").touch()
+        monkeypatch.setattr(shutil, "rmtree", swept)
+        orphan.rmdir()
+
+    monkeypatch.setattr(shutil, "rmtree", beside_it)
+    bench.run_through(ScriptedSource(transactions=20), 20)
+    assert bench.lake.rows == scripted_rows(20)
+    assert [trouble.code for trouble in bench.troubles if trouble] == [Code.NOT_WRITABLE]
+    assert bench.ends == [(None, FailType.UNKNOWN)]
+    assert not orphan.exists()
 
 
 def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:

@@ -14,8 +14,8 @@ from tests.torture.adversary import Adversary
 from tests.torture.victims import Victims
 
 DEED_SHARE: Final = 0.2  # so often something else is broken and mended before
-AGAIN_SHARE: Final = 0.55  # so often the next kill comes in the recovery from the one before
-AGAIN_SECOND: Final = 12.0  # and at most so much later
+AGAIN_SHARE: Final = 0.7  # so often the next kill comes in the recovery from the one before
+AGAIN_SECOND: Final = 8.0  # and at most so much later
 
 
 class Killer:
