@@ -271,6 +271,8 @@ class Frontend:
 
     def _each_target(self, do: Callable[[SyncJob, ChannelDescription], object]) -> None:
         """One tick: every target of a live job. An error is logged and the next tick tries again."""
+        if not self.lake.serves:
+            return  # Spark itself says why
         for job in self._store.jobs():
             if job.finished_at is not None:
                 continue

@@ -41,7 +41,7 @@ FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # wh
 
 
 def connect(port: int, secret: str) -> SparkSession:
-    """The session of a JVM that has announced its port. Raises LAKE_FAILED."""
+    """The session of a JVM that has announced its port. Raises LAKE_FAILED; LAKE_STARTING where the JVM has died."""
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     try:
         gateway = launch_gateway()  # type: ignore[no-untyped-call] # PySpark leaves it untyped
@@ -53,7 +53,8 @@ def connect(port: int, secret: str) -> SparkSession:
             PySparkLogger.getLogger(name).setLevel("CRITICAL")
         return SparkSession(context)
     except FAILURES as error:
-        raise SyncError(Code.LAKE_FAILED, reason=words(error)) from error
+        code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
+        raise SyncError(code, reason=words(error)) from error
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 

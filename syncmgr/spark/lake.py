@@ -29,7 +29,7 @@ from syncmgr.spark.jvm import FAILURES, failed, query_error
 from syncmgr.spark.launch import LakePlace
 from syncmgr.spark.layout import Field, Layout
 from syncmgr.spark.query import Query, Refuse, Sessions
-from syncmgr.spark.session import Session
+from syncmgr.spark.session import READY, Session
 from syncmgr.spark.shelf import Shelf
 from syncmgr.spark.upkeep import Ran, TableUpkeep
 from syncmgr.spark.warm import warm_up
@@ -122,6 +122,10 @@ class Lake:
     def state(self) -> str:
         """What it is doing; the word ready once it serves."""
         return self._session.state
+
+    @property
+    def serves(self) -> bool:
+        return self._session.state == READY
 
     @property
     def pid(self) -> int | None:

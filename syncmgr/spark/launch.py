@@ -179,11 +179,15 @@ class Jvm:
         return self._process.pid
 
     def connection(self, deadline: float) -> tuple[int, str]:
-        """py4j's port and secret. Raises LAKE_FAILED with the JVM's last words if it ends first."""
+        """py4j's port and secret. Raises LAKE_FAILED with the JVM's last words if it ends first; LAKE_STARTING where it
+        was killed, which says nothing of the next one.
+        """
         while not self._announcement.is_file():
-            if self._process.poll() is not None:
+            status = self._process.poll()
+            if status is not None:
                 self._hang_up()
-                raise SyncError(Code.LAKE_FAILED, reason=self._last_words())
+                code = Code.LAKE_STARTING if status < 0 else Code.LAKE_FAILED
+                raise SyncError(code, reason=self._last_words())
             if time.monotonic() > deadline:
                 self.kill()
                 raise SyncError(Code.LAKE_FAILED, reason="Spark's JVM did not come up in time")

@@ -19,6 +19,7 @@ START_TIMEOUT_SECOND: Final = 600.0  # the first start downloads jars
 RETRY_FIRST_SECOND: Final = 1.0
 RETRY_LAST_SECOND: Final = 60.0
 STOP_GRACE_SECOND: Final = 5.0
+READY: Final = "ready"
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +83,10 @@ class Session:
         while not self._stopping.is_set():
             try:
                 process, spark = self._launch()
-            except SyncError as error:
-                self._failed(error, told=not served or delay > RETRY_FIRST_SECOND)
+            except Exception as raised:  # noqa: BLE001 - the thread's top: without it no JVM would ever come again
+                error = _told(raised)
+                was_killed = served or error.code is Code.LAKE_STARTING
+                self._failed(error, told=delay > RETRY_FIRST_SECOND or not was_killed)
                 self._stopping.wait(delay)
                 delay = min(delay * 2, RETRY_LAST_SECOND)
                 continue
@@ -106,7 +109,7 @@ class Session:
         process, port, secret = self._announced(launch.with_jars(conf, self._place))
         try:
             return process, jvm.connect(port, secret)
-        except SyncError:
+        except BaseException:
             process.kill()
             jvm.forget()
             raise
@@ -125,7 +128,7 @@ class Session:
 
     def _is_ready(self, spark: SparkSession) -> None:
         with self._changed:
-            self._spark, self._failure, self._state = spark, None, "ready"
+            self._spark, self._failure, self._state = spark, None, READY
             self._changed.notify_all()
         logger.info("Spark is ready")
 
@@ -137,11 +140,18 @@ class Session:
             logger.warning("Spark's JVM ended with status %s; starting another", status)
 
     def _failed(self, error: SyncError, *, told: bool) -> None:
-        """Whoever waits is told, but for the first failure after a JVM that served: the same hand may have killed both,
-        and the next one is on its way.
+        """Whoever waits is told, but for the first failure after a JVM that served, and of one that was killed while it
+        started: the next one is on its way.
         """
         with self._changed:
             self._failure, self._state = error if told else None, str(error)
             self._changed.notify_all()
         if not self._stopping.is_set():
             logger.warning("Spark did not start: %s", error)
+
+
+def _told(raised: Exception) -> SyncError:
+    if isinstance(raised, SyncError):
+        return raised
+    logger.error("starting Spark failed", exc_info=raised)
+    return SyncError(Code.LAKE_FAILED, reason=f"Spark could not be started: {raised}")
