@@ -260,7 +260,13 @@ class Frontend:
         return self._settings.folder("staging_dir") / f"job-{job_id}"
 
     def _upkeep(self) -> None:
-        self._each_target(lambda _, channel: self.lake.upkeep(channel.target_db, channel.target))
+        """What a crash has left is committed first: upkeep would take the time of it."""
+
+        def of(job: SyncJob, channel: ChannelDescription) -> None:
+            if not self.jobs.recovers(job.id):
+                self.lake.upkeep(channel.target_db, channel.target)
+
+        self._each_target(of)
 
     def _expire(self) -> None:
         def of(job: SyncJob, channel: ChannelDescription) -> object:

@@ -85,6 +85,7 @@ class Run(Protocol):
     def behind(self) -> Sequence[Behind]: ...
     def rates(self) -> Mapping[str, float]: ...
     def failures(self) -> Mapping[str, SyncError]: ...
+    def recovers(self) -> bool: ...
 
 
 class Loads(Protocol):
@@ -282,6 +283,11 @@ class Jobs:
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""
         return {str(job.id): (job.db, job.name) for job in self._store.jobs(db)}
+
+    def recovers(self, job_id: JobId) -> bool:
+        """Whether it has yet to commit what an earlier life of the frontend left."""
+        run = self._runs.get(job_id)
+        return run is not None and run.recovers()
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
         """Rows a second that a job's snapshot reads now, by channel token."""

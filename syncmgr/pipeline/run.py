@@ -114,6 +114,7 @@ class JobRun:
             held=self._held,
         )
         self._life: Life | None = None
+        self._recovers = True
         self._abandoned = self._healthy = self._standing = self._slow = False  # the last: a slow commit was told
         self._series = Series()
         self._progress: Progress | None = None
@@ -182,6 +183,10 @@ class JobRun:
         """Why snapshots of single tables do not go on, by channel token."""
         return {} if self._snapshot is None else self._snapshot.failures()
 
+    def recovers(self) -> bool:
+        """Whether it has yet to commit what an earlier life left."""
+        return self._recovers
+
     # -- the thread
 
     def _run(self) -> None:
@@ -195,6 +200,7 @@ class JobRun:
 
     def _work(self) -> None:
         self._retrying(self._finish_intents)
+        self._recovers = False
         self._retrying(self._bring_rows)
         while not self._ending.is_set():
             self._retrying(self._live)

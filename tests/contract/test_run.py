@@ -1,4 +1,5 @@
 import os
+import queue
 import random
 import shutil
 import signal
@@ -219,6 +220,31 @@ def test_a_commit_that_does_not_end_is_told(bench: Bench, monkeypatch: pytest.Mo
     run.finish()
     assert run.join(20)
     assert bench.lake.rows == scripted_rows(5)
+
+
+def test_a_run_recovers_until_it_has_committed_what_was_left(bench: Bench) -> None:
+    """Upkeep waits for that, so it must be true of the left epoch alone."""
+    bench.lake.before_commit = lambda _: _raise_next(iter([LOST]))
+    run = bench.start(ScriptedSource(transactions=5))
+    until(bench.ledger.intents, deadline=20)
+    run.abandon()
+    assert run.join(60)
+    runs, recovering = queue.SimpleQueue[JobRun](), list[bool]()
+
+    def look(_: object) -> None:
+        second = runs.get(timeout=20)
+        recovering.append(second.recovers())
+        runs.put(second)
+
+    bench.lake.before_commit = look
+    runs.put(bench.start(ScriptedSource(transactions=20)))
+    until(lambda: bench.caught_up(20), deadline=20)
+    last = runs.get()
+    last.finish()
+    assert last.join(20)
+    assert recovering[0]
+    assert not any(recovering[1:])
+    assert len(recovering) > 1
 
 
 def test_an_orphan_that_still_writes_stops_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
