@@ -60,11 +60,15 @@ class Figures:
 
 
 def append(file: Path, seed: int, figures: Figures) -> None:
-    """One line of JSON; runs add up."""
-    facts = {name: getattr(figures, name) for name in Figures.__dataclass_fields__}
-    line = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "seed": seed, **facts}
+    """One line more; runs add up."""
     with file.open("a") as lines:
-        lines.write(json.dumps(line) + "\n")
+        lines.write(line_of(seed, figures) + "\n")
+
+
+def line_of(seed: int, figures: Figures) -> str:
+    """As JSON."""
+    facts = {name: getattr(figures, name) for name in Figures.__dataclass_fields__}
+    return json.dumps({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "seed": seed, **facts})
 
 
 def summed(lines: Iterable[str]) -> Figures:
