@@ -79,8 +79,8 @@ def summed(lines: Iterable[str]) -> Figures:
 
 
 def _parsed(line: Mapping[str, Any]) -> Figures:
-    facts = {name: line[name] for name in Figures.__dataclass_fields__}
-    return Figures(**facts | {name: Counter(line[name]) for name in COUNTED})
+    facts = {name: line[name] for name in Figures.__dataclass_fields__ if name in line}  # an older line lacks some
+    return Figures(**facts | {name: Counter(line.get(name)) for name in COUNTED})
 
 
 def load() -> float:
