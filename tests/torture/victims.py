@@ -44,7 +44,7 @@ class Victims:
         """One or two, how many of which were alive; one that is about to start is waited for."""
         workers = _born(self.fe.workers)
         self._weigh()
-        return self._kill("worker", self._dice.sample(workers, min(len(workers), self._dice.choice((1, 2)))))
+        return self._kill("worker", self._dice.sample(workers, min(len(workers), self._dice.choice((1, 2, 2)))))
 
     def kill_spark(self) -> int:
         return self._kill("JVM", _born(self.spark))
