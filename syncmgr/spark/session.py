@@ -85,8 +85,8 @@ class Session:
                 process, spark = self._launch()
             except Exception as raised:  # noqa: BLE001 - the thread's top: without it no JVM would ever come again
                 error = _told(raised)
-                was_killed = served or error.code is Code.LAKE_STARTING
-                self._failed(error, told=delay > RETRY_FIRST_SECOND or not was_killed)
+                was_killed = error.code is Code.LAKE_STARTING
+                self._failed(error, told=not was_killed and (delay > RETRY_FIRST_SECOND or not served))
                 self._stopping.wait(delay)
                 delay = min(delay * 2, RETRY_LAST_SECOND)
                 continue
@@ -140,8 +140,8 @@ class Session:
             logger.warning("Spark's JVM ended with status %s; starting another", status)
 
     def _failed(self, error: SyncError, *, told: bool) -> None:
-        """Whoever waits is told, but for the first failure after a JVM that served, and of one that was killed while it
-        started: the next one is on its way.
+        """Whoever waits is told, but for the first failure after a JVM that served, and for JVMs that were killed while
+        they started: the next one is on its way.
         """
         with self._changed:
             self._failure, self._state = error if told else None, str(error)

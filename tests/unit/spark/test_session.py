@@ -64,9 +64,10 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         session.stop()
 
 
-def test_a_jvm_that_is_killed_in_its_first_start_is_waited_for(scripted: Any) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_jvm_that_is_killed_in_its_first_start_is_waited_for(scripted: Any, times: int) -> None:
     """The next one is on its way, so whoever waits hears nothing of it and is served the moment that it is there."""
-    assert scripted(KILLED).ready(5) is SPARK
+    assert scripted(*[KILLED] * times).ready(5) is SPARK
 
 
 def test_a_start_that_cannot_succeed_is_told_at_once(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
