@@ -144,7 +144,7 @@ class Session:
         they started: the next one is on its way.
         """
         with self._changed:
-            self._failure, self._state = error if told else None, str(error)
+            self._failure, self._state = error if told else None, _words(error)
             self._changed.notify_all()
         if not self._stopping.is_set():
             logger.warning("Spark did not start: %s", error)
@@ -155,3 +155,8 @@ def _told(raised: Exception) -> SyncError:
         return raised
     logger.error("starting Spark failed", exc_info=raised)
     return SyncError(Code.LAKE_FAILED, reason=f"Spark could not be started: {raised}")
+
+
+def _words(error: SyncError) -> str:
+    """Those of LAKE_STARTING are put around the state when it is told."""
+    return str(error.context["reason"] if error.code is Code.LAKE_STARTING else error)

@@ -64,6 +64,15 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         session.stop()
 
 
+def test_the_reason_is_told_once(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the next JVM is awaited, the words say why the last one is gone."""
+    monkeypatch.setattr(session_module, "RETRY_FIRST_SECOND", 60.0)
+    session = scripted(KILLED)
+    until(lambda: session.state == "Spark's JVM is gone", deadline=5)
+    with pytest.raises(SyncError, match=r"^The lake is still starting \(Spark's JVM is gone\); try again"):
+        session.current()
+
+
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_jvm_that_is_killed_in_its_first_start_is_waited_for(scripted: Any, times: int) -> None:
     """The next one is on its way, so whoever waits hears nothing of it and is served the moment that it is there."""
