@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.job.compacting import Candidate, groups
+from syncmgr.job.compacting import Calm, Candidate, groups
 from syncmgr.job.key_index import NOWHERE, Words
 from syncmgr.spark.ancestry import UPKEEP_MARK
 from syncmgr.spark.arrow import LINEAGE, arrow_schema, columns_of, lineage_of
@@ -43,10 +43,9 @@ class Copied:
 class Compaction:
     """One compaction of one table of format v3 whose index holds."""
 
-    def __init__(self, iceberg: Iceberg, db: str, table: str, indexing: Indexing, *, at_rest: bool = False) -> None:
-        """`at_rest`: nobody commits to the table, so more is worth it."""
+    def __init__(self, iceberg: Iceberg, db: str, table: str, indexing: Indexing, calm: Calm = Calm.BUSY) -> None:
         self._iceberg, self._db, self._name = iceberg, db, table
-        self._indexing, self._at_rest = indexing, at_rest
+        self._indexing, self._calm = indexing, calm
 
     def run(self) -> int | None:
         """How many files it rewrote; None: there is no index, or deletes that it has not settled.
@@ -61,7 +60,7 @@ class Compaction:
             layout = self._iceberg.layout(table)
             chosen = [
                 [(file.number, _as_it_is(index.files[file.number])) for file in group]
-                for group in candidates(index, at_rest=self._at_rest)
+                for group in candidates(index, self._calm)
             ]
             first = first_ids(contents_of(self._iceberg, table)) if chosen else {}
         rewritten = 0
@@ -186,7 +185,7 @@ def first_ids(contents: Contents) -> FirstIds:
     return {file.path: file.facts.get("first-row-id") for file in contents.data}
 
 
-def candidates(index: TableIndex, *, at_rest: bool) -> list[list[Candidate]]:
+def candidates(index: TableIndex, calm: Calm) -> list[list[Candidate]]:
     """What is worth rewriting now."""
     return groups(
         [
@@ -199,7 +198,7 @@ def candidates(index: TableIndex, *, at_rest: bool) -> list[list[Candidate]]:
             )
             for number, file in index.files.items()
         ],
-        at_rest=at_rest,
+        calm,
     )
 
 

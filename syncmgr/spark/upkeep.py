@@ -18,6 +18,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.crash import CrashPoint, passing
+from syncmgr.job.compacting import Calm
 from syncmgr.spark.compaction import Compaction, candidates
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg, Totals
@@ -27,6 +28,7 @@ from syncmgr.spark.keys import UnindexableError
 from syncmgr.spark.launch import CATALOG
 
 QUIET_SECOND: Final = 2.0  # so long without a commit, and upkeep disturbs nobody
+IDLE_SECOND: Final = 12.0  # the longest that a job with the default commit interval keeps a busy table quiet
 BUSY_SHARE: Final = 10  # beside commits a kind of upkeep takes at most a tenth of the time
 QUIET_SHARE: Final = 2  # at rest a compaction takes at most half of it
 BUSY_DELETE_FILES: Final = 16
@@ -204,14 +206,17 @@ class TableUpkeep:
         """Seconds since the last commit; 0 during one."""
         return 0.0 if self._commits else self._clock() - self._committed_at
 
+    def _calm(self) -> Calm:
+        quiet = self._quiet()
+        return Calm.IDLE if quiet >= IDLE_SECOND else Calm.QUIET if quiet >= QUIET_SECOND else Calm.BUSY
+
     def _pressing(self, iceberg: Iceberg, table: Java) -> bool | None:
         """Opens the index of a table to which nobody committed since the start, too."""
         if not iceberg.layout(table).identifier:
             return None
         with self.indexing.lock:
             index = self.indexing.usable(iceberg, table)
-            at_rest = self._quiet() >= QUIET_SECOND
-            return None if index is None else bool(candidates(index, at_rest=at_rest))
+            return None if index is None else bool(candidates(index, self._calm()))
 
     def _run(self, kind: Kind, work: Work) -> Ran:
         began = self._clock()
@@ -239,8 +244,7 @@ class TableUpkeep:
 
     def _compact(self, iceberg: Iceberg, session: SparkSession) -> int:
         try:
-            at_rest = self._quiet() >= QUIET_SECOND
-            rewritten = Compaction(iceberg, self._db, self._table, self.indexing, at_rest=at_rest).run()
+            rewritten = Compaction(iceberg, self._db, self._table, self.indexing, self._calm()).run()
         except UnindexableError as error:
             logger.info("Spark compacts %s.%s: %s", self._db, self._table, error)
             rewritten = None

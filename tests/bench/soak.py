@@ -28,7 +28,7 @@ from tests.until import until
 IDS = 1_000_000
 RATE = 200  # transactions a second
 SIZE = 10  # changes of one
-REST_SECOND = 15
+REST_SECOND = 25  # an idle table is made one clean file
 SQL = {"count and sum": "SELECT count(*), sum(number) FROM t", "one row": "SELECT * FROM t WHERE id = 777777"}
 
 

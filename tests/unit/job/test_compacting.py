@@ -3,9 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncmgr.job.compacting import FEWEST_FILES, FEWEST_FILES_AT_REST, SMALL_BYTES, Candidate, groups
+from syncmgr.job.compacting import SMALL_BYTES, WORTH, Calm, Candidate, groups
 
 KB = 1024
+FEWEST_FILES = WORTH[Calm.BUSY].files
+FEWEST_FILES_AT_REST = WORTH[Calm.QUIET].files
 
 
 def file(number: int, size: int = 50 * KB, dead: int = 0, partition: str = "") -> Candidate:
@@ -42,15 +44,28 @@ def test_dead_rows_are_worth_a_rewrite() -> None:
 def test_at_rest_fewer_files_are_worth_it() -> None:
     """While nobody commits, half as many small files become one; any fewer are left alone."""
     files = [file(n) for n in range(FEWEST_FILES_AT_REST)]
-    assert [len(group) for group in groups(files, at_rest=True)] == [FEWEST_FILES_AT_REST]
-    assert groups(files[1:], at_rest=True) == groups(files) == []
+    assert [len(group) for group in groups(files, Calm.QUIET)] == [FEWEST_FILES_AT_REST]
+    assert groups(files[1:], Calm.QUIET) == groups(files) == []
+
+
+def test_an_idle_table_becomes_one_clean_file() -> None:
+    """What is a moment's work is done where nobody commits: two files, or some dead rows; a big file is left."""
+    young, old = file(1), file(2, 8 * 1024 * KB, dead=2)
+    assert groups([young, old], Calm.QUIET) == []
+    assert groups([young, old], Calm.IDLE) == [[young, old]]
+    assert groups([old], Calm.IDLE) == [[old]]
+    assert groups([file(1, dead=1)], Calm.IDLE) == groups([file(1, 20 * 1024 * KB, dead=2)], Calm.IDLE) == []
+    assert groups([young, file(2, 20 * 1024 * KB, dead=2)], Calm.IDLE) == []
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 300_000_000), st.integers(0, 100), st.sampled_from("ab")), max_size=40))
-def test_no_file_is_in_two_groups(files: list[tuple[int, int, str]]) -> None:
+@given(
+    st.lists(st.tuples(st.integers(1, 300_000_000), st.integers(0, 100), st.sampled_from("ab")), max_size=40),
+    st.sampled_from(Calm),
+)
+def test_no_file_is_in_two_groups(files: list[tuple[int, int, str]], calm: Calm) -> None:
     """Whatever the files, each is rewritten at most once, with files of its partition."""
-    found = groups([file(n, size, dead, partition) for n, (size, dead, partition) in enumerate(files)])
+    found = groups([file(n, size, dead, partition) for n, (size, dead, partition) in enumerate(files)], calm)
     chosen = [each.number for group in found for each in group]
     assert len(chosen) == len(set(chosen))
     assert all(len({each.partition for each in group}) == 1 for group in found)
