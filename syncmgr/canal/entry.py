@@ -14,7 +14,8 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from syncmgr.canal import fields
-from syncmgr.canal.fields import Cells, MalformedEntryError, Rows
+from syncmgr.canal.columns import Cells, Expected, cells_of
+from syncmgr.canal.fields import MalformedEntryError, Rows
 from syncmgr.canal.proto import entry_pb2
 from syncmgr.canal.schema import ColumnHeader, Found, contradiction, found
 from syncmgr.canal.values import Texts, convert
@@ -101,12 +102,11 @@ def _run(table: EntryTable, rows: Rows) -> "_Run":
     headers = _headers(rows)
     columns = [found(table.schema, plan.name, headers) for plan in table.wanted]
     begins, ends, fits = fields.columns(rows, len(headers), [column.place for column in columns])
-    cells = fields.cells(rows.data, begins, ends)
+    expected = [Expected(h.name.encode(), h.type.encode(), h.key) for h in (column.header for column in columns)]
+    cells = cells_of(rows.data, begins, ends, expected)
     alike = np.repeat(fits, rows.images)
-    for column, each in zip(columns, cells, strict=True):
-        alike &= each.same(rows.data, fields.NAME, column.header.name.encode())
-        alike &= each.same(rows.data, fields.TYPE, column.header.type.encode())
-        alike &= each.key == column.header.key
+    for each in cells:
+        alike &= each.fits
     other = np.flatnonzero(~alike)
     if not len(other):
         return _Run(table, rows, columns, cells)
@@ -133,7 +133,7 @@ class _Run:
     def _column(self, place: int, kept: Ints | None, idle: Bools | None) -> pa.Array:
         cells, column = self.cells[place], self.columns[place]
         chosen = slice(0, int(self.rows.images.sum())) if kept is None else kept
-        start, size, null = cells.start[fields.VALUE][chosen], cells.size[fields.VALUE][chosen], cells.null[chosen]
+        start, size, null = cells.start[chosen], cells.size[chosen], cells.null[chosen]
         if (~null & (size < 0)).any():
             raise MalformedEntryError(f"column '{column.header.name}' is neither NULL nor has it a value")
         array = slices(self.rows.data, start, size, ~null).cast(pa.string())

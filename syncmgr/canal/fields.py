@@ -1,11 +1,12 @@
-"""Where the cells are in canal's RowChange messages: protobuf, all rows in lockstep.
+"""Where rows and columns are in canal's RowChange messages: protobuf, all rows in lockstep.
 
-Owns: the layout of RowChange, RowData and Column messages on the wire.
-Must not know: which columns a table has, how a cell's text becomes a value.
+Owns: the layout of RowChange and RowData messages on the wire, and how varints are read.
+Must not know: which columns a table has, what is in a Column message.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -15,15 +16,15 @@ from syncmgr.canal.proto import entry_pb2
 from syncmgr.job.cells import Bools, Ints
 
 PADDING: Final = 16  # a tag and a varint may be read behind the last message
-MAX_FIELDS: Final = 64  # of one Column; canal writes eight
 NO_EVENT: Final = 1 << 31  # more than any EventType
-FEW: Final = 8  # messages; more are read in lockstep
+FEW: Final = 8  # short messages; more are read in lockstep
+SHORT: Final = 4096  # bytes of a message; a longer one has too many rows to be read in step with others
 
 # A tag is the field's number << 3 | its wire type: 0 a varint, 2 a length and so many bytes.
 CHANGE_EVENT, CHANGE_ROW = 0x10, 0x62
 ROW_BEFORE, ROW_AFTER = 0x0A, 0x12
-NAME, KEY, NULL, VALUE, TYPE = 0x1A, 0x20, 0x30, 0x42, 0x52
 VARINT, BYTES = 0, 2
+APART: Final = "rows that do not stand behind each other"
 
 INSERT, UPDATE, DELETE = entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE
 EVENTS: Final = (INSERT, UPDATE, DELETE)
@@ -57,29 +58,6 @@ class Rows:
         return np.where(self.event == UPDATE, 2, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """Fields of n Column messages: where name, type and value stand in the data. `size` -1: there is none.
-
-    `start` grows from cell to cell all the same, as `slices` needs it.
-    """
-
-    start: dict[int, Ints]
-    size: dict[int, Ints]
-    null: Bools
-    key: Bools
-
-    def same(self, data: NDArray[np.uint8], tag: int, expected: bytes) -> Bools:
-        """Which of them have these bytes in a field."""
-        same: Bools = equal(words(data), self.start[tag], expected) & (self.size[tag] == len(expected))
-        return same
-
-    def of(self, part: slice) -> "Cells":
-        start = {tag: every[part] for tag, every in self.start.items()}
-        size = {tag: every[part] for tag, every in self.size.items()}
-        return Cells(start, size, self.null[part], self.key[part])
-
-
 def words(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """The eight bytes from each place on, as a number."""
     return np.ndarray((len(data) - 7,), np.dtype("<u8"), data.data, 0, (1,))
@@ -101,11 +79,13 @@ def rows_of(parts: Sequence[bytes]) -> Rows:
     data = np.frombuffer(b"".join(parts) + bytes(PADDING), np.uint8)
     sizes = np.array([len(part) for part in parts], np.int64)
     found = _Spans(data, np.cumsum(sizes), np.zeros(len(parts), np.int64))
-    part, at = np.flatnonzero(sizes), (found.ends - sizes)[sizes > 0]
-    while len(part) > FEW:
+    short = np.flatnonzero((sizes > 0) & (sizes <= SHORT))
+    part = short if len(short) > FEW else short[:0]
+    single = np.setdiff1d(np.flatnonzero(sizes), part).tolist()
+    at = (found.ends - sizes)[part]
+    while len(part):
         part, at = found.step(part, at)
-    for one, begin in zip(part.tolist(), at.tolist(), strict=True):
-        found.finish(one, begin)
+    found.cut(single, parts)
     rows = found.rows()
     if not np.isin(rows.event, EVENTS).all():
         raise MalformedEntryError(f"rows of the event types {np.unique(rows.event).tolist()}")
@@ -137,24 +117,27 @@ class _Spans:
         more = at < ends
         return part[more], at[more]
 
-    def finish(self, part: int, at: int) -> None:
-        """All further fields of one message: steps of a few would cost more than they save."""
-        data, end = self._data[at : self.ends[part]].tobytes(), int(self.ends[part]) - at
-        rows: list[tuple[int, int, int]] = []
-        here = 0
-        while here < end:
-            tag = data[here]
-            value, begin = _varint(data, here + 1)
-            here = begin + value if tag & 7 == BYTES else begin
-            if tag & 7 not in {BYTES, VARINT} or tag >= 0x80:
-                raise MalformedEntryError(f"unknown field {tag}")
-            if tag == CHANGE_ROW:
-                rows.append((part, at + begin, at + here))
-            elif tag == CHANGE_EVENT:
-                self._events[part] = min(value, NO_EVENT)
-        if here != end:
-            raise MalformedEntryError("a row reaches past its entry")
-        self._found.append(np.array(rows, np.int64).reshape(-1, 3).T)
+    def cut(self, chosen: Sequence[int], parts: Sequence[bytes]) -> None:
+        """All fields of these messages: how long rows are says where they stand, since canal writes them in a row."""
+        part_of: list[int] = []
+        sizes: list[int] = []
+        heads: list[int] = []
+        for part in chosen:
+            message, start = parts[part], int(self.ends[part]) - len(parts[part])
+            change = entry_pb2.RawRowChange.FromString(message)
+            self._events[part] = min(change.eventType, NO_EVENT)
+            own = [len(row) for row in change.rowDatas]
+            places = list(accumulate(map(_whole, own), initial=start + _skip(message, 0)))
+            if _skip(message, places[-1] - start) != len(message):
+                raise MalformedEntryError(APART)
+            part_of += [part] * len(own)
+            sizes += own
+            heads += places[:-1]
+        size = np.array(sizes, np.int64)
+        told, begin = varints(self._data, np.array(heads, np.int64) + 1)
+        if (told != size).any():
+            raise MalformedEntryError(APART)
+        self._found.append(np.stack([np.array(part_of, np.int64), begin, begin + size]))
 
     def rows(self) -> Rows:
         """What was found, in order."""
@@ -163,7 +146,28 @@ class _Spans:
         return Rows(self._data, start, end, self._events[part])
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _skip(message: bytes, at: int) -> int:
+    """Where the first row from there on stands, or the end."""
+    while at < len(message) and message[at] != CHANGE_ROW:
+        tag = known(message[at])
+        value, at = varint(message, at + 1)
+        at += value if tag & 7 == BYTES else 0
+    return at
+
+
+def _whole(size: int) -> int:
+    """Bytes of a row with its tag and its length."""
+    return size + 1 + ((size | 1).bit_length() + 6) // 7
+
+
+def known(tag: int) -> int:
+    """The tag, where it is one that canal may write."""
+    if tag & 7 not in {VARINT, BYTES} or tag >= 0x80:
+        raise MalformedEntryError(f"unknown field {tag}")
+    return tag
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
     """Seven bits a byte, lowest first. The value and what is behind it."""
     value = 0
     for place in range(10):
@@ -210,7 +214,7 @@ def columns(rows: Rows, count: int, places: Sequence[int]) -> tuple[Ints, Ints, 
 
 
 def varints(data: NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
-    """As _varint, one at each place."""
+    """As varint, one at each place."""
     value = data[at].astype(np.int64)
     after = at + 1
     more = np.flatnonzero(value >= 0x80)
@@ -225,53 +229,3 @@ def varints(data: NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
         if not len(more):
             return value, after
     raise MalformedEntryError("a number that does not end")
-
-
-def cells(data: NDArray[np.uint8], begins: Ints, ends: Ints) -> list[Cells]:
-    """The fields of Column messages by place, as `columns` gives them; all read at once. Raises MalformedEntryError."""
-    count = begins.shape[1]
-    found = _cells(data, begins.reshape(-1), ends.reshape(-1))
-    return [found.of(slice(place * count, (place + 1) * count)) for place in range(len(begins))]
-
-
-def _cells(data: NDArray[np.uint8], start: Ints, end: Ints) -> Cells:
-    count = len(start)
-    found = Cells(
-        {tag: start.copy() for tag in (NAME, VALUE, TYPE)},
-        {tag: np.full(count, -1, np.int64) for tag in (NAME, VALUE, TYPE)},
-        np.zeros(count, np.bool_),
-        np.zeros(count, np.bool_),
-    )
-    cell = np.flatnonzero(start < end)
-    at, stop = start[cell], end[cell]
-    for _ in range(MAX_FIELDS):
-        if not len(cell):
-            return found
-        tags = data[at]
-        value, at = varints(data, at + 1)
-        if (tags == tags[0]).all():
-            _note(found, int(tags[0]), cell, at, value)
-        else:
-            for tag in np.flatnonzero(np.bincount(tags)).tolist():
-                chosen = tags == tag
-                _note(found, tag, cell[chosen], at[chosen], value[chosen])
-        size = np.where(tags & 7 == BYTES, value, 0)
-        if ((size < 0) | (size > stop - at)).any():
-            raise MalformedEntryError("a column reaches past its row")
-        at = at + size
-        left = at < stop
-        if not left.all():
-            cell, at, stop = cell[left], at[left], stop[left]
-    raise MalformedEntryError("a column of too many fields")
-
-
-def _note(found: Cells, tag: int, cell: Ints, at: Ints, value: Ints) -> None:
-    if tag & 7 not in {VARINT, BYTES} or tag >= 0x80:
-        raise MalformedEntryError(f"unknown field {tag}")
-    if tag in found.start:
-        found.start[tag][cell] = at
-        found.size[tag][cell] = value
-    elif tag == NULL:
-        found.null[cell] = value != 0
-    elif tag == KEY:
-        found.key[cell] = value != 0

@@ -22,6 +22,7 @@ OFFSET, EVENT = 0x18, 0x58
 COUNTED: Final = b"\x0a\x09rowsCount"  # how the last property begins where canal says how many rows there are
 MAX_HEADER_FIELDS: Final = 20  # canal writes 13 at most, and a few properties
 FEWEST: Final = 8  # entries: fewer are not worth a look
+LONGEST: Final = 4096  # bytes of an entry, on average: longer ones have many rows each
 MAX_NAME: Final = 1024  # bytes of a file's or a table's name
 
 
@@ -49,7 +50,7 @@ def runs(entries: Sequence[bytes]) -> Iterator[Run]:
 
 def _seen(entries: Sequence[bytes]) -> "_Seen | None":
     """None where it is not worth it, or where canal writes a number something else stands; a parser will say so."""
-    if len(entries) < FEWEST:
+    if len(entries) < FEWEST or sum(map(len, entries)) > LONGEST * len(entries):
         return None
     try:
         return _Seen.of(entries)

@@ -24,17 +24,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsyncmgr/canal/proto/entry.proto\x12\x13syncmgr.canal.entry\"{\n\x05\x45ntry\x12+\n\x06header\x18\x01 \x01(\x0b\x32\x1b.syncmgr.canal.entry.Header\x12\x31\n\tentryType\x18\x02 \x01(\x0e\x32\x1e.syncmgr.canal.entry.EntryType\x12\x12\n\nstoreValue\x18\x03 \x01(\x0c\"\x98\x02\n\x06Header\x12\x13\n\x0blogfileName\x18\x02 \x01(\t\x12\x15\n\rlogfileOffset\x18\x03 \x01(\x03\x12\x10\n\x08serverId\x18\x04 \x01(\x03\x12\x14\n\x0cserverenCode\x18\x05 \x01(\t\x12\x13\n\x0b\x65xecuteTime\x18\x06 \x01(\x03\x12\x12\n\nschemaName\x18\x08 \x01(\t\x12\x11\n\ttableName\x18\t \x01(\t\x12\x13\n\x0b\x65ventLength\x18\n \x01(\x03\x12\x31\n\teventType\x18\x0b \x01(\x0e\x32\x1e.syncmgr.canal.entry.EventType\x12(\n\x05props\x18\x0c \x03(\x0b\x32\x19.syncmgr.canal.entry.Pair\x12\x0c\n\x04gtid\x18\r \x01(\t\":\n\x0eTransactionEnd\x12(\n\x05props\x18\x03 \x03(\x0b\x32\x19.syncmgr.canal.entry.Pair\"\xa1\x01\n\tRowChange\x12\x31\n\teventType\x18\x02 \x01(\x0e\x32\x1e.syncmgr.canal.entry.EventType\x12\r\n\x05isDdl\x18\n \x01(\x08\x12\x0b\n\x03sql\x18\x0b \x01(\t\x12.\n\x08rowDatas\x18\x0c \x03(\x0b\x32\x1c.syncmgr.canal.entry.RowData\x12\x15\n\rddlSchemaName\x18\x0e \x01(\t\"p\n\x07RowData\x12\x32\n\rbeforeColumns\x18\x01 \x03(\x0b\x32\x1b.syncmgr.canal.entry.Column\x12\x31\n\x0c\x61\x66terColumns\x18\x02 \x03(\x0b\x32\x1b.syncmgr.canal.entry.Column\"\x88\x01\n\x06\x43olumn\x12\r\n\x05index\x18\x01 \x01(\x05\x12\x0f\n\x07sqlType\x18\x02 \x01(\x05\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\r\n\x05isKey\x18\x04 \x01(\x08\x12\x0f\n\x07updated\x18\x05 \x01(\x08\x12\x0e\n\x06isNull\x18\x06 \x01(\x08\x12\r\n\x05value\x18\x08 \x01(\t\x12\x11\n\tmysqlType\x18\n \x01(\t\"\"\n\x04Pair\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t*q\n\tEntryType\x12\x11\n\rUNKNOWN_ENTRY\x10\x00\x12\x14\n\x10TRANSACTIONBEGIN\x10\x01\x12\x0b\n\x07ROWDATA\x10\x02\x12\x12\n\x0eTRANSACTIONEND\x10\x03\x12\r\n\tHEARTBEAT\x10\x04\x12\x0b\n\x07GTIDLOG\x10\x05*\xd9\x01\n\tEventType\x12\x11\n\rUNKNOWN_EVENT\x10\x00\x12\n\n\x06INSERT\x10\x01\x12\n\n\x06UPDATE\x10\x02\x12\n\n\x06\x44\x45LETE\x10\x03\x12\n\n\x06\x43REATE\x10\x04\x12\t\n\x05\x41LTER\x10\x05\x12\t\n\x05\x45RASE\x10\x06\x12\t\n\x05QUERY\x10\x07\x12\x0c\n\x08TRUNCATE\x10\x08\x12\n\n\x06RENAME\x10\t\x12\n\n\x06\x43INDEX\x10\n\x12\n\n\x06\x44INDEX\x10\x0b\x12\x08\n\x04GTID\x10\x0c\x12\x0c\n\x08XACOMMIT\x10\r\x12\x0e\n\nXAROLLBACK\x10\x0e\x12\x0e\n\nMHEARTBEAT\x10\x0f\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsyncmgr/canal/proto/entry.proto\x12\x13syncmgr.canal.entry\"{\n\x05\x45ntry\x12+\n\x06header\x18\x01 \x01(\x0b\x32\x1b.syncmgr.canal.entry.Header\x12\x31\n\tentryType\x18\x02 \x01(\x0e\x32\x1e.syncmgr.canal.entry.EntryType\x12\x12\n\nstoreValue\x18\x03 \x01(\x0c\"\x98\x02\n\x06Header\x12\x13\n\x0blogfileName\x18\x02 \x01(\t\x12\x15\n\rlogfileOffset\x18\x03 \x01(\x03\x12\x10\n\x08serverId\x18\x04 \x01(\x03\x12\x14\n\x0cserverenCode\x18\x05 \x01(\t\x12\x13\n\x0b\x65xecuteTime\x18\x06 \x01(\x03\x12\x12\n\nschemaName\x18\x08 \x01(\t\x12\x11\n\ttableName\x18\t \x01(\t\x12\x13\n\x0b\x65ventLength\x18\n \x01(\x03\x12\x31\n\teventType\x18\x0b \x01(\x0e\x32\x1e.syncmgr.canal.entry.EventType\x12(\n\x05props\x18\x0c \x03(\x0b\x32\x19.syncmgr.canal.entry.Pair\x12\x0c\n\x04gtid\x18\r \x01(\t\":\n\x0eTransactionEnd\x12(\n\x05props\x18\x03 \x03(\x0b\x32\x19.syncmgr.canal.entry.Pair\"\xa1\x01\n\tRowChange\x12\x31\n\teventType\x18\x02 \x01(\x0e\x32\x1e.syncmgr.canal.entry.EventType\x12\r\n\x05isDdl\x18\n \x01(\x08\x12\x0b\n\x03sql\x18\x0b \x01(\t\x12.\n\x08rowDatas\x18\x0c \x03(\x0b\x32\x1c.syncmgr.canal.entry.RowData\x12\x15\n\rddlSchemaName\x18\x0e \x01(\t\"S\n\x0cRawRowChange\x12\x31\n\teventType\x18\x02 \x01(\x0e\x32\x1e.syncmgr.canal.entry.EventType\x12\x10\n\x08rowDatas\x18\x0c \x03(\x0c\"p\n\x07RowData\x12\x32\n\rbeforeColumns\x18\x01 \x03(\x0b\x32\x1b.syncmgr.canal.entry.Column\x12\x31\n\x0c\x61\x66terColumns\x18\x02 \x03(\x0b\x32\x1b.syncmgr.canal.entry.Column\"\x88\x01\n\x06\x43olumn\x12\r\n\x05index\x18\x01 \x01(\x05\x12\x0f\n\x07sqlType\x18\x02 \x01(\x05\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\r\n\x05isKey\x18\x04 \x01(\x08\x12\x0f\n\x07updated\x18\x05 \x01(\x08\x12\x0e\n\x06isNull\x18\x06 \x01(\x08\x12\r\n\x05value\x18\x08 \x01(\t\x12\x11\n\tmysqlType\x18\n \x01(\t\"\"\n\x04Pair\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t*q\n\tEntryType\x12\x11\n\rUNKNOWN_ENTRY\x10\x00\x12\x14\n\x10TRANSACTIONBEGIN\x10\x01\x12\x0b\n\x07ROWDATA\x10\x02\x12\x12\n\x0eTRANSACTIONEND\x10\x03\x12\r\n\tHEARTBEAT\x10\x04\x12\x0b\n\x07GTIDLOG\x10\x05*\xd9\x01\n\tEventType\x12\x11\n\rUNKNOWN_EVENT\x10\x00\x12\n\n\x06INSERT\x10\x01\x12\n\n\x06UPDATE\x10\x02\x12\n\n\x06\x44\x45LETE\x10\x03\x12\n\n\x06\x43REATE\x10\x04\x12\t\n\x05\x41LTER\x10\x05\x12\t\n\x05\x45RASE\x10\x06\x12\t\n\x05QUERY\x10\x07\x12\x0c\n\x08TRUNCATE\x10\x08\x12\n\n\x06RENAME\x10\t\x12\n\n\x06\x43INDEX\x10\n\x12\n\n\x06\x44INDEX\x10\x0b\x12\x08\n\x04GTID\x10\x0c\x12\x0c\n\x08XACOMMIT\x10\r\x12\x0e\n\nXAROLLBACK\x10\x0e\x12\x0e\n\nMHEARTBEAT\x10\x0f\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'syncmgr.canal.proto.entry_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ENTRYTYPE']._serialized_start=977
-  _globals['_ENTRYTYPE']._serialized_end=1090
-  _globals['_EVENTTYPE']._serialized_start=1093
-  _globals['_EVENTTYPE']._serialized_end=1310
+  _globals['_ENTRYTYPE']._serialized_start=1062
+  _globals['_ENTRYTYPE']._serialized_end=1175
+  _globals['_EVENTTYPE']._serialized_start=1178
+  _globals['_EVENTTYPE']._serialized_end=1395
   _globals['_ENTRY']._serialized_start=56
   _globals['_ENTRY']._serialized_end=179
   _globals['_HEADER']._serialized_start=182
@@ -43,10 +43,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TRANSACTIONEND']._serialized_end=522
   _globals['_ROWCHANGE']._serialized_start=525
   _globals['_ROWCHANGE']._serialized_end=686
-  _globals['_ROWDATA']._serialized_start=688
-  _globals['_ROWDATA']._serialized_end=800
-  _globals['_COLUMN']._serialized_start=803
-  _globals['_COLUMN']._serialized_end=939
-  _globals['_PAIR']._serialized_start=941
-  _globals['_PAIR']._serialized_end=975
+  _globals['_RAWROWCHANGE']._serialized_start=688
+  _globals['_RAWROWCHANGE']._serialized_end=771
+  _globals['_ROWDATA']._serialized_start=773
+  _globals['_ROWDATA']._serialized_end=885
+  _globals['_COLUMN']._serialized_start=888
+  _globals['_COLUMN']._serialized_end=1024
+  _globals['_PAIR']._serialized_start=1026
+  _globals['_PAIR']._serialized_end=1060
 # @@protoc_insertion_point(module_scope)

@@ -113,6 +113,14 @@ class RowChange(_message.Message):
     ddlSchemaName: str
     def __init__(self, eventType: _Optional[_Union[EventType, str]] = ..., isDdl: _Optional[bool] = ..., sql: _Optional[str] = ..., rowDatas: _Optional[_Iterable[_Union[RowData, _Mapping]]] = ..., ddlSchemaName: _Optional[str] = ...) -> None: ...
 
+class RawRowChange(_message.Message):
+    __slots__ = ("eventType", "rowDatas")
+    EVENTTYPE_FIELD_NUMBER: _ClassVar[int]
+    ROWDATAS_FIELD_NUMBER: _ClassVar[int]
+    eventType: EventType
+    rowDatas: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, eventType: _Optional[_Union[EventType, str]] = ..., rowDatas: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
 class RowData(_message.Message):
     __slots__ = ("beforeColumns", "afterColumns")
     BEFORECOLUMNS_FIELD_NUMBER: _ClassVar[int]

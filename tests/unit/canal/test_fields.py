@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.canal import fields
+from syncmgr.canal import columns, fields
+from syncmgr.canal.columns import Expected, cells_of
 from syncmgr.canal.fields import MalformedEntryError
 from syncmgr.canal.proto import entry_pb2
 from syncmgr.errors import Code, SyncError
@@ -21,11 +22,16 @@ CHANGE = st.one_of(
 )
 
 
-@pytest.fixture(params=[0, fields.FEW], ids=["in lockstep", "one by one"], scope="module", autouse=True)
+@pytest.fixture(params=[(0, 0), (fields.FEW, columns.LIKES)], ids=["step", "whole"], scope="module", autouse=True)
 def few(request: pytest.FixtureRequest) -> Iterator[None]:
     """Both ways of reading messages, whatever their number."""
-    with mock.patch.object(fields, "FEW", request.param):
+    few, likes = request.param
+    with mock.patch.object(fields, "FEW", few), mock.patch.object(columns, "LIKES", likes):
         yield
+
+
+def expected(column: Made) -> Expected:
+    return Expected(column.name.encode(), column.type.encode(), column.key)
 
 
 def read(changes: list[bytes], place: int) -> list[Cell]:
@@ -33,11 +39,9 @@ def read(changes: list[bytes], place: int) -> list[Cell]:
     rows = fields.rows_of(changes)
     begins, ends, fits = fields.columns(rows, len(COLUMNS), [place])
     assert fits.all()
-    (cells,) = fields.cells(rows.data, begins, ends)
-    assert cells.same(rows.data, fields.NAME, COLUMNS[place].name.encode()).all()
-    assert cells.same(rows.data, fields.TYPE, COLUMNS[place].type.encode()).all()
-    assert (cells.key == COLUMNS[place].key).all()
-    found = zip(cells.start[fields.VALUE].tolist(), cells.size[fields.VALUE].tolist(), cells.null.tolist(), strict=True)
+    (cells,) = cells_of(rows.data, begins, ends, [expected(COLUMNS[place])])
+    assert cells.fits.all()
+    found = zip(cells.start.tolist(), cells.size.tolist(), cells.null.tolist(), strict=True)
     data = rows.data.tobytes()
     return [None if null else data[start : start + size].decode() for start, size, null in found]
 
@@ -108,7 +112,7 @@ def test_broken_columns_are_typed_errors(column: bytes) -> None:
     rows = fields.rows_of([field(2, INSERT) + field(12, field(2, column))])
     begins, ends, _ = fields.columns(rows, 1, [0])
     with pytest.raises(MalformedEntryError):
-        fields.cells(rows.data, begins, ends)
+        cells_of(rows.data, begins, ends, [expected(ID)])
 
 
 @given(st.data())
