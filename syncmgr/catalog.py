@@ -7,7 +7,7 @@ Must not know: connections, jobs, how Iceberg is called.
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import syncsql
@@ -22,6 +22,14 @@ UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statem
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
 COMMENT: Final = "comment"
 ENGINES: Final = frozenset({"iceberg", "olap"})
+MYSQL_ENGINES: Final = frozenset({"innodb", "myisam", "aria", "rocksdb"})
+UTF8: Final = frozenset({"utf8", "utf8mb3", "utf8mb4"})
+IGNORED: Final[Mapping[syncsql.OptionKind, str]] = {
+    syncsql.OptionKind.CHARSET: "all text is UTF-8",
+    syncsql.OptionKind.COLLATE: "text compares by its bytes",
+    syncsql.OptionKind.AUTO_INCREMENT: "values come from the source",
+    syncsql.OptionKind.ROW_FORMAT: "data files are Parquet",
+}
 CREATED: Final[Mapping[str, str]] = {
     FORMAT_VERSION: "3",
     "write.delete.mode": "merge-on-read",
@@ -90,7 +98,7 @@ class Catalog:
         if table.name in self._lake.tables(table.db):
             return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
         self.make(table)
-        return ()
+        return tuple(ignored(statement))
 
     def make(self, table: TargetTable) -> None:
         """A table that was checked and is not there yet."""
@@ -146,7 +154,7 @@ def _named(name: syncsql.Name, in_use: str | None) -> str:
 
 def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
     """The table that a statement means; key columns are NOT NULL unless it says NULL. Raises NOT_SUPPORTED."""
-    if statement.engine is not None and statement.engine.lower() not in ENGINES:
+    if statement.engine is not None and statement.engine.lower() not in ENGINES | MYSQL_ENGINES:
         raise SyncError(Code.NOT_SUPPORTED, what=f"ENGINE = {statement.engine}")
     key = statement.key
     unique = key.columns if key and key.kind is syncsql.KeyKind.UNIQUE else ()
@@ -162,6 +170,23 @@ def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
         comment=statement.comment or "",
         properties=tuple((each.key, each.value) for each in statement.properties),
     )
+
+
+def ignored(statement: syncsql.CreateTable) -> Iterator[Remark]:
+    """A warning for each part of MySQL's own CREATE TABLE that was taken and does nothing."""
+    if statement.engine is not None and statement.engine.lower() in MYSQL_ENGINES:
+        yield _ignored(f"ENGINE = {statement.engine}", "tables are Iceberg's")
+    for option in statement.options:
+        if option.kind is not syncsql.OptionKind.CHARSET or option.value.lower() not in UTF8:
+            yield _ignored(f"{option.kind} = {option.value}", IGNORED[option.kind])
+    for column in statement.columns:
+        if column.auto_increment:
+            yield _ignored(f"AUTO_INCREMENT of column '{column.name}'", IGNORED[syncsql.OptionKind.AUTO_INCREMENT])
+
+
+def _ignored(option: str, reason: str) -> Remark:
+    error = SyncError(Code.OPTION_IGNORED, option=option, reason=reason)
+    return Remark(level="Warning", code=error.code, text=str(error))
 
 
 def _column(column: syncsql.ColumnDefinition, *, key: bool) -> TargetColumn:

@@ -74,6 +74,7 @@ class Code(Enum):
         "42000",
         "Can't create more than max_prepared_stmt_count statements (current value: {limit})",
     )
+    OPTION_IGNORED = 1618, "HY000", "{option} is ignored: {reason}"
     NO_SUCH_PLUGIN = 1524, "HY000", "Plugin '{plugin}' is not loaded"
     WRONG_PARAMETER_COUNT = 1582, "42000", "{reason}"
     OUT_OF_RANGE = 1690, "22003", "{reason}"

@@ -1,11 +1,12 @@
 """Reads the statements about databases and tables.
 
-Owns: their syntax in Doris' order of clauses, the names of types and how many numbers each takes.
+Owns: their syntax in Doris' order of clauses, what of MySQL's own CREATE TABLE is taken besides, the names of types and
+how many numbers each takes.
 Must not know: what the lake makes of them.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from syncsql.cursor import Cursor
@@ -20,7 +21,9 @@ from syncsql.table import (
     DropDatabase,
     DropTable,
     KeyKind,
+    OptionKind,
     TableKey,
+    TableOption,
     Transform,
     TransformKind,
 )
@@ -77,10 +80,10 @@ _AGGREGATES: Final = frozenset(
 )
 _NO_AGGREGATE: Final = "there are no aggregate columns; use UNIQUE KEY and aggregate in SELECT"
 _NO_AGGREGATE_KEY: Final = "there is no AGGREGATE KEY; use UNIQUE KEY, or DUPLICATE KEY to append"
-_NO_PRIMARY_KEY: Final = "there is no PRIMARY KEY; write UNIQUE KEY (columns) behind the column list"
+_PRIMARY_KEY_INSIDE: Final = "PRIMARY KEY stands in the column list; behind it write UNIQUE KEY (columns)"
 _NO_INDEX: Final = "there are no indexes; leave it out"
 _NOT_A_COLUMN: Final[Mapping[str, str]] = {
-    "PRIMARY": _NO_PRIMARY_KEY,
+    "PRIMARY": "PRIMARY KEY stands behind the columns",
     "UNIQUE": "write UNIQUE KEY (columns) behind the column list",
     "INDEX": _NO_INDEX,
     "KEY": _NO_INDEX,
@@ -89,10 +92,8 @@ _NOT_A_COLUMN: Final[Mapping[str, str]] = {
 }
 _NOT_AN_OPTION: Final[Mapping[str, str]] = {
     **dict.fromkeys(_AGGREGATES, _NO_AGGREGATE),
-    "PRIMARY": _NO_PRIMARY_KEY,
     "UNIQUE": "write UNIQUE KEY (columns) behind the column list",
     "KEY": "write UNIQUE KEY (columns) behind the column list",
-    "AUTO_INCREMENT": "there is no AUTO_INCREMENT; the values come from the source",
     "GENERATED": "there are no generated columns; map target = expression in CREATE SYNC",
     "AS": "there are no generated columns; map target = expression in CREATE SYNC",
     "ON": "there is no ON UPDATE; the values come from the source",
@@ -136,10 +137,12 @@ def create_table(at: Cursor) -> CreateTable:
     if_not_exists = at.take_if_not_exists()
     table = at.name("a table name")
     _refuse_copies(at)
-    columns = _columns(at)
-    engine = _engine(at)
-    key = _key(at)
-    comment = at.string("a comment") if at.take("COMMENT") else None
+    columns, primary = _columns(at)
+    options = _Options()
+    while options.take(at):
+        pass
+    key = _key(at, primary)
+    comment = _comment(at, options.comment)
     partition_by = _partition_by(at)
     distribution = _distribution(at)
     properties = at.properties() if at.take("PROPERTIES") else ()
@@ -147,7 +150,8 @@ def create_table(at: Cursor) -> CreateTable:
     return CreateTable(
         table=table,
         columns=columns,
-        engine=engine,
+        engine=options.engine,
+        options=tuple(options.others),
         key=key,
         comment=comment,
         partition_by=partition_by,
@@ -162,8 +166,10 @@ def _refuse_copies(at: Cursor) -> None:
         raise at.error("a table is created from its columns; LIKE and AS SELECT are not offered")
 
 
-_CLAUSE_ORDER: Final = "ENGINE, KEY, COMMENT, PARTITION BY, DISTRIBUTED BY, PROPERTIES"
-_CLAUSE_WORDS: Final = frozenset({"ENGINE", "UNIQUE", "DUPLICATE", "COMMENT", "PARTITION", "DISTRIBUTED", "PROPERTIES"})
+_CLAUSE_ORDER: Final = "ENGINE and options of MySQL, KEY, COMMENT, PARTITION BY, DISTRIBUTED BY, PROPERTIES"
+_CLAUSE_WORDS: Final = frozenset(
+    {"ENGINE", *OptionKind, "UNIQUE", "DUPLICATE", "COMMENT", "PARTITION", "DISTRIBUTED", "PROPERTIES"}
+)
 
 
 def _refuse_rest(at: Cursor) -> None:
@@ -172,37 +178,98 @@ def _refuse_rest(at: Cursor) -> None:
     at.end(None)
 
 
-def _columns(at: Cursor) -> tuple[ColumnDefinition, ...]:
+def _columns(at: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[str, ...]]:
+    """And MySQL's primary key."""
     seen: set[str] = set()
+    primary: list[str] = []
 
-    def one() -> ColumnDefinition:
+    def one() -> ColumnDefinition | None:
+        if seen and _sees_primary_key(at):
+            _primary_key(at, primary)
+            return None
         following = at.peek(1)
         if at.word() in _NOT_A_COLUMN and following is not None and following.text.upper() not in _TYPES:
             raise at.error(_NOT_A_COLUMN[at.word() or ""])
-        return _column(at, at.unseen(seen, at.identifier("a column name"), "column"))
+        return _column(at, at.unseen(seen, at.identifier("a column name"), "column"), primary)
 
-    return at.in_brackets(one, "column")
+    columns = tuple(each for each in at.in_brackets(one, "column") if each is not None)
+    return columns, tuple(primary)
 
 
-def _column(at: Cursor, name: str) -> ColumnDefinition:
-    kind = _data_type(at)
-    nullable = _nullable(at)
-    default = _default(at) if at.take("DEFAULT") else None
-    comment = at.string("a comment") if at.take("COMMENT") else None
+def _sees_primary_key(at: Cursor) -> bool:
+    """PRIMARY, or CONSTRAINT [name] PRIMARY."""
+    return at.sees("PRIMARY") or at.sees("CONSTRAINT", "PRIMARY") or (at.sees("CONSTRAINT") and at.word(2) == "PRIMARY")
+
+
+def _primary_key(at: Cursor, primary: list[str]) -> None:
+    if at.take("CONSTRAINT") and not at.sees("PRIMARY"):
+        at.identifier("a constraint name")
+    if primary:
+        raise at.error("the primary key is given twice")
+    at.expect("PRIMARY", "KEY")
+    primary += at.identifiers("column")
+
+
+@dataclass(kw_only=True)
+class _ColumnOptions:
+    """What follows a column's type, each once and in any order, as MySQL has it."""
+
+    given: set[str] = field(default_factory=set)
+    nullable: bool | None = None
+    default: Default | None = None
+    comment: str | None = None
+
+    def take(self, at: Cursor) -> bool:
+        """Whether there was one."""
+        word = "NULL" if at.sees("NOT") else at.word()
+        if word not in {"NULL", "DEFAULT", "COMMENT", "AUTO_INCREMENT", "PRIMARY"}:
+            return False
+        if word in self.given:
+            raise at.error("this option is given twice")
+        self.given.add(word)
+        match word:
+            case "NULL":
+                self.nullable = _nullable(at)
+            case "DEFAULT":
+                at.take("DEFAULT")
+                self.default = _default(at)
+            case "COMMENT":
+                at.take("COMMENT")
+                self.comment = at.string("a comment")
+            case "PRIMARY":
+                at.expect("PRIMARY", "KEY")
+            case _:
+                at.take(word)
+        return True
+
+
+def _column(at: Cursor, name: str, primary: list[str]) -> ColumnDefinition:
+    """Adds to `primary` a column that is the whole key."""
+    kind, options = _data_type(at), _ColumnOptions()
+    while True:
+        if primary and at.sees("PRIMARY"):
+            raise at.error("the primary key is given twice")
+        if not options.take(at):
+            break
     if at.word() in _NOT_AN_OPTION:
         raise at.error(_NOT_AN_OPTION[at.word() or ""])
-    if at.sees("NOT") or at.sees("NULL") or at.sees("DEFAULT") or at.sees("COMMENT"):
-        raise at.error("this option is given twice or out of order; the order is [NOT] NULL, DEFAULT, COMMENT")
-    return ColumnDefinition(name=name, type=kind, nullable=nullable, default=default, comment=comment)
+    if "PRIMARY" in options.given:
+        primary.append(name)
+    return ColumnDefinition(
+        name=name,
+        type=kind,
+        nullable=options.nullable,
+        default=options.default,
+        auto_increment="AUTO_INCREMENT" in options.given,
+        comment=options.comment,
+    )
 
 
-def _nullable(at: Cursor) -> bool | None:
+def _nullable(at: Cursor) -> bool:
     if at.take("NULL"):
         return True
-    if at.sees("NOT"):
-        at.expect("NOT", "NULL")
-        return False
-    return None
+    at.expect("NOT", "NULL")
+    return False
 
 
 def _data_type(at: Cursor) -> DataType:
@@ -274,23 +341,83 @@ def _now_digits(at: Cursor) -> str:
     return str(digits)
 
 
-def _engine(at: Cursor) -> str | None:
-    if not at.take("ENGINE"):
-        return None
-    at.expect_sign("=", "behind ENGINE")
-    return at.identifier("an engine name")
+_OPTION_WORDS: Final[Mapping[str, OptionKind]] = {
+    **{kind.value: kind for kind in OptionKind},
+    "CHARACTER": OptionKind.CHARSET,
+}
 
 
-def _key(at: Cursor) -> TableKey | None:
+@dataclass(kw_only=True)
+class _Options:
+    """MySQL's options of a table, each once and in any order."""
+
+    engine: str | None = None
+    comment: str | None = None
+    others: list[TableOption] = field(default_factory=list)
+
+    def take(self, at: Cursor) -> bool:
+        """Whether there was one."""
+        if at.sees("ENGINE"):
+            self._once(at, self.engine is not None)
+            at.take("ENGINE")
+            at.expect_sign("=", "behind ENGINE")
+            self.engine = at.identifier("an engine name")
+        elif at.sees("COMMENT") and at.sees_sign("=", 1):
+            self._once(at, self.comment is not None)
+            at.take("COMMENT")
+            at.take_sign("=")
+            self.comment = at.string("a comment")
+        else:
+            return self._other(at)
+        return True
+
+    def _other(self, at: Cursor) -> bool:
+        by_default = at.take("DEFAULT")
+        kind = _OPTION_WORDS.get(at.word() or "")
+        if by_default and kind not in {OptionKind.CHARSET, OptionKind.COLLATE}:
+            raise at.error("expected CHARSET or COLLATE")
+        if kind is None:
+            return False
+        self._once(at, any(each.kind is kind for each in self.others))
+        if at.take("CHARACTER"):
+            at.expect("SET")
+        else:
+            at.take(kind)
+        at.take_sign("=")
+        is_number = kind is OptionKind.AUTO_INCREMENT
+        value = str(at.number("a whole number")) if is_number else at.identifier(f"a name behind {kind}")
+        self.others.append(TableOption(kind=kind, value=value))
+        return True
+
+    def _once(self, at: Cursor, given: bool) -> None:  # noqa: FBT001 - whether it is the second
+        if given:
+            raise at.error("this option is given twice")
+
+
+def _key(at: Cursor, primary: tuple[str, ...]) -> TableKey | None:
     if at.sees("AGGREGATE"):
         raise at.error(_NO_AGGREGATE_KEY)
     if at.sees("PRIMARY"):
-        raise at.error(_NO_PRIMARY_KEY)
+        raise at.error(_PRIMARY_KEY_INSIDE)
+    start = at.peek()
     word = at.take_any(*KeyKind)
     if word is None:
-        return None
+        return TableKey(kind=KeyKind.UNIQUE, columns=primary) if primary else None
     at.expect("KEY")
-    return TableKey(kind=KeyKind(word), columns=at.identifiers("column"))
+    key = TableKey(kind=KeyKind(word), columns=at.identifiers("column"))
+    if primary:
+        raise at.error("the key is given twice: a PRIMARY KEY is a UNIQUE KEY", start)
+    return key
+
+
+def _comment(at: Cursor, given: str | None) -> str | None:
+    start = at.peek()
+    if not at.take("COMMENT"):
+        return given
+    comment = at.string("a comment")
+    if given is not None:
+        raise at.error("the comment is given twice", start)
+    return comment
 
 
 def _partition_by(at: Cursor) -> tuple[Transform, ...]:

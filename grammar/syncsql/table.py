@@ -125,18 +125,19 @@ class Default:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnDefinition:
-    """nullable is None where neither NULL nor NOT NULL was said."""
+    """nullable is None where neither NULL nor NOT NULL was said. auto_increment is MySQL's word, and does nothing."""
 
     name: str
     type: DataType
     nullable: bool | None = None
     default: Default | None = None
+    auto_increment: bool = False
     comment: str | None = None
 
     def sql(self) -> str:
         text = f"{quote_name(self.name)} {self.type.sql()}"
         text += words((self.nullable is True, "NULL"), (self.nullable is False, "NOT NULL"))
-        text += clause("DEFAULT", printed(self.default))
+        text += clause("DEFAULT", printed(self.default)) + words((self.auto_increment, "AUTO_INCREMENT"))
         return text + clause("COMMENT", self.comment if self.comment is None else quote_string(self.comment))
 
 
@@ -197,13 +198,38 @@ class Distribution:
         return f"DISTRIBUTED BY {how} BUCKETS {'AUTO' if self.buckets is None else self.buckets}"
 
 
+class OptionKind(StrEnum):
+    """Options of MySQL's tables that have nothing to do here, beside ENGINE and COMMENT."""
+
+    CHARSET = "CHARSET"
+    COLLATE = "COLLATE"
+    AUTO_INCREMENT = "AUTO_INCREMENT"
+    ROW_FORMAT = "ROW_FORMAT"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableOption:
+    """kind = value"""
+
+    kind: OptionKind
+    value: str
+
+    def sql(self) -> str:
+        value = self.value if self.kind is OptionKind.AUTO_INCREMENT else quote_name(self.value)
+        return f"{self.kind} = {value}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CreateTable:
-    """CREATE TABLE [IF NOT EXISTS] [db.]table (column, ...) and Doris' clauses behind it, in their order."""
+    """CREATE TABLE [IF NOT EXISTS] [db.]table (column, ...), MySQL's options, and Doris' clauses in their order.
+
+    MySQL's PRIMARY KEY is a UNIQUE KEY.
+    """
 
     table: Name
     columns: tuple[ColumnDefinition, ...]
     engine: str | None = None
+    options: tuple[TableOption, ...] = ()
     key: TableKey | None = None
     comment: str | None = None
     partition_by: tuple[Transform, ...] = ()
@@ -216,6 +242,7 @@ class CreateTable:
         text = f"CREATE TABLE{words((self.if_not_exists, 'IF NOT EXISTS'))} {self.table.sql()} (\n  {columns}\n)"
         clauses = (
             self.engine and f"ENGINE = {quote_name(self.engine)}",
+            *(option.sql() for option in self.options),
             self.key and self.key.sql(),
             None if self.comment is None else f"COMMENT {quote_string(self.comment)}",
             self.partition_by and f"PARTITION BY ({', '.join(each.sql() for each in self.partition_by)})",

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from enum import Enum
 from functools import partial
 from typing import Final, Protocol
@@ -63,7 +63,10 @@ class Session(Protocol):
     async def use(self, db: str) -> None: ...
 
     def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
-        """The result of each statement in `sql`, and whether more follow; a statement runs when it is asked for."""
+        """The result of each statement in `sql`, and whether more follow; a statement runs when it is asked for.
+
+        Limits the time of each by `Connection.limit_time`.
+        """
         ...
 
     async def fields(self, table: str) -> Sequence[Column]: ...
@@ -72,8 +75,8 @@ class Session(Protocol):
         """Offsets of the '?' in a statement to be prepared."""
         ...
 
-    def statement_timeout(self) -> float:
-        """Seconds a statement may run; 0: for ever."""
+    def statement_timeout(self, text: str) -> float:
+        """Seconds this statement may run; 0: for ever."""
         ...
 
     def wait_timeout(self) -> float: ...
@@ -118,6 +121,7 @@ class Connection:
         self._prepared = PreparedStatements(gate.limits)
         self._task: asyncio.Task[None] | None = None
         self._interrupt: Interrupt | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._leaving = False
 
     def speak(self, charset: Charset) -> None:
@@ -215,6 +219,7 @@ class Connection:
             self._err(SyncError(Code.INTERNAL, message=f"Internal error: {type(error).__name__}: {error}"), session)
         finally:
             self._task = None
+            self.limit_time(0)
             self._audit()
         await self._finish()
 
@@ -279,20 +284,16 @@ class Connection:
         self.command, self.info = command, mask(sql[:INFO_SIZE])
 
     async def _run_sql(self, sql: str, session: Session, send: Send, *, multi: bool = False) -> None:
-        async with self._timed(session), aclosing(session.execute(sql, multi=multi)) as results:
+        async with aclosing(session.execute(sql, multi=multi)) as results:
             async for result, more in results:
                 await send(result, more)
 
-    @asynccontextmanager
-    async def _timed(self, session: Session) -> AsyncGenerator[None, None]:
-        timeout = session.statement_timeout()
+    def limit_time(self, seconds: float) -> None:
+        """The command that runs is interrupted after so long from now; 0: never."""
+        if self._timer is not None:
+            self._timer.cancel()
         loop = asyncio.get_running_loop()
-        timer = loop.call_later(timeout, self.interrupt, Interrupt.TIMEOUT) if timeout else None
-        try:
-            yield
-        finally:
-            if timer is not None:
-                timer.cancel()
+        self._timer = loop.call_later(seconds, self.interrupt, Interrupt.TIMEOUT) if seconds else None
 
     async def _send(self, result: Result, more: bool = False) -> None:  # noqa: FBT001, FBT002 - the flag of the wire
         match result:
@@ -439,8 +440,8 @@ class Connection:
         if statement.cursor is None:
             raise SyncError(Code.NO_CURSOR, id=statement.id)
         try:
-            async with self._timed(session):
-                ended = await self._put_rows(statement.cursor, count)
+            self.limit_time(session.statement_timeout(statement.sql))
+            ended = await self._put_rows(statement.cursor, count)
         except BaseException:
             await statement.close_cursor()
             raise

@@ -89,6 +89,8 @@ def question(text: str, asker: Asker) -> Question | None:
         return None
     if not isinstance(tree, exp.Query):
         return None
+    for select in tree.find_all(exp.Select):
+        select.set("hint", None)
     _forget_dual(tree)
     tables = [table for table in tree.find_all(exp.Table) if table.name not in _with_names(tree)]
     if not tables:

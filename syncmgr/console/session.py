@@ -25,6 +25,7 @@ from syncmgr.console.question import Asker, Question, question
 from syncmgr.console.registry import Registry
 from syncmgr.console.results import Column, Done, Result, Row, Rows
 from syncmgr.console.show import CONSTANT, Listing, filtered, listing
+from syncmgr.console.texts import asks_for_counts, one_at_a_time, syntax, timeout_of
 from syncmgr.console.variables import Variables
 from syncmgr.console.workers import Workers
 from syncmgr.errors import Code, Remark, SyncError
@@ -112,6 +113,7 @@ class StatementSession:
         self._variables = Variables(limits, port=registry.port)
         self._user_variables: dict[str, int | str | None] = {}
         self._remarks: tuple[Remark, ...] = ()
+        self._counted: tuple[Remark, ...] = ()  # by @@warning_count, which outlasts a statement that asks for it
         self._queries = itertools.count(1)
 
     # what the connection asks
@@ -129,8 +131,11 @@ class StatementSession:
             yield Done(), False  # a comment alone: MySQL answers OK
         for left, each in reversed(list(enumerate(reversed(parsed)))):
             statement = each.statement
+            if not asks_for_counts(each.text):
+                self._counted = self._remarks
             if not isinstance(statement, ShowMeta):
                 self._remarks = ()
+            self._connection.limit_time(self.statement_timeout(each.text))
             yield await self._run(statement), left > 0
 
     async def fields(self, table: str) -> Sequence[Column]:
@@ -140,8 +145,8 @@ class StatementSession:
     async def placeholders(self, sql: str) -> tuple[int, ...]:
         return await self._workers.read(placeholders, sql)
 
-    def statement_timeout(self) -> float:
-        return self._variables.statement_timeout
+    def statement_timeout(self, text: str) -> float:
+        return timeout_of(text) or self._variables.statement_timeout
 
     def wait_timeout(self) -> float:
         return self._variables.wait_timeout
@@ -169,7 +174,7 @@ class StatementSession:
     def reset(self) -> None:
         self._variables.reset()
         self._user_variables.clear()
-        self._remarks = ()
+        self._remarks = self._counted = ()
         self._connection.autocommit = True
         self._connection.changes.forget()
 
@@ -181,11 +186,11 @@ class StatementSession:
         except NestedTooDeeplyError as error:
             raise SyncError(Code.NESTED_TOO_DEEPLY) from error
         except SqlSyntaxError as error:
-            raise _syntax(error.reason, near=error.near, line=error.line, column=error.column) from error
+            raise syntax(error.reason, near=error.near, line=error.line, column=error.column) from error
         if not sql.strip(" \t\r\n;\0"):
             raise SyncError(Code.EMPTY_QUERY)
         if len(parsed) > 1 and not multi:
-            raise _one_at_a_time(sql, parsed)
+            raise one_at_a_time(sql, parsed)
         return parsed
 
     async def _run(self, statement: Statement) -> Result:
@@ -391,9 +396,18 @@ class StatementSession:
             host=self._connection.host,
             db=self._connection.db,
             now=dt.datetime.now(dt.UTC),
-            variable=self._variables.__getitem__,
+            variable=self._variable,
             user_variable=self._user_variables.get,
         )
+
+    def _variable(self, name: str) -> int | str:
+        match name.lower():
+            case "warning_count":
+                return len(self._counted)
+            case "error_count":
+                return sum(each.level == "Error" for each in self._counted)
+            case _:
+                return self._variables[name]
 
     def _present(self) -> Present:
         return Present(
@@ -478,15 +492,3 @@ def _at_once(asked: Question) -> tuple[Sequence[str], list[Row]]:
     with Lite() as lite:
         names, rows = lite.ask(asked.sql)
     return asked.names or names, rows
-
-
-def _syntax(reason: str, *, near: str, line: int, column: int) -> SyncError:
-    return SyncError(Code.SYNTAX, reason=reason, near=near, line=line, column=column)
-
-
-def _one_at_a_time(sql: str, parsed: Sequence[Parsed]) -> SyncError:
-    first, second = parsed[0].text, parsed[1].text
-    start = max(sql.find(second, sql.find(first) + len(first)), 0)
-    reason = "several statements at a time need the client's multi-statements option"
-    line = sql.count("\n", 0, start) + 1
-    return _syntax(reason, near=second[:80], line=line, column=start - sql.rfind("\n", 0, start))

@@ -192,6 +192,25 @@ def test_sqlalchemy_creates(engine: sa.Engine) -> None:
     assert not sa.inspect(engine).has_table("made")
 
 
+def test_sqlalchemy_creates_all(engine: sa.Engine, console: Running) -> None:
+    """Tables of an application's own metadata, with MySQL's words for keys, counters and character sets."""
+    known = sa.MetaData()
+    options = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "comment": "users"}
+    sa.Table("users", known, sa.Column("id", sa.Integer, primary_key=True), sa.Column("name", sa.String(9)), **options)
+    named = sa.MetaData(naming_convention={"pk": "pk_%(table_name)s"})
+    parts = (sa.Column(name, sa.BigInteger, autoincrement=False, primary_key=True, comment="x") for name in "ba")
+    sa.Table("parts", named, *parts, sa.Column("size", sa.Numeric(9, 2), nullable=False))
+    for metadata in (known, named):
+        metadata.create_all(engine)
+    assert {name: table.keys for name, table in console.frontend.catalog.dbs["demo"].items() if name != "orders"} == {
+        "users": ("id",),
+        "parts": ("b", "a"),
+    }
+    for metadata in (known, named):
+        metadata.drop_all(engine)
+    assert sa.inspect(engine).get_table_names() == ["orders"]
+
+
 def test_sqlalchemy_inspects(engine: sa.Engine) -> None:
     """SQLAlchemy's inspector finds databases, tables and columns."""
     inspector = sa.inspect(engine)

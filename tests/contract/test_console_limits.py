@@ -116,6 +116,20 @@ def test_a_statement_has_its_time(console: Running) -> None:
     assert console.ask("SELECT @@max_execution_time") == ((0,),)
 
 
+def test_a_hint_gives_a_statement_its_time(console: Running) -> None:
+    """MAX_EXECUTION_TIME goes before the variable, and holds for its own statement among several."""
+    with console.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET max_execution_time = 60000")
+        with pytest.raises(pymysql.err.OperationalError) as caught:
+            cursor.execute("SELECT /*+ MAX_EXECUTION_TIME(50) */ * FROM wait")
+        assert code(caught) == 3024
+        until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+        cursor.execute("SELECT /*+ MAX_EXECUTION_TIME(1) */ 42; SELECT SLEEP(0.05) FROM thousand")
+        assert cursor.fetchall() == ((42,),)
+        assert cursor.nextset()
+        assert len(cursor.fetchall()) == 1000
+
+
 def test_a_vanished_client_cancels_its_query(console: Running) -> None:
     """A client that goes away during a SELECT leaves nothing running."""
     before = len(console.frontend.lake.queries)

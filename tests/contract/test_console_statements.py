@@ -356,6 +356,55 @@ def test_no_row(cursor: "pymysql.cursors.Cursor", sql: str) -> None:
     assert cursor.fetchall() == ()
 
 
+def test_counts_of_warnings(cursor: "pymysql.cursors.Cursor") -> None:
+    """@@warning_count and @@error_count are those of the last statement that did not ask for them."""
+    cursor.execute("SELECT @@warning_count, @@error_count")
+    assert cursor.fetchall() == ((0, 0),)
+    cursor.execute("DROP TABLE IF EXISTS nothing")
+    for _ in range(2):
+        cursor.execute("SELECT @@warning_count, @@session.error_count")
+        assert cursor.fetchall() == ((1, 0),)
+    with pytest.raises(pymysql.err.MySQLError):
+        cursor.execute("DROP TABLE nothing")
+    cursor.execute("SELECT @@warning_count, @@error_count")
+    assert cursor.fetchall() == ((1, 1),)
+    cursor.execute("SELECT 42")
+    cursor.execute("SELECT @@warning_count, @@error_count")
+    assert cursor.fetchall() == ((0, 0),)
+
+
+def test_keys_as_drivers_ask_for_them(cursor: "pymysql.cursors.Cursor") -> None:
+    """The key of a table in each of the places where they look: columns in the key's own order, nothing else in it."""
+    cursor.execute("CREATE TABLE keyed (a INT, b BIGINT, c INT, PRIMARY KEY (b, a))")
+    where = "TABLE_SCHEMA = 'demo' AND TABLE_NAME = 'keyed'"
+    cursor.execute(
+        "SELECT NON_UNIQUE, INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, COLLATION, NULLABLE, INDEX_SCHEMA, SUB_PART,"
+        f" EXPRESSION FROM information_schema.STATISTICS WHERE {where} ORDER BY INDEX_NAME, SEQ_IN_INDEX"
+    )
+    head, tail = (0, "PRIMARY"), ("A", "", "demo", None, None)
+    assert cursor.fetchall() == ((*head, 1, "b", *tail), (*head, 2, "a", *tail))
+    cursor.execute(
+        "SELECT CONSTRAINT_SCHEMA, CONSTRAINT_NAME, COLUMN_NAME, ORDINAL_POSITION, POSITION_IN_UNIQUE_CONSTRAINT,"
+        f" REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE {where} ORDER BY ORDINAL_POSITION"
+    )
+    assert cursor.fetchall() == (("demo", "PRIMARY", "b", 1, None, None), ("demo", "PRIMARY", "a", 2, None, None))
+    cursor.execute(
+        "SELECT tc.CONSTRAINT_TYPE, k.COLUMN_NAME FROM information_schema.TABLE_CONSTRAINTS tc JOIN"
+        " information_schema.KEY_COLUMN_USAGE k USING (CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME)"
+        " WHERE tc.TABLE_NAME = 'keyed' ORDER BY k.ORDINAL_POSITION"
+    )
+    assert cursor.fetchall() == (("PRIMARY KEY", "b"), ("PRIMARY KEY", "a"))
+    cursor.execute(f"SELECT COLUMN_NAME, COLUMN_KEY FROM information_schema.COLUMNS WHERE {where}")
+    assert cursor.fetchall() == (("a", "PRI"), ("b", "PRI"), ("c", ""))
+    cursor.execute("SHOW KEYS FROM keyed")
+    columns = names(cursor)
+    places = [columns.index(name) for name in ("Non_unique", "Key_name", "Seq_in_index", "Column_name")]
+    assert [tuple(row[place] for place in places) for row in cursor.fetchall()] == [
+        (0, "PRIMARY", 1, "b"),
+        (0, "PRIMARY", 2, "a"),
+    ]
+
+
 def test_information_schema(cursor: "pymysql.cursors.Cursor") -> None:
     """Joins, filters and MySQL's habits work on information_schema."""
     cursor.execute(

@@ -3,7 +3,7 @@
 import pytest
 
 import syncsql
-from syncmgr.catalog import defined, described, fields_of, properties_of, statement_of
+from syncmgr.catalog import defined, described, fields_of, ignored, properties_of, statement_of
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import target
 from syncmgr.spark.layout import Layout, PartitionField
@@ -63,3 +63,26 @@ def test_one_bucket_places_nothing() -> None:
     """Nor does AUTO or RANDOM."""
     for clause in ("HASH(id) BUCKETS 1", "HASH(id) BUCKETS AUTO", "RANDOM BUCKETS 4"):
         assert defined(parsed(f"CREATE TABLE t (id INT) DISTRIBUTED BY {clause}"), "d").partition == ()
+
+
+def test_the_primary_key_of_mysql() -> None:
+    """It is a UNIQUE KEY, wherever it stands, and its columns take no NULL."""
+    for sql in ("(id INT PRIMARY KEY, v INT)", "(id INT, v INT, PRIMARY KEY (id))", "(id INT, v INT) UNIQUE KEY(id)"):
+        table = defined(parsed(f"CREATE TABLE t {sql}"), "d")
+        assert table.keys == ("id",)
+        assert [column.nullable for column in table.columns] == [False, True]
+
+
+def test_what_mysql_says_besides_is_told() -> None:
+    """One warning for each part that does nothing; UTF-8 is what text is, so there is nothing to say of it."""
+    options = "ENGINE=InnoDB AUTO_INCREMENT=5 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC"
+    sql = f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY) {options}"
+    assert [(each.level, each.code, each.text) for each in ignored(parsed(sql))] == [
+        ("Warning", Code.OPTION_IGNORED, "ENGINE = InnoDB is ignored: tables are Iceberg's"),
+        ("Warning", Code.OPTION_IGNORED, "AUTO_INCREMENT = 5 is ignored: values come from the source"),
+        ("Warning", Code.OPTION_IGNORED, "COLLATE = utf8mb4_bin is ignored: text compares by its bytes"),
+        ("Warning", Code.OPTION_IGNORED, "ROW_FORMAT = DYNAMIC is ignored: data files are Parquet"),
+        ("Warning", Code.OPTION_IGNORED, "AUTO_INCREMENT of column 'id' is ignored: values come from the source"),
+    ]
+    assert len([*ignored(parsed("CREATE TABLE t (id INT) CHARSET=latin1"))]) == 1
+    assert not [*ignored(parsed("CREATE TABLE t (id INT) ENGINE=iceberg"))]

@@ -1,0 +1,43 @@
+"""What the text of a statement says beside what it does.
+
+Owns: MySQL's hint of a time, who asks for the counts of SHOW WARNINGS, the error about a second statement.
+Must not know: what a statement does. All other hints are Spark's, which takes those that it knows.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncsql import Parsed
+
+LONGEST: Final = 4096  # characters at its beginning that are looked at
+_COMMENT: Final = r"(?:/\*(?![+!]).*?\*/|--\s[^\n]*(?:\n|\Z)|#[^\n]*(?:\n|\Z)|\s|\()*+"
+_HINTS: Final = re.compile(_COMMENT + r"SELECT\s*/\*\+(.*?)\*/", re.IGNORECASE | re.DOTALL)
+_TIME: Final = re.compile(r"\bMAX_EXECUTION_TIME\s*\(\s*(\d{1,10})\s*\)", re.IGNORECASE)
+_COUNTS: Final = re.compile(r"@@\s*(?:session\s*\.\s*)?`?(?:warning|error)_count\b", re.IGNORECASE)
+
+
+def timeout_of(sql: str) -> float:
+    """Seconds that /*+ MAX_EXECUTION_TIME(milliseconds) */ gives a SELECT; 0: nothing is said."""
+    hints = _HINTS.match(sql, 0, LONGEST)
+    found = _TIME.search(hints[1]) if hints else None
+    return int(found[1]) / 1000 if found else 0.0
+
+
+def asks_for_counts(sql: str) -> bool:
+    """By @@warning_count or @@error_count."""
+    return _COUNTS.search(sql, 0, LONGEST) is not None
+
+
+def syntax(reason: str, *, near: str, line: int, column: int) -> SyncError:
+    return SyncError(Code.SYNTAX, reason=reason, near=near, line=line, column=column)
+
+
+def one_at_a_time(sql: str, parsed: Sequence[Parsed]) -> SyncError:
+    """Of a client that has not asked for more."""
+    first, second = parsed[0].text, parsed[1].text
+    start = max(sql.find(second, sql.find(first) + len(first)), 0)
+    reason = "several statements at a time need the client's multi-statements option"
+    line = sql.count("\n", 0, start) + 1
+    return syntax(reason, near=second[:80], line=line, column=start - sql.rfind("\n", 0, start))
