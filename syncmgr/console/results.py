@@ -9,6 +9,7 @@ import struct
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final
 
 from syncmgr.console.charset import BINARY_COLLATION, Charset
@@ -71,6 +72,7 @@ class Rows:
 Result = Done | Rows
 
 
+@lru_cache(1024)  # a short answer is mostly these
 def column_definition(column: Column, charset: Charset) -> bytes:
     is_number = column.type in _WIDTHS
     is_bytes = column.type is FieldType.BLOB

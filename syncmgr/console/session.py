@@ -7,6 +7,7 @@ Must not know: packets; how jobs, the catalog or the lake do their work.
 import datetime as dt
 import itertools
 from collections.abc import AsyncGenerator, Sequence
+from functools import partial
 from typing import Final, assert_never
 
 from syncmgr.console import accounts, information_schema, metadata, show
@@ -23,9 +24,10 @@ from syncmgr.console.places import placeholders
 from syncmgr.console.points import pinned, pins
 from syncmgr.console.question import Asker, Question, question
 from syncmgr.console.registry import Registry
+from syncmgr.console.remarks import Remarks
 from syncmgr.console.results import Column, Done, Result, Row, Rows
 from syncmgr.console.show import CONSTANT, Listing, filtered, listing
-from syncmgr.console.texts import asks_for_counts, one_at_a_time, syntax, timeout_of
+from syncmgr.console.texts import asked_again, asks_for_counts, is_short_show, one_at_a_time, syntax, timeout_of
 from syncmgr.console.variables import Variables
 from syncmgr.console.workers import Workers
 from syncmgr.errors import Code, Remark, SyncError
@@ -109,11 +111,11 @@ class StatementSession:
         self._registry = registry
         access = Access(who=lambda: connection.account, host=connection.host, rights_of=frontend.users.rights)
         self._frontend = Guarded(frontend, access)
+        self._house = frontend  # for what an administrator alone asks
         self._workers = workers
         self._variables = Variables(limits, port=registry.port)
         self._user_variables: dict[str, int | str | None] = {}
-        self._remarks: tuple[Remark, ...] = ()
-        self._counted: tuple[Remark, ...] = ()  # by @@warning_count, which outlasts a statement that asks for it
+        self._remarks = Remarks()
         self._queries = itertools.count(1)
 
     # what the connection asks
@@ -131,10 +133,7 @@ class StatementSession:
             yield Done(), False  # a comment alone: MySQL answers OK
         for left, each in reversed(list(enumerate(reversed(parsed)))):
             statement = each.statement
-            if not asks_for_counts(each.text):
-                self._counted = self._remarks
-            if not isinstance(statement, ShowMeta):
-                self._remarks = ()
+            self._remarks.begin(asks=asks_for_counts(each.text), keeps=isinstance(statement, ShowMeta))
             self._connection.limit_time(self.statement_timeout(each.text))
             yield await self._run(statement), left > 0
 
@@ -169,12 +168,12 @@ class StatementSession:
         return self._registry.statistics()
 
     def failed(self, error: SyncError) -> None:
-        self._remarks = (Remark(level="Error", code=error.code, text=str(error)),)
+        self._remarks.fail(error)
 
     def reset(self) -> None:
         self._variables.reset()
         self._user_variables.clear()
-        self._remarks = self._counted = ()
+        self._remarks.forget()
         self._connection.autocommit = True
         self._connection.changes.forget()
 
@@ -182,7 +181,7 @@ class StatementSession:
 
     async def _parse(self, sql: str, *, multi: bool) -> tuple[Parsed, ...]:
         try:
-            parsed = await self._workers.read(parse, sql)
+            parsed = asked_again(sql) if is_short_show(sql) else await self._workers.read(parse, sql)
         except NestedTooDeeplyError as error:
             raise SyncError(Code.NESTED_TOO_DEEPLY) from error
         except SqlSyntaxError as error:
@@ -248,11 +247,23 @@ class StatementSession:
         return Done()
 
     async def _show_sync(self, statement: ShowSync) -> Rows:
-        rows = await self._workers.quick(self._frontend.jobs.show, statement.db or self._connection.db)
+        rows = await self._jobs_of(statement.db or self._connection.db)
         if statement.db is not None and not rows:
             # only now is the lake asked, which may still be starting
-            await self._workers.slow(metadata.check_database, self._frontend.catalog, statement.db)
+            await self._check_database(statement.db)
         return await self._show(listing(SHOW_COLUMNS, rows, like="JobName"), statement.filter, statement)
+
+    async def _jobs_of(self, db: str | None) -> list[tuple[str | None, ...]]:
+        """Who may see everything is answered together with the others who may."""
+        if not self._frontend.access.rights.is_admin:
+            return await self._workers.quick(self._frontend.jobs.show, db)
+        return await self._workers.shown.ask(db, lambda: self._workers.quick(self._house.jobs.show, db))
+
+    async def _check_database(self, db: str) -> None:
+        if not self._frontend.access.rights.is_admin:
+            return await self._workers.slow(metadata.check_database, self._frontend.catalog, db)
+        check = partial(self._workers.slow, metadata.check_database, self._house.catalog, db)
+        return await self._workers.known.ask(db, check)
 
     async def _on_lake(self, statement: LakeStatement) -> Result:
         catalog, slow = self._frontend.catalog, self._workers.slow
@@ -283,7 +294,7 @@ class StatementSession:
 
     def _done(self, remarks: tuple[Remark, ...], *, affected: int = 0) -> Done:
         """OK, with the count of what SHOW WARNINGS tells until the next statement."""
-        self._remarks = remarks
+        self._remarks.told = remarks
         return Done(affected=affected, warnings=len(remarks))
 
     async def _on_catalog(self, statement: CatalogQuestion) -> Listing:
@@ -343,7 +354,7 @@ class StatementSession:
             case MetaKind.STATUS:
                 return listing(("Variable_name", "Value"), self._status())
             case MetaKind.WARNINGS | MetaKind.COUNT_WARNINGS | MetaKind.ERRORS | MetaKind.COUNT_ERRORS as kind:
-                return show.remarks(kind, self._remarks)
+                return show.remarks(kind, self._remarks.told)
             case MetaKind.INDEX:
                 name = Name(name=str(statement.table), db=statement.db)
                 return show.index(await slow(metadata.table, catalog, name, db))
@@ -401,13 +412,8 @@ class StatementSession:
         )
 
     def _variable(self, name: str) -> int | str:
-        match name.lower():
-            case "warning_count":
-                return len(self._counted)
-            case "error_count":
-                return sum(each.level == "Error" for each in self._counted)
-            case _:
-                return self._variables[name]
+        counts = self._remarks.counts()
+        return counts[name.lower()] if name.lower() in counts else self._variables[name]
 
     def _present(self) -> Present:
         return Present(

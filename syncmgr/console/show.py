@@ -6,6 +6,7 @@ Must not know: where the facts come from, packets.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from syncmgr.console.charset import CHARSETS
@@ -37,10 +38,14 @@ class Listing:
 
 
 def listing(names: Sequence[str], rows: Iterable[Row], *, numbers: Sequence[str] = (), like: str = "") -> Listing:
-    columns = tuple(
+    return Listing(columns=_columns(tuple(names), tuple(numbers)), rows=list(rows), like=like or names[0])
+
+
+@lru_cache(64)
+def _columns(names: tuple[str, ...], numbers: tuple[str, ...]) -> tuple[Column, ...]:
+    return tuple(
         Column(name=name, type=FieldType.LONGLONG if name in numbers else FieldType.VAR_STRING) for name in names
     )
-    return Listing(columns=columns, rows=list(rows), like=like or names[0])
 
 
 def filtered(

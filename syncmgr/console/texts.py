@@ -1,16 +1,19 @@
 """What the text of a statement says beside what it does.
 
-Owns: MySQL's hint of a time, who asks for the counts of SHOW WARNINGS, the error about a second statement.
+Owns: MySQL's hint of a time, who asks for the counts of SHOW WARNINGS, what is parsed once for many, the error about a
+second statement.
 Must not know: what a statement does. All other hints are Spark's, which takes those that it knows.
 """
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncsql import Parsed
+from syncsql import Parsed, parse
 
+SHORT: Final = 200  # characters of a statement that is kept
 LONGEST: Final = 4096  # characters at its beginning that are looked at
 _COMMENT: Final = r"(?:/\*(?![+!]).*?\*/|--\s[^\n]*(?:\n|\Z)|#[^\n]*(?:\n|\Z)|\s|\()*+"
 _HINTS: Final = re.compile(_COMMENT + r"SELECT\s*/\*\+(.*?)\*/", re.IGNORECASE | re.DOTALL)
@@ -28,6 +31,14 @@ def timeout_of(sql: str) -> float:
 def asks_for_counts(sql: str) -> bool:
     """By @@warning_count or @@error_count."""
     return _COUNTS.search(sql, 0, LONGEST) is not None
+
+
+asked_again = lru_cache(256)(parse)
+
+
+def is_short_show(sql: str) -> bool:
+    """What monitors ask again and again, so that it is parsed once; it holds no secret."""
+    return len(sql) <= SHORT and sql[:4].upper() == "SHOW" and ";" not in sql[:-1]
 
 
 def syntax(reason: str, *, near: str, line: int, column: int) -> SyncError:

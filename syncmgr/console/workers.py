@@ -16,6 +16,7 @@ from syncmgr.console.frontend import Queries, Query
 from syncmgr.console.lake_types import column, converted
 from syncmgr.console.limits import KiB
 from syncmgr.console.results import Row, Rows
+from syncmgr.console.together import Together
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ class Workers:
         self._lake = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
         self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-slow")
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="console-statement")
+        self.shown: Together[list[tuple[str | None, ...]]] = Together()  # what SHOW SYNC JOB answers, by database
+        self.known: Together[None] = Together()  # whether there is such a database
 
     async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._slow, partial(call, *args, **kwargs))

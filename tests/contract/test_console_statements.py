@@ -2,6 +2,7 @@
 
 import datetime as dt
 import logging
+import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -354,6 +355,39 @@ def test_no_row(cursor: "pymysql.cursors.Cursor", sql: str) -> None:
     """What there is none of is an empty result, not an error."""
     cursor.execute(sql)
     assert cursor.fetchall() == ()
+
+
+def test_what_many_ask_at_one_time_is_never_stale(console: Running) -> None:
+    """While others ask for the jobs all the time, who has changed one sees it at once; who may not see any does not."""
+    stop = threading.Event()
+
+    def poll() -> None:
+        with console.connect(database="demo") as connection, connection.cursor() as cursor:
+            while not stop.is_set():
+                cursor.execute("SHOW SYNC JOB")
+                cursor.fetchall()
+
+    pollers = [threading.Thread(target=poll) for _ in range(6)]
+    for poller in pollers:
+        poller.start()
+    try:
+        with console.connect(database="demo") as connection, connection.cursor() as cursor:
+            for number in range(30):
+                cursor.execute(CREATE.format(name=f"job{number}"))
+                cursor.execute("SHOW SYNC JOB")
+                assert len(cursor.fetchall()) == number + 1
+                cursor.execute("SHOW SYNC JOB FROM empty")
+                assert cursor.fetchall() == ()
+                cursor.execute(f"PAUSE SYNC JOB job{number}")
+                cursor.execute(f"SHOW SYNC JOB WHERE JobName = 'job{number}'")
+                assert [row[SHOW_COLUMNS.index("State")] for row in cursor.fetchall()] == ["PAUSED"]
+        console.ask("CREATE USER nobody IDENTIFIED BY 'x'")
+        with pytest.raises(pymysql.err.OperationalError, match="1049"):
+            console.ask("SHOW SYNC JOB FROM demo", user="nobody", password="x")
+    finally:
+        stop.set()
+        for poller in pollers:
+            poller.join()
 
 
 def test_counts_of_warnings(cursor: "pymysql.cursors.Cursor") -> None:
