@@ -15,7 +15,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 import syncsql
 from syncmgr.catalog import Catalog
 from syncmgr.job.batch import OP, SEQ
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, MappedColumn, StagedFile
+from syncmgr.job.description import MappedColumn
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, StagedFile
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing

@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import MappedColumn
 from syncmgr.job.fitting import Fit, fit
 from syncmgr.job.policy import OF_ONE_KIND, OnDdl
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
@@ -20,6 +19,14 @@ from syncmgr.job.target import spark_cast
 from syncmgr.settings import SETTINGS, did_you_mean, find, parse
 
 PROPERTIES: Final = "PROPERTIES"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MappedColumn:
+    """Target column and the Spark SQL expression over source columns that fills it."""
+
+    target: str
+    expression: str
 
 
 class AppendOnChange(StrEnum):

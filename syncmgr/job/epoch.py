@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from syncmgr.job.chunk import ChunkRows
 from syncmgr.job.dead_letter import DeadLetter
+from syncmgr.job.description import MappedColumn
 from syncmgr.job.position import Position
 
 if TYPE_CHECKING:
@@ -112,14 +113,6 @@ class Epoch:
         """Tells two epochs of one number apart: the same stretch of history has the same one."""
         text = f"{self.number} {self.last_seq} {astuple(self.end)}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MappedColumn:
-    """Target column and the Spark SQL expression over source columns that fills it."""
-
-    target: str
-    expression: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,8 +13,7 @@ from syncmgr.job.alteration import Alteration, Column, has_charset
 from syncmgr.job.ddl import keeps_values
 from syncmgr.job.default_value import Moment, UnknowableError, initial
 from syncmgr.job.derived_type import derived, widened
-from syncmgr.job.description import ChannelDescription, quoted
-from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.description import ChannelDescription, MappedColumn, quoted
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ChannelDescription, ColumnItem, Condition, Listed, quoted
-from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.description import ChannelDescription, ColumnItem, Condition, Listed, MappedColumn, quoted
 from syncmgr.job.schema import MAX_DECIMAL_DIGITS, SourceColumn, SourceTable, TargetTable
 from syncmgr.job.target import fits, parse_type, spark_cast
 from syncmgr.settings import did_you_mean

@@ -14,8 +14,8 @@ from cryptography.fernet import Fernet, InvalidToken
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan
 from syncmgr.job.dead_letter import DeadLetter
-from syncmgr.job.description import ChannelDescription, Listed, Shadow, Spoken
-from syncmgr.job.epoch import MappedColumn, Prepared, StagedFile
+from syncmgr.job.description import ChannelDescription, Listed, MappedColumn, Shadow, Spoken
+from syncmgr.job.epoch import Prepared, StagedFile
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.following import DdlStep
 from syncmgr.job.lake_change import LakeChange

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncmgr.job.batch import OP, SEQ, ChangeKind
-from syncmgr.job.epoch import ChannelCommit, MappedColumn, StagedFile
+from syncmgr.job.description import MappedColumn
+from syncmgr.job.epoch import ChannelCommit, StagedFile
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Budget, Indexing

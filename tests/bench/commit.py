@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 
 from syncmgr.catalog import Catalog
 from syncmgr.job.batch import OP, SEQ
-from syncmgr.job.epoch import ChannelCommit, MappedColumn, StagedFile
+from syncmgr.job.description import MappedColumn
+from syncmgr.job.epoch import ChannelCommit, StagedFile
 from syncmgr.spark.indexing import Budget, Indexing
 from syncmgr.spark.lake import Lake
 from tests.spark_session import indexing_of, new_lake, statement

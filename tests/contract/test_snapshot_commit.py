@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.epoch import ChannelCommit, MappedColumn
+from syncmgr.job.description import MappedColumn
+from syncmgr.job.epoch import ChannelCommit
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.test_snapshot_values import chunk_of

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from syncmgr.job.description import AppendOnChange, ChannelDescription
-from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.description import AppendOnChange, ChannelDescription, MappedColumn
 from syncmgr.job.following import Rules
 from syncmgr.job.policy import OnDdl
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType

@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ColumnItem, Condition, overrides_of, plan_channel
-from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.description import ColumnItem, Condition, MappedColumn, overrides_of, plan_channel
 from syncmgr.job.schema import SourceColumn, TargetColumn, TargetType
 from tests.unit.job.factories import make_source_table, make_target
 

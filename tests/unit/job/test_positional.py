@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ChannelDescription, ColumnItem, Condition, Listed
-from syncmgr.job.epoch import MappedColumn
+from syncmgr.job.description import ChannelDescription, ColumnItem, Condition, Listed, MappedColumn
 from syncmgr.job.positional import check_told, plan_positional, source_names, untold
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetType
 from syncmgr.job.target import iceberg_type
