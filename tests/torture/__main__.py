@@ -34,6 +34,7 @@ def main() -> None:
         figures=options.figures,
         held=options.hold * 60,
         pause=options.pause,
+        rests=options.rest,
         settings=dict(options.setting),
     )
     Torture(folder, plan).run()
@@ -51,6 +52,7 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--figures", type=Path, help="JSON lines are appended, so that runs add up")
     arguments.add_argument("--hold", type=float, default=0.0, help="minutes to look at a failure")
     arguments.add_argument("--pause", type=float, default=PAUSE_SECOND, help="seconds between two transactions")
+    arguments.add_argument("--rest", type=Path, help="a file: while it exists, nothing is done")
     arguments.add_argument("--setting", action="append", default=[], type=_pair, help="NAME=VALUE, a line of fe.conf")
     arguments.add_argument("--sum", type=Path, help="a file of figures")
     return arguments

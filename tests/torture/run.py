@@ -30,6 +30,7 @@ CHECK_SECOND: Final = 30.0  # between two checks of a short run
 CHECKS: Final = 6  # of a long one
 EACH: Final = 25
 PAUSE_SECOND: Final = 0.004
+REST_SECOND: Final = 1.0
 STAGING_MEBIBYTES: Final = 64
 TABLE_MEBIBYTES: Final = 256
 FILLED: Final = "vaults"  # the table of the bank whose disk is full now and then
@@ -52,6 +53,7 @@ class Plan:
     figures: Path | None = None  # a line is appended after each comparison
     held: float = 0.0  # so long everything is left as it is after a failure
     pause: float = PAUSE_SECOND  # between two transactions
+    rests: Path | None = None  # while this file exists, nobody acts or writes: others measure on this machine
     settings: Mapping[str, str] = field(default_factory=dict)  # further lines of fe.conf
 
 
@@ -93,7 +95,9 @@ class Torture:
         for workload in self._workloads:
             with contextlib.suppress(RuntimeError):  # it was not started
                 workload.stop()
-        self._fe.stop()
+        if self._killer is None:
+            self._fe.stop()
+        self._fe.kill_if_alive()
         self._mysql.stop()
         self._network.close()
         for disk in self._disks:
@@ -137,9 +141,15 @@ class Torture:
         while time.monotonic() < end and not self._has_done():
             is_due = self._period(end)
             while not is_due() and not self._has_done():
+                self._rest()
                 (self._killer or self._adversary).act()
                 refuse_dead_ends(self._fe)
             self._check()
+
+    def _rest(self) -> None:
+        with quiet(*(workload.turn for workload in self._workloads)):
+            while self._plan.rests is not None and self._plan.rests.exists():
+                time.sleep(REST_SECOND)
 
     def _has_done(self) -> bool:
         return self._killer is not None and self._killer.has_done
