@@ -144,7 +144,7 @@ class _Headers:
         """Whether a name is that of the entry before."""
         start, size = self._start[tag], self._size[tag]
         same: Bools = (size[1:] == size[:-1]) & (size[1:] > 0) & (size[1:] <= MAX_NAME)
-        longest = int(size[1:][same].max(initial=0))
+        longest = int(np.max(size[1:][same], initial=0))
         for at in range(0, longest, 8):
             left = np.clip(size - at, 0, 8)
             found = self._words[np.minimum(start + at, len(self._words) - 1)] & MASKS[left]

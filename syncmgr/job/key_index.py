@@ -58,8 +58,9 @@ def places(file: int, rows: Words) -> Words:
     """Rows of a file as places. Raises OverflowError where 32 bits do not hold them."""
     if not 0 <= file <= MOST_FILES:
         raise OverflowError(f"file number {file} has more than 31 bits")
-    if len(rows) and int(rows.max()) >= MOST_ROWS:
-        raise OverflowError(f"row {int(rows.max())} has more than 32 bits")
+    last = int(np.max(rows, initial=0))
+    if last >= MOST_ROWS:
+        raise OverflowError(f"row {last} has more than 32 bits")
     return (np.int64(file) << np.int64(32)) | rows
 
 
