@@ -131,6 +131,16 @@ class MysqlServer:
             time.sleep(0.05)
         raise RuntimeError(f"the {self.flavour} server did not start:\n{self._log.read_text()[-2000:]}")
 
+    def follow(self, source: "MysqlServer") -> None:
+        """Become its replica, from its first transaction on."""
+        where = f"_HOST = '127.0.0.1', {{0}}_PORT = {source.port}, {{0}}_USER = 'repl', {{0}}_PASSWORD = '{PASSWORD}'"
+        if self.flavour == "mysql":
+            how = "SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1"
+            self.run(f"CHANGE REPLICATION SOURCE TO SOURCE{where.format('SOURCE')}, {how}", "START REPLICA")
+        else:
+            how = "MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1"
+            self.run(f"CHANGE MASTER TO MASTER{where.format('MASTER')}, {how}", "START SLAVE")
+
     def _create_users(self) -> None:
         self.run(
             f"CREATE USER repl IDENTIFIED BY '{PASSWORD}'",

@@ -46,6 +46,12 @@ MYSQL_PROPERTIES: Final = (
         "set or `file:position` on.",
     ),
     Property(
+        "snapshot.host",
+        "",
+        "A replica of the source, `host[:port]`, from which the rows of a snapshot are read in its place; needs "
+        "MySQL's GTIDs, the same user, and a key of each table.",
+    ),
+    Property(
         "unlogged_cascades",
         "refuse",
         "`refuse` or `accept` a table whose rows a foreign key changes without a word in the binlog, as in MariaDB and "
@@ -100,6 +106,7 @@ class MysqlDescription:
     server_id: int
     ssl: SslMode
     start: str
+    snapshot_host: str = ""
     unlogged_cascades: Cascades = "refuse"
 
     @property
@@ -115,6 +122,11 @@ class MysqlDescription:
     @property
     def address(self) -> str:
         return ",".join(f"{host}:{port}" for host, port in self.hosts)
+
+    @property
+    def replica(self) -> tuple[str, int] | None:
+        """Host and port of the server whose rows a snapshot reads, where it is not the source."""
+        return _host_of(self.snapshot_host, self.port, "snapshot.host") if self.snapshot_host else None
 
     @property
     def starts_now(self) -> bool:
@@ -135,6 +147,7 @@ class MysqlDescription:
     def config(self) -> str:
         """JobConfig of SHOW SYNC JOB, in Doris' form."""
         told = f"address:{self.address},user:{self.user},server_id:{self.server_id},start:{self.start}"
+        told += f",snapshot.host:{self.snapshot_host}" if self.snapshot_host else ""
         return f"{told},unlogged_cascades:accept" if self.accepts_unlogged else told
 
 
@@ -196,7 +209,7 @@ def _mysql(values: Mapping[str, str]) -> MysqlDescription:
     cascades = _one_of("unlogged_cascades", values["unlogged_cascades"], CASCADES)
     host, port = _given("mysql.host", values), _whole("mysql.port", values["mysql.port"], 1, 65535)
     hosts_of(host, port)
-    return MysqlDescription(
+    made = MysqlDescription(
         host=host,
         port=port,
         user=values["mysql.user"],
@@ -204,8 +217,12 @@ def _mysql(values: Mapping[str, str]) -> MysqlDescription:
         server_id=_whole("mysql.server_id", values["mysql.server_id"], 0, 2**32 - 1),
         ssl=ssl,
         start=values["start"],
+        snapshot_host=values["snapshot.host"],
         unlogged_cascades=cascades,
     )
+    if made.replica is not None and not made.takes_snapshot:
+        raise wrong_property("snapshot.host", made.snapshot_host, f'"start" = "{made.start}" reads no rows')
+    return made
 
 
 def hosts_of(text: str, port: int) -> tuple[tuple[str, int], ...]:
@@ -213,13 +230,14 @@ def hosts_of(text: str, port: int) -> tuple[tuple[str, int], ...]:
     return tuple(_host_of(part.strip(), port) for part in text.split(","))
 
 
-def _host_of(text: str, port: int) -> tuple[str, int]:
+def _host_of(text: str, port: int, name: str = "mysql.host") -> tuple[str, int]:
     found = _HOST.fullmatch(text)
     if found is None:
-        raise wrong_property("mysql.host", text, "it must be a host, host:port, or several of them with commas between")
-    name = found["plain"] or found["bracketed"] or found["named"]
+        several = ", or several of them with commas between" if name == "mysql.host" else ""
+        raise wrong_property(name, text, f"it must be a host, or host:port{several}")
+    host = found["plain"] or found["bracketed"] or found["named"]
     given = found["port"] or found["port6"]
-    return name, port if given is None else _whole("mysql.host", given, 1, 65535)
+    return host, port if given is None else _whole(name, given, 1, 65535)
 
 
 def _canal(values: Mapping[str, str]) -> CanalDescription:

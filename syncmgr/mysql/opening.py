@@ -5,7 +5,7 @@ Must not know: how the server is checked or read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from syncmgr.errors import Code, SyncError
@@ -18,6 +18,7 @@ from syncmgr.job.whole import Found
 from syncmgr.mysql import exact
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
+from syncmgr.mysql.replica import start_at
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Channel, subscriptions
@@ -60,7 +61,8 @@ def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeou
             raise wrong_property("mysql.host", source.host, reason)
         if not source.accepts_unlogged:
             _refuse_unlogged(facts, address.label)
-        return facts
+        read = _replica(source, connect_timeout)
+        return facts if read is None else replace(facts, start=start_at(read, address, facts.tables, facts.server))
     raise AssertionError("the last one returned or raised")
 
 
@@ -80,6 +82,11 @@ def check_exact(source: MysqlDescription, tables: Sequence[SourceTable], *, conn
 
     Raises SNAPSHOT_REFUSED, SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
+    for table in tables if source.replica is not None else ():
+        reason = (
+            "it has no key, and its exact point in the binlog is known on the source alone; leave out snapshot.host"
+        )
+        raise SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
     _of_one(source, connect_timeout, lambda address: exact.check_exact(address, tables))
 
 
@@ -97,7 +104,7 @@ def _of_one(source: MysqlDescription, connect_timeout: float, ask: Callable[[Mys
 
 def snapshot(source: MysqlDescription, *, connect_timeout: float) -> MysqlSnapshot:
     """Whom a snapshot asks."""
-    return MysqlSnapshot(_addresses(source, connect_timeout))
+    return MysqlSnapshot(_addresses(source, connect_timeout), _replica(source, connect_timeout))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,14 +138,19 @@ class OpenMysql:
 
 
 def _addresses(source: MysqlDescription, connect_timeout: float) -> tuple[MysqlAddress, ...]:
-    return tuple(
-        MysqlAddress(
-            host=host,
-            port=port,
-            user=source.user,
-            password=source.password,
-            ssl=source.ssl,
-            connect_timeout=connect_timeout,
-        )
-        for host, port in source.hosts
+    return tuple(_address(source, host, port, connect_timeout) for host, port in source.hosts)
+
+
+def _replica(source: MysqlDescription, connect_timeout: float) -> MysqlAddress | None:
+    return None if source.replica is None else _address(source, *source.replica, connect_timeout)
+
+
+def _address(source: MysqlDescription, host: str, port: int, connect_timeout: float) -> MysqlAddress:
+    return MysqlAddress(
+        host=host,
+        port=port,
+        user=source.user,
+        password=source.password,
+        ssl=source.ssl,
+        connect_timeout=connect_timeout,
     )

@@ -16,6 +16,7 @@ from syncmgr.job.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.job.select_list import quoted as quoted_column
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.mysql.exact import ExactPoint
+from syncmgr.mysql.replica import check_reaches
 from syncmgr.mysql.server import Server
 from syncmgr.mysql.tables import quoted, schema_of, unique_keys
 
@@ -31,12 +32,15 @@ class MysqlSnapshot:
     All raise SOURCE_UNREACHABLE and SOURCE_ACCESS_DENIED.
     """
 
-    def __init__(self, addresses: Sequence[MysqlAddress]) -> None:
+    def __init__(self, addresses: Sequence[MysqlAddress], replica: MysqlAddress | None = None) -> None:
+        """`replica`: where tables are cut and read, in place of the source."""
         self._addresses = tuple(addresses)
         self._address = self._addresses[0]
+        self._replica = replica
 
     def settle(self, start: Position) -> tuple[str, int]:
-        """Host and port of the server at which the job began; it is the one that is asked from now on.
+        """Host and port of the server whose rows are read: the one at which the job began, which is the one that is
+        asked from now on, or its replica.
 
         Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog.
         """
@@ -45,8 +49,9 @@ class MysqlSnapshot:
             self._address = address
             try:
                 with self._connected() as connection:
-                    if Server(address, connection).id == start.server:
-                        return address.host, address.port
+                    found = Server(address, connection).id == start.server
+                if found:
+                    return self._reader(start)
             except SyncError as failed:
                 error = failed
                 continue
@@ -54,12 +59,18 @@ class MysqlSnapshot:
         assert error is not None, "there is at least one address"
         raise error
 
+    def _reader(self, start: Position) -> tuple[str, int]:
+        if self._replica is not None:
+            check_reaches(self._replica, start, self._address)
+        reader = self._replica or self._address
+        return reader.host, reader.port
+
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan:
         """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk.
 
         Raises SNAPSHOT_BROKEN where the table is gone.
         """
-        with self._connected() as connection:
+        with self._connected(self._replica) as connection:
             return _Planning(connection, table, key, wanted_rows).plan()
 
     def end(self) -> Position:
@@ -73,9 +84,10 @@ class MysqlSnapshot:
 
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
         """Raises SNAPSHOT_BROKEN where a wanted column is not any more what it was when the job was made."""
-        with self._connected() as connection:
-            for table, wanted in tables:
-                _check_same(connection, table, wanted)
+        for address in (self._replica, self._address) if self._replica else (self._address,):
+            with self._connected(address) as connection:
+                for table, wanted in tables:
+                    _check_same(connection, table, wanted)
 
     def check_held(self, start: Position) -> float | None:
         """Hours for which the server keeps its binlog, None: until somebody purges it.
@@ -92,10 +104,12 @@ class MysqlSnapshot:
             return _kept_hours(connection)
 
     @contextlib.contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        connection = connect(self._address)
+    def _connected(self, address: MysqlAddress | None = None) -> Iterator[Connection]:
+        """To the source, where no other is given."""
+        asked = address or self._address
+        connection = connect(asked)
         try:
-            with naming_failures(self._address):
+            with naming_failures(asked):
                 query(connection, AS_CHUNKS_READ)
                 yield connection
         finally:

@@ -57,10 +57,11 @@ class Filled:
     def _row(self, number: int) -> str:
         return f"({number}, 'c{number % 7}', {number}, {number}.25, 'n{number}')"
 
-    def create_sync(self, rows: int = 100, connections: int = 2, user: str = "root") -> None:
+    def create_sync(self, rows: int = 100, connections: int = 2, user: str = "root", more: str = "") -> None:
         channels = f"FROM {self.name}.one INTO one, FROM {self.name}.two INTO two"
         properties = CHUNKS.format(rows=rows, connections=connections)
-        self.fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {self.binlog(user)} {properties}")
+        source = self.binlog(user).replace(")", f"{more})")
+        self.fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {source} {properties}")
 
     def binlog(self, user: str = "root") -> str:
         return BINLOG.format(port=self.mysql.port, user=user)
@@ -164,6 +165,31 @@ def test_a_target_that_has_rows_is_refused(filled: Callable[..., Filled]) -> Non
     f.fe.sql("STOP SYNC JOB refused.job1")
     with pytest.raises(pymysql.err.MySQLError, match=r"the target is not empty.*\"start\" = \"latest\""):
         f.create_sync()
+
+
+def test_rows_are_read_from_a_replica(frontend: FrontendProcess, tmp_path: Path) -> None:
+    """The source is spared: rows come from a replica that is behind, and what it lacked from the source's binlog."""
+    source, replica = (MysqlServer(tmp_path / n, variables={"server-id": n}).start() for n in ("1", "2"))
+    try:
+        replica.follow(source)
+        f = Filled("spared", source, frontend)
+        has = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'spared'"
+        until(lambda: replica.run(has)[0][0] == 2, deadline=CAUGHT_UP_SECOND, why="the tables on the replica")
+        last = "SELECT count(*) FROM spared.two"
+        until(lambda: replica.run(last)[0][0] == ROWS, deadline=CAUGHT_UP_SECOND, why="the rows on the replica")
+        replica.run("STOP REPLICA SQL_THREAD", "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
+        source.run("UPDATE spared.one SET note = 'later' WHERE id < 500", "DELETE FROM spared.two WHERE id > 1500")
+        f.create_sync(more=f', "snapshot.host" = "127.0.0.1:{replica.port}"')
+        until(lambda: f.done() >= 1, deadline=CAUGHT_UP_SECOND, why="a chunk")
+        replica.run("START REPLICA SQL_THREAD")
+        f.wait_until_equal()
+        read = "SELECT count(*) FROM mysql.general_log WHERE argument LIKE 'SELECT%FROM `spared`.`one`%'"
+        assert replica.run(read)[0][0] >= f.chunks("one")
+        assert f"snapshot.host:127.0.0.1:{replica.port}" in f.job()["JobConfig"]
+        f.fe.sql("STOP SYNC JOB spared.job1")
+    finally:
+        source.stop()
+        replica.stop()
 
 
 def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Filled]) -> None:

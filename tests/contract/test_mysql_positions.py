@@ -88,19 +88,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
         for n in (1, 2)
     ]
     first, second = servers
-    if flavour == "mysql":
-        second.run(
-            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {first.port}, SOURCE_USER = 'repl',"
-            f" SOURCE_PASSWORD = '{PASSWORD}', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1,"
-            " SOURCE_CONNECT_RETRY = 1",
-            "START REPLICA",
-        )
-    else:
-        second.run(
-            f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {first.port}, MASTER_USER = 'repl',"
-            f" MASTER_PASSWORD = '{PASSWORD}', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1",
-            "START SLAVE",
-        )
+    second.follow(first)
     first.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
     yield first, second
     for server in servers:

@@ -37,6 +37,11 @@ def test_a_source_has_defaults() -> None:
             "Property 'unlogged_cascades' cannot be 'yes': it must be one of refuse",
         ),
         ({"mysql.host": ""}, "Property 'mysql.host' cannot be '': it must not be empty"),
+        ({"snapshot.host": "a,b"}, "Property 'snapshot.host' cannot be 'a,b': it must be a host, or host:port"),
+        (
+            {"snapshot.host": "a", "start": "latest"},
+            "Property 'snapshot.host' cannot be 'a': \"start\" = \"latest\" reads no rows",
+        ),
     ],
 )
 def test_a_wrong_property_is_told(changes: dict[str, str], message: str) -> None:

@@ -1,0 +1,100 @@
+"""A replica whose rows a snapshot reads: what must hold of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import GtidSet
+from syncmgr.job.source import MysqlDescription, source_of
+from syncmgr.mysql import opening
+from syncmgr.mysql.snapshot import MysqlSnapshot
+from tests.contract.mysql_reader import address, facts
+from tests.servers import PASSWORD, MysqlServer
+from tests.until import until
+
+pytestmark = pytest.mark.mysql
+TABLE = ("spared", "t")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MysqlServer, MysqlServer]]:
+    """A source and its replica, which applies nothing more once the table is there."""
+    folder = tmp_path_factory.mktemp("replica")
+    source, replica = (MysqlServer(folder / n, variables={"server-id": n}).start() for n in ("1", "2"))
+    replica.follow(source)
+    source.run("CREATE DATABASE spared", "CREATE TABLE spared.t (id BIGINT PRIMARY KEY, v VARCHAR(9))")
+    until(lambda: executed(replica) == executed(source), deadline=30, why="the table on the replica")
+    replica.run("STOP REPLICA SQL_THREAD")
+    yield source, replica
+    replica.stop()
+    source.stop()
+
+
+def executed(server: MysqlServer) -> GtidSet:
+    return GtidSet.parse(server.run("SELECT @@global.gtid_executed")[0][0])
+
+
+def described(source: MysqlServer, replica: MysqlServer) -> MysqlDescription:
+    where = {
+        "mysql.host": "127.0.0.1",
+        "mysql.port": str(source.port),
+        "mysql.user": "repl",
+        "mysql.password": PASSWORD,
+    }
+    made = source_of({"type": "mysql", **where, "snapshot.host": f"127.0.0.1:{replica.port}"})
+    assert isinstance(made, MysqlDescription)
+    return made
+
+
+def inspect(source: MysqlServer, replica: MysqlServer) -> Any:
+    return opening.inspect(described(source, replica), [TABLE], connect_timeout=5.0)
+
+
+def test_a_job_begins_at_what_its_replica_has(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """What the replica lacks comes from the source's binlog, and rows are read only where all before it are."""
+    source, replica = pair
+    source.run("INSERT INTO spared.t VALUES (1, 'a')")
+    start = inspect(source, replica).start
+    assert GtidSet.parse(start.gtids) == executed(replica) != executed(source)
+    assert start.server == facts(source).server
+    reader = MysqlSnapshot([address(source)], address(replica))
+    assert reader.settle(start) == ("127.0.0.1", replica.port)
+    assert GtidSet.parse(reader.end().gtids) == executed(source)
+    with pytest.raises(SyncError, match="which the job counts as read") as caught:
+        reader.settle(facts(source).start)
+    assert caught.value.code is Code.SOURCE_UNREACHABLE
+
+
+def test_tables_of_another_shape_are_refused(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """A replica that has yet to apply a DDL shows rows of another schema than the job would decode by."""
+    source, replica = pair
+    source.run("ALTER TABLE spared.t ADD w INT")
+    with pytest.raises(SyncError, match=r"spared\.t is not what it is on the source") as caught:
+        inspect(source, replica)
+    assert caught.value.code is Code.SOURCE_UNSUPPORTED
+    source.run("ALTER TABLE spared.t DROP w")
+
+
+def test_a_table_without_a_key_is_refused(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """Its exact point is known on the source alone."""
+    source, replica = pair
+    tables = facts(source, [TABLE]).tables
+    with pytest.raises(SyncError, match=r"leave out snapshot\.host") as caught:
+        opening.check_exact(described(source, replica), tables, connect_timeout=5.0)
+    assert caught.value.code is Code.SNAPSHOT_REFUSED
+
+
+def test_a_replica_that_went_its_own_way_is_refused(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """Rows that only it has would stay in the lake for ever."""
+    source, replica = pair
+    start = inspect(source, replica).start
+    replica.run("INSERT INTO spared.t VALUES (99, 'astray')")
+    for ask in (
+        lambda: inspect(source, replica),
+        lambda: MysqlSnapshot([address(source)], address(replica)).settle(start),
+    ):
+        with pytest.raises(SyncError, match=r"it has executed .*, which .* has not") as caught:
+            ask()
+        assert caught.value.code is Code.SOURCE_UNSUPPORTED
