@@ -17,6 +17,7 @@ from syncmgr.console.packet import NULL, ONE_BYTE_LENGTH, lenenc, lenenc_bytes
 from syncmgr.console.protocol import FieldFlag, FieldType
 
 Row = Sequence[object]
+Pack = Callable[[object], bytes]
 NOT_FIXED: Final = 31  # decimals of a number whose scale is not fixed
 
 _WIDTHS: Final = {
@@ -143,32 +144,40 @@ def text_row(row: Row, charset: Charset) -> bytes:
 
 
 def binary_row(row: Row, columns: Sequence[Column], charset: Charset) -> bytes:
+    return _packed(row, [_packer(column, charset) for column in columns])
+
+
+def _packed(row: Row, packers: Sequence[Pack]) -> bytes:
     nulls = bytearray((len(row) + 9) // 8)
     out = bytearray()
-    for index, (value, column) in enumerate(zip(row, columns, strict=True)):
+    for place, (value, pack) in enumerate(zip(row, packers, strict=True), 2):  # two bits are not used
         if value is None:
-            nulls[(index + 2) // 8] |= 1 << (index + 2) % 8
+            nulls[place // 8] |= 1 << place % 8
         else:
-            out += _binary(value, column, charset)
+            out += pack(value)
     return b"\0" + bytes(nulls) + bytes(out)
 
 
-def _binary(value: object, column: Column, charset: Charset) -> bytes:
+def _packer(column: Column, charset: Charset) -> Pack:
+    """How a column's values that are not NULL travel."""
+
+    def text(value: object) -> bytes:
+        return lenenc_bytes(bytes(value) if isinstance(value, _BYTES) else charset.encode(text_of(value)))
+
     match column.type:
         case FieldType.TINY | FieldType.SHORT | FieldType.LONG | FieldType.LONGLONG as kind:
             code = _INTEGERS[kind]
-            return struct.pack("<" + (code.upper() if column.unsigned else code), int(str(text_of(value))))
-        case FieldType.FLOAT:
-            return struct.pack("<f", float(text_of(value)))
-        case FieldType.DOUBLE:
-            return struct.pack("<d", float(text_of(value)))
+            pack = struct.Struct("<" + (code.upper() if column.unsigned else code)).pack
+            return lambda value: pack(value if type(value) is int else int(text_of(value)))
+        case FieldType.FLOAT | FieldType.DOUBLE as kind:
+            pack = struct.Struct("<f" if kind is FieldType.FLOAT else "<d").pack
+            return lambda value: pack(value if type(value) is float else float(text_of(value)))
         case FieldType.DATE | FieldType.DATETIME | FieldType.TIMESTAMP:
-            return _binary_date(value)
-        case FieldType.TIME if isinstance(value, dt.timedelta):
-            return _binary_duration(value)
+            return _binary_date
+        case FieldType.TIME:
+            return lambda value: _binary_duration(value) if isinstance(value, dt.timedelta) else text(value)
         case _:
-            data = bytes(value) if isinstance(value, _BYTES) else charset.encode(text_of(value))
-            return lenenc_bytes(data)
+            return text
 
 
 def _binary_date(value: object) -> bytes:
@@ -194,7 +203,8 @@ def _binary_duration(value: dt.timedelta) -> bytes:
 
 def row_encoder(columns: Sequence[Column], charset: Charset, *, binary: bool) -> Callable[[Row], bytes]:
     if binary:
-        return lambda row: binary_row(row, columns, charset)
+        packers = [_packer(column, charset) for column in columns]
+        return lambda row: _packed(row, packers)
     return lambda row: text_row(row, charset)
 
 
