@@ -120,6 +120,12 @@ class Code(Enum):
         "Table '{table}' has no snapshot at the consistent point '{point}': it is no target of that job, or had no rows",
     )
     NO_DDL_TO_SETTLE = 20018, "HY000", "The sync job '{job}' is not paused by a DDL statement"
+    NO_SUCH_CHANNEL = (
+        20019,
+        "42S02",
+        "Table '{table}' does not name one source table of sync job '{job}', which are: {tables}",
+    )
+    LAST_CHANNEL = 20020, "HY000", "Table '{table}' is the only one of sync job '{job}'; use STOP SYNC JOB"
 
     # ours: the source
     SOURCE_UNREACHABLE = 20101, "HY000", "Cannot reach the MySQL server at {address}: {reason}"

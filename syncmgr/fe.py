@@ -39,7 +39,7 @@ from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescrip
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.job.value_error import rules_of
 from syncmgr.job.whole import Found
-from syncmgr.jobs import Jobs
+from syncmgr.jobs import Jobs, OnArrival
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
@@ -56,6 +56,7 @@ from syncmgr.scheduler import Scheduler
 from syncmgr.settings import Settings, Value, find, parse
 from syncmgr.spark.lake import Lake
 from syncmgr.users import Users
+from syncmgr.written import family, patterns
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
@@ -160,6 +161,7 @@ class Frontend:
         job: SyncJob,
         on_trouble: Callable[[SyncError | None], None],
         on_end: Callable[[SyncError | None, FailType], None],
+        on_arrival: OnArrival,
     ) -> JobRun:
         settings = self._settings
         options = RunOptions(
@@ -173,6 +175,7 @@ class Frontend:
             retry=partial(retry_of, settings, job),
             max_backlog_bytes=lambda: int(value_of(settings, job, "max_channel_backlog_bytes")),
             finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
+            families=tuple(map(family, patterns(job))),
         )
         ledger = JobLedger(
             self._store,
@@ -180,7 +183,7 @@ class Frontend:
             lambda: settings.seconds("consistent_point_keep_second"),
             lambda: int(value_of(settings, job, "max_dead_letters")),
         )
-        listeners = Listeners(on_trouble=on_trouble, on_end=on_end)
+        listeners = Listeners(on_trouble=on_trouble, on_end=on_end, on_arrival=on_arrival)
         snapshot = self._snapshot(job, ledger)
         return JobRun(options, ledger, self.lake, self._pool, self._opener(job), listeners, snapshot)
 

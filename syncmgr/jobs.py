@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from syncmgr import planning
+from syncmgr import altering, planning
+from syncmgr.altering import Altering, made
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
@@ -20,8 +21,7 @@ from syncmgr.job.chunk import Load
 from syncmgr.job.description import WithoutKey, overrides_of
 from syncmgr.job.failure import FailType, Remedy, advice, fail_type, remedy
 from syncmgr.job.position import Position
-from syncmgr.job.schema import TargetTable
-from syncmgr.job.source import CanalDescription, MysqlDescription, source_of
+from syncmgr.job.source import CanalDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.status import (
     SHOW_COLUMNS,
@@ -39,9 +39,9 @@ from syncmgr.job.status import (
     status_json,
 )
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
-from syncmgr.planning import CheckExact, Inspect, Plan, Planner, Survey, Wanted
-from syncmgr.written import altered, refuse_on_canal
-from syncsql import AlterSync, CreateSync, ExplainSync, Name, SettleDdl
+from syncmgr.planning import CheckExact, Inspect, Plan, Planner, Survey, Table, Wanted
+from syncmgr.written import refuse_on_canal
+from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
 
 ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
 
@@ -54,13 +54,6 @@ _STORED = {
 log = logging.getLogger(__name__)
 
 __all__ = ["SHOW_COLUMNS", "Jobs"]
-
-
-class Catalog(planning.Catalog, Protocol):
-    """The databases and tables of the lake."""
-
-    def make(self, table: TargetTable) -> None: ...
-    def unmake(self, table: TargetTable) -> None: ...
 
 
 class Lake(planning.Lake, Protocol):
@@ -94,19 +87,13 @@ class Loads(Protocol):
     def of(self, job_id: JobId) -> Mapping[str, Load]: ...
 
 
-class DdlLog(Protocol):
-    """The memory of DDL."""
-
-    def settle(self, job_id: JobId, instead: str | None) -> bool: ...
-
-
-class Store(Protocol):
+class Store(altering.Store, Protocol):
     """The memory of jobs."""
 
     def add(
         self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str], loading: frozenset[str]
     ) -> SyncJob: ...
-    def save(self, job: SyncJob) -> SyncJob: ...
+    def part(self, job_id: JobId) -> None: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
     def by_id(self, job_id: JobId) -> SyncJob | None: ...
     def by_name(self, db: str, name: str) -> SyncJob: ...
@@ -115,11 +102,12 @@ class Store(Protocol):
     def figures(self, job_id: JobId) -> Figures: ...
     @property
     def loads(self) -> Loads: ...
-    @property
-    def ddl(self) -> DdlLog: ...
 
 
-StartRun = Callable[[SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None]], Run]
+OnArrival = Callable[[Sequence[Table]], Mapping[Table, SyncError | None]]
+StartRun = Callable[
+    [SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None], OnArrival], Run
+]
 
 
 class Jobs:
@@ -131,7 +119,7 @@ class Jobs:
         self,
         *,
         store: Store,
-        catalog: Catalog,
+        catalog: altering.Catalog,
         lake: Lake,
         inspect: Inspect,
         survey: Survey,
@@ -148,6 +136,7 @@ class Jobs:
         self._planner = Planner(
             catalog=catalog, lake=lake, job_of=store.target_of, inspect=inspect, survey=survey, check_exact=check_exact
         )
+        self._altering = Altering(store, catalog, self._planner, survey, chunk_rows)
         self._chunk_rows = chunk_rows
         self._new_run = new_run
         self._drop_staged = drop_staged
@@ -179,7 +168,7 @@ class Jobs:
             properties=overrides,
         )
         self._wait_for_ending(job)
-        with self._made(plan.made):
+        with made(self._catalog, plan.made):
             self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
         self.wake()
@@ -206,28 +195,10 @@ class Jobs:
         )
         return wanted, overrides
 
-    @contextmanager
-    def _made(self, tables: Sequence[TargetTable]) -> Iterator[None]:
-        """The targets of a job that is added here; where that fails they go again."""
-        made: list[TargetTable] = []
-        try:
-            for table in tables:
-                self._catalog.make(table)
-                made.append(table)
-            yield
-        except Exception:
-            for table in made:
-                self._catalog.unmake(table)
-            raise
-
     def _add(self, job: SyncJob, plan: Plan) -> None:
-        inspected, loading = plan.inspected, frozenset[str]()
-        told = zip(job.channels, inspected.cascades, strict=True)
-        fresh = frozenset(c.token for c, cascades in told if not cascades and c.token in plan.empty)
-        if isinstance(job.source, MysqlDescription) and job.source.takes_snapshot:
-            loading, fresh = frozenset(channel.token for channel in job.channels), frozenset()
-        start = replace(inspected.start, whole=inspected.start.whole and not loading)
-        self._store.add(job, start, inspected.server_time, fresh, loading)
+        inspected = plan.inspected
+        start = replace(inspected.start, whole=inspected.start.whole and not plan.loading)
+        self._store.add(job, start, inspected.server_time, plan.fresh, plan.loading)
 
     def pause(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.finish())
@@ -239,32 +210,31 @@ class Jobs:
         self._on_statement(name, db, JobEvent.RESUMED, lambda _: None)
         self.wake()
 
-    def alter(self, node: AlterSync, db: str | None) -> None:
-        """ALTER SYNC ... SET: other properties; what runs ends in order and is started with them."""
+    def alter(self, node: JobAlteration, db: str | None) -> None:
+        """ALTER SYNC, which changes what is stored; where that matters to what runs, it is started anew."""
         with self._changing:
             job = self._store.by_name(self._database(node.job, db), node.job.name)
-            if job.state is JobState.CANCELLED:
-                raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered")
-            self._store.save(altered(job, node))
-            run = self._runs.get(job.id)
-        if run is not None:
-            run.finish()
+            if self._altering.alter(job, node):
+                self._renew(job.id)
 
-    def settle_ddl(self, node: SettleDdl, db: str | None) -> None:
-        """ALTER SYNC ... SKIP DDL, APPLY DDL: what RESUME does with the statement that paused the job.
-
-        Raises NO_DDL_TO_SETTLE.
-        """
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
+        """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
+        name = self._database(node.job, db), node.job.name
+        plan = self._altering.plan(self._store.by_name(*name), node.channels)
         with self._changing:
-            job = self._paused(node.job, db)
-            if not self._store.ddl.settle(job.id, node.instead):
-                raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name)
+            job = self._store.by_name(*name)
+            self._altering.add(job, node, plan)
+            self._renew(job.id)
+        self.wake()
+        return ()
 
-    def _paused(self, name: Name, db: str | None) -> SyncJob:
-        job = self._store.by_name(self._database(name, db), name.name)
-        if job.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}:
-            raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered; PAUSE it first")
-        return job
+    def _renew(self, job_id: JobId) -> None:
+        """What runs commits what it has read and ends; a tick starts it with what is stored."""
+        run = self._runs.get(job_id)
+        if run is None:
+            self._store.part(job_id)
+        else:
+            run.finish()
 
     def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
         with self._changing:
@@ -346,12 +316,16 @@ class Jobs:
                 self._store.forget(job.id)
 
     def _start(self, job: SyncJob, now: float) -> None:
-        job = self._store.save(job.on(JobEvent.STARTED, at=now))
+        self._store.part(job.id)
+        stored = self._store.by_id(job.id)
+        assert stored is not None, "only a cancelled job is forgotten"
+        job = self._store.save(stored.on(JobEvent.STARTED, at=now))
         passing(CrashPoint.START_STORED)
         run = self._new_run(
             job,
             lambda error: self._on_trouble(job.id, error),
             lambda error, kind: self._on_end(job.id, error, kind),
+            lambda tables: self._on_arrival(job.id, tables),
         )
         self._runs[job.id] = run
         run.start()
@@ -379,6 +353,21 @@ class Jobs:
             fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
             if fail is not None or job.fail is not None or job.failures:
                 self._store.save(job.troubled(fail))
+
+    def _on_arrival(self, job_id: JobId, tables: Sequence[Table]) -> dict[Table, SyncError | None]:
+        """Whatever is there by now and belongs to the job joins it at once, with those that were told."""
+        job = self._store.by_id(job_id)
+        if job is None or job.state is not JobState.RUNNING:
+            return {}
+        plans, refused = self._altering.arrivals(job)
+        with self._changing:
+            job = self._store.by_id(job_id)
+            if plans and job is not None and job.state is JobState.RUNNING:
+                self._altering.take_in(job, plans)
+                self._renew(job_id)
+        joined = {(channel.source.db, channel.source.name) for plan in plans for channel in plan.channels}
+        gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more")
+        return {table: None if table in joined else refused.get(table, gone) for table in tables}
 
     def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
         now = time.time()

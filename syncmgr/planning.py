@@ -17,8 +17,8 @@ from syncmgr.job.position import Position
 from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
-from syncmgr.job.whole import Found, meant, target_of
-from syncmgr.written import condition, item, refuse_twice
+from syncmgr.job.whole import Found, target_of
+from syncmgr.written import condition, family, item, refuse_twice
 from syncsql import Channel, Name, Tables
 
 OK: Final = "ok"
@@ -96,6 +96,20 @@ class Plan:
     inspected: Inspected
     made: tuple[TargetTable, ...]
     empty: frozenset[str]
+    takes_snapshot: bool = False
+
+    @property
+    def loading(self) -> frozenset[str]:
+        """Tokens of the channels whose rows come by a snapshot first."""
+        return frozenset(channel.token for channel in self.channels) if self.takes_snapshot else frozenset()
+
+    @property
+    def fresh(self) -> frozenset[str]:
+        """Tokens of the channels whose inserts cannot meet their key."""
+        if self.takes_snapshot:
+            return frozenset()
+        told = zip(self.channels, self.inspected.cascades, strict=True)
+        return frozenset(c.token for c, cascades in told if not cascades and c.token in self.empty)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,6 +164,7 @@ class Planner:
             inspected=inspected,
             made=tuple(made for _, made, _ in planned if made is not None),
             empty=frozenset(channel.token for channel, _, empty in planned if empty),
+            takes_snapshot=wanted.takes_snapshot,
         )
 
     def _positional(self, source: CanalDescription, places: Sequence[_Place]) -> Plan:
@@ -314,7 +329,7 @@ def _expanded(each: Channel | Tables, found: Mapping[Table, Found]) -> Iterator[
     if isinstance(each, Channel):
         yield each, None
         return
-    for db, name in meant(found, each.db, each.pattern, [(out.db, out.name) for out in each.exclude]):
+    for db, name in family(each).members(found):
         channel = Channel(source=Name(db=db, name=name), target=Name(db=each.target_db, name=name))
         yield channel, found[db, name]
 

@@ -1,6 +1,6 @@
 """What a client wrote about a job, in the core's words.
 
-Owns: the way from the nodes of CREATE SYNC and ALTER SYNC to values of the core.
+Owns: the way from the nodes of CREATE SYNC and ALTER SYNC to values of the core, and the text that a job keeps.
 Must not know: which jobs there are, what is stored.
 """
 
@@ -10,11 +10,22 @@ from typing import Final
 
 import syncsql
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ColumnItem, Condition, overrides_of
+from syncmgr.job.description import ChannelDescription, ColumnItem, Condition, overrides_of
 from syncmgr.job.policy import OF_ONE_KIND
 from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
 from syncmgr.job.sync_job import SyncJob
-from syncsql import AlterSync, Channel, ColumnMapping, CreateSync, Expression, Property, SqlSyntaxError
+from syncmgr.job.whole import Family, literal, matches
+from syncsql import (
+    AlterSync,
+    Channel,
+    ColumnMapping,
+    CreateSync,
+    Expression,
+    Name,
+    Property,
+    SqlSyntaxError,
+    Tables,
+)
 
 _NOT_ON_CANAL: Final = {
     **dict.fromkeys(
@@ -29,10 +40,51 @@ def altered(job: SyncJob, node: AlterSync) -> SyncJob:
     """The job with what ALTER SYNC ... SET says. Raises PROPERTY_UNKNOWN, PROPERTY_WRONG."""
     properties = {**job.properties, **overrides_of({each.key: each.value for each in node.properties})}
     refuse_on_canal(job.source, properties)
+    printed = tuple(Property(key=key, value=value) for key, value in properties.items())
+    return job.with_properties(properties, replace(_statement(job), properties=printed).masked().sql())
+
+
+def renamed(job: SyncJob, to: str) -> SyncJob:
+    """The job with the name of ALTER SYNC ... RENAME TO."""
+    return job.renamed(to, replace(_statement(job), job=Name(db=job.db, name=to)).masked().sql())
+
+
+def with_channels(job: SyncJob, channels: Iterable[Channel | Tables]) -> SyncJob:
+    """The job whose text has what ALTER SYNC ... ADD TABLE says, too."""
+    statement = _statement(job)
+    return job.with_statement(replace(statement, channels=(*statement.channels, *channels)).masked().sql())
+
+
+def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
+    """The job whose text does not mean a channel any more: it is not named, or patterns exclude its source."""
+    statement, source = _statement(job), channel.source
+    kept: list[Channel | Tables] = []
+    for each in statement.channels:
+        if isinstance(each, Channel):
+            if (each.target.db or job.db, each.target.name) != (channel.target_db, channel.target):
+                kept.append(each)
+        elif (each.db, each.target_db) == (source.db, channel.target_db) and matches(each.pattern, source.name):
+            out = Name(db=each.db, name=literal(source.name))
+            kept.append(replace(each, exclude=(*(one for one in each.exclude if one != out), out)))
+        else:
+            kept.append(each)
+    return job.with_statement(replace(statement, channels=tuple(kept)).masked().sql())
+
+
+def family(node: Tables) -> Family:
+    """The tables that a pattern means."""
+    return Family(db=node.db, pattern=node.pattern, exclude=tuple(out.name for out in node.exclude))
+
+
+def patterns(job: SyncJob) -> tuple[Tables, ...]:
+    """What a job says of whole databases."""
+    return tuple(each for each in _statement(job).channels if isinstance(each, Tables))
+
+
+def _statement(job: SyncJob) -> CreateSync:
     [parsed] = syncsql.parse(job.statement)
     assert isinstance(parsed.statement, CreateSync), "a job keeps the text that made it"
-    printed = tuple(Property(key=key, value=value) for key, value in properties.items())
-    return job.with_properties(properties, replace(parsed.statement, properties=printed).masked().sql())
+    return parsed.statement
 
 
 def refuse_on_canal(source: SourceDescription, properties: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from syncmgr.errors import SyncError
 from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
+from syncmgr.job.ddl_step import DdlRecord
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
-from syncmgr.job.following import DdlRecord
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
@@ -282,6 +282,17 @@ class MemoryLedger:
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None:
         self._drop(number, (token,))
 
+    def gather(self, token: str, numbers: Sequence[int]) -> None:
+        gathered = tuple(f for epoch, _ in self.stored if epoch.number in numbers for f in epoch.files[token])
+        for number in numbers:
+            self._drop(number, (token,))
+        self.stored = [
+            (replace(epoch, files={**epoch.files, token: gathered}), done)
+            if epoch.number == numbers[-1]
+            else (epoch, done)
+            for epoch, done in self.stored
+        ]
+
     def _drop(self, number: int, tokens: Iterable[str]) -> None:
         gone = set(tokens)
         self.stored = [
@@ -304,6 +315,9 @@ class MemoryLedger:
         self.learnt[token] = source
 
     def refuse(self, record: DdlRecord) -> None:
+        self.refused.append(record)
+
+    def note(self, record: DdlRecord) -> None:
         self.refused.append(record)
 
     def settled(self, position: Position) -> DdlRecord | None:

@@ -33,13 +33,17 @@ from syncsql.session import (
     ValueKind,
 )
 from syncsql.sync import (
+    AddTables,
     AlterSync,
     Channel,
     ColumnMapping,
     CreateSync,
     ExplainSync,
+    JobAlteration,
+    LeaveTable,
     PartitionNames,
     PauseSync,
+    RenameSync,
     ResumeSync,
     SettleDdl,
     ShowCreateSync,
@@ -86,6 +90,7 @@ from syncsql.user import (
 )
 
 __all__ = [
+    "AddTables",
     "AdminSetFrontendConfig",
     "AlterSync",
     "AlterUser",
@@ -113,8 +118,10 @@ __all__ = [
     "GrantScope",
     "Help",
     "Identified",
+    "JobAlteration",
     "KeyKind",
     "Kill",
+    "LeaveTable",
     "Limit",
     "MetaKind",
     "Name",
@@ -125,6 +132,7 @@ __all__ = [
     "PartitionNames",
     "PauseSync",
     "Property",
+    "RenameSync",
     "ResumeSync",
     "Revoke",
     "Scope",

@@ -23,10 +23,13 @@ from syncsql.session import (
     Transaction,
 )
 from syncsql.sync import (
+    AddTables,
     AlterSync,
     CreateSync,
     ExplainSync,
+    LeaveTable,
     PauseSync,
+    RenameSync,
     ResumeSync,
     SettleDdl,
     ShowCreateSync,
@@ -53,6 +56,9 @@ Statement: TypeAlias = (
     CreateSync
     | ExplainSync
     | AlterSync
+    | RenameSync
+    | AddTables
+    | LeaveTable
     | SettleDdl
     | PauseSync
     | ResumeSync

@@ -10,13 +10,16 @@ from typing import Final
 from syncsql.cursor import Cursor
 from syncsql.names import Name
 from syncsql.sync import (
+    AddTables,
     AlterSync,
     Channel,
     ColumnMapping,
     CreateSync,
     ExplainSync,
+    LeaveTable,
     PartitionNames,
     PauseSync,
+    RenameSync,
     ResumeSync,
     SettleDdl,
     StopSync,
@@ -62,9 +65,18 @@ def stop_sync(at: Cursor) -> StopSync:
     return at.end(StopSync(job=job_name(at)))
 
 
-def alter_sync(at: Cursor) -> AlterSync | SettleDdl:
+def alter_sync(at: Cursor) -> AlterSync | SettleDdl | RenameSync | AddTables | LeaveTable:
     """Behind ALTER SYNC."""
     job = job_name(at)
+    if at.take("RENAME"):
+        at.expect("TO")
+        return at.end(RenameSync(job=job, to=_one_part(at)))
+    if at.take("ADD"):
+        at.expect("TABLE")
+        return at.end(AddTables(job=job, channels=_channels(at)))
+    if at.take("DROP"):
+        at.expect("TABLE")
+        return at.end(LeaveTable(job=job, table=at.name("a source table")))
     if at.take("SKIP"):
         at.expect("DDL")
         return at.end(SettleDdl(job=job))
@@ -91,12 +103,16 @@ def _job(at: Cursor) -> Name:
         first = at.identifier("a job name")
         if not at.take_sign("."):
             return Name(name=first)
-        last = _string_name(at) if _sees_string(at) else at.identifier("a job name")
+        last = _one_part(at)
     else:
         first, last = None, _string_name(at)
     if at.sees_sign("."):
         raise at.error("a job name has two parts at most")
     return Name(db=first, name=last)
+
+
+def _one_part(at: Cursor) -> str:
+    return _string_name(at) if _sees_string(at) else at.identifier("a job name")
 
 
 def _sees_string(at: Cursor) -> bool:
@@ -110,6 +126,14 @@ def _string_name(at: Cursor) -> str:
     if not name:
         raise at.error("a job name cannot be empty", start)
     return name
+
+
+def _channels(at: Cursor) -> tuple[Channel | Tables, ...]:
+    """Without brackets, up to the end."""
+    found = [_channel(at)]
+    while at.take_sign(","):
+        found.append(_channel(at))
+    return tuple(found)
 
 
 def _channel(at: Cursor) -> Channel | Tables:
@@ -127,7 +151,7 @@ def _channel(at: Cursor) -> Channel | Tables:
     partitions = _partitions(at)
     columns = _columns(at) if at.sees_sign("(") else ()
     where = at.expression("condition") if at.take("WHERE") else None
-    if not (at.sees_sign(",") or at.sees_sign(")")):
+    if not _sees_end(at):
         raise at.error(_channel_may_end(at))
     return Channel(source=source, target=target, partitions=partitions, columns=columns, where=where)
 
@@ -154,9 +178,14 @@ def _tables(at: Cursor, db: str, pattern: str | None) -> Tables:
     """Behind INTO."""
     target_db = _star(at, "a target database")
     exclude = at.in_brackets(lambda: _excluded(at, db), "table") if at.take("EXCLUDE") else ()
-    if not (at.sees_sign(",") or at.sees_sign(")")):
+    if not _sees_end(at):
         raise at.error("expected EXCLUDE, or , or ) in the channel list")
     return Tables(db=db, target_db=target_db, pattern=pattern, exclude=exclude)
+
+
+def _sees_end(at: Cursor) -> bool:
+    """Of a channel; which list it is in says whether that may be the end of all."""
+    return at.peek() is None or at.sees_sign(",") or at.sees_sign(")")
 
 
 def _excluded(at: Cursor, db: str) -> Name:

@@ -5,6 +5,7 @@ Must not know: how they are parsed, what a property means.
 """
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from syncsql.expression import Expression
 from syncsql.filter import EVERY_ROW, Filter, Limit, OrderItem
@@ -166,6 +167,43 @@ class SettleDdl:
     def sql(self) -> str:
         how = "SKIP DDL" if self.instead is None else f"APPLY DDL {quote_string(self.instead)}"
         return f"ALTER SYNC JOB {self.job.sql()} {how}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenameSync:
+    """ALTER SYNC [JOB] [db.]job RENAME TO job"""
+
+    job: Name
+    to: str
+
+    def sql(self) -> str:
+        return f"ALTER SYNC JOB {self.job.sql()} RENAME TO {quote_name(self.to)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddTables:
+    """ALTER SYNC [JOB] [db.]job ADD TABLE channel, ..."""
+
+    job: Name
+    channels: tuple[Channel | Tables, ...]
+
+    def sql(self) -> str:
+        channels = ",\n  ".join(channel.sql() for channel in self.channels)
+        return f"ALTER SYNC JOB {self.job.sql()} ADD TABLE\n  {channels}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeaveTable:
+    """ALTER SYNC [JOB] [db.]job DROP TABLE [db.]table; the table is one of the source."""
+
+    job: Name
+    table: Name
+
+    def sql(self) -> str:
+        return f"ALTER SYNC JOB {self.job.sql()} DROP TABLE {self.table.sql()}"
+
+
+JobAlteration: TypeAlias = AlterSync | RenameSync | LeaveTable | SettleDdl
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Protocol
 from syncmgr.errors import Remark
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope
-from syncsql import AlterSync, CreateSync, CreateTable, DropTable, ExplainSync, Name, SettleDdl
+from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name
 
 Refuse = Callable[[tuple[str, str] | None], None]
 
@@ -32,9 +32,9 @@ class Jobs(Protocol):
 
     def stop(self, name: Name, db: str | None) -> None: ...
 
-    def alter(self, node: AlterSync, db: str | None) -> None: ...
+    def alter(self, node: JobAlteration, db: str | None) -> None: ...
 
-    def settle_ddl(self, node: SettleDdl, db: str | None) -> None: ...
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]: ...
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None."""

@@ -5,14 +5,14 @@ call, so that GRANT and REVOKE hold at once.
 Must not know: statements, sessions, how rights are granted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, Lake, Query, Users
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope, database, job, table
-from syncsql import AlterSync, CreateSync, CreateTable, DropTable, ExplainSync, Name, SettleDdl, Tables
+from syncsql import AddTables, Channel, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name, Tables
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +76,10 @@ class GuardedJobs:
         if home is None:
             return  # the call says that there is none
         self._access.need(Privilege.LOAD, database(home))
-        for channel in node.channels:
+        self._need_targets(node.channels, home)
+
+    def _need_targets(self, channels: Iterable[Channel | Tables], home: str) -> None:
+        for channel in channels:
             if isinstance(channel, Tables):
                 self._access.need(Privilege.LOAD, database(channel.target_db))
                 self._access.need(Privilege.CREATE, database(channel.target_db))
@@ -87,13 +90,16 @@ class GuardedJobs:
         self._need(name, db)
         self._jobs.pause(name, db)
 
-    def alter(self, node: AlterSync, db: str | None) -> None:
+    def alter(self, node: JobAlteration, db: str | None) -> None:
         self._need(node.job, db)
         self._jobs.alter(node, db)
 
-    def settle_ddl(self, node: SettleDdl, db: str | None) -> None:
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
         self._need(node.job, db)
-        self._jobs.settle_ddl(node, db)
+        home = node.job.db or db
+        if home is not None:
+            self._need_targets(node.channels, home)
+        return self._jobs.add_tables(node, db)
 
     def resume(self, name: Name, db: str | None) -> None:
         self._need(name, db)

@@ -34,6 +34,7 @@ from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.status import EXPLAIN_COLUMNS, SHOW_COLUMNS
 from syncmgr.job.user import Account
 from syncsql import (
+    AddTables,
     AdminSetFrontendConfig,
     AlterSync,
     AlterUser,
@@ -50,12 +51,15 @@ from syncsql import (
     Filter,
     Grant,
     Help,
+    JobAlteration,
     Kill,
+    LeaveTable,
     MetaKind,
     Name,
     NestedTooDeeplyError,
     Parsed,
     PauseSync,
+    RenameSync,
     ResumeSync,
     Revoke,
     Scope,
@@ -94,7 +98,7 @@ MAX_USER_VARIABLES: Final = 1000
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
 
 JobStatement = (
-    CreateSync | ExplainSync | AlterSync | SettleDdl | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
+    CreateSync | ExplainSync | JobAlteration | AddTables | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
 )
 LakeStatement = CreateDatabase | DropDatabase | CreateTable | DropTable | Use | Select | ExplainSelect
 CatalogQuestion = ShowDatabases | ShowCreateDatabase | ShowTables | ShowCreateTable | ShowColumns | DescribeTable
@@ -227,10 +231,10 @@ class StatementSession:
                 return self._done(await self._workers.slow(jobs.create, statement, db))
             case ExplainSync():
                 return listing(EXPLAIN_COLUMNS, await self._workers.slow(jobs.explain, statement, db)).result()
-            case AlterSync():
+            case AddTables():
+                return self._done(await self._workers.slow(jobs.add_tables, statement, db))
+            case AlterSync() | RenameSync() | LeaveTable() | SettleDdl():
                 await quick(jobs.alter, statement, db)
-            case SettleDdl():
-                await quick(jobs.settle_ddl, statement, db)
             case PauseSync():
                 await quick(jobs.pause, statement.job, db)
             case ResumeSync():

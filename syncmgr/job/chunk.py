@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from syncmgr.job.position import Order, Position, compare
+from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.select_list import quoted
 from syncmgr.job.source import MysqlDescription
@@ -168,26 +168,6 @@ class Load:
         if self.upper is None:
             return "snapshot"
         return "streaming" if self.caught_up else "catch-up"
-
-
-def has_passed(position: Position, upper: Position) -> bool:
-    """Whether all up to `upper` has been read.
-
-    A transaction may be in the binlog, and shown by a SELECT, for a moment before it counts as executed: where both
-    lie in one file, the coordinate has to be passed, too. A file that has ended waited for its last commit, and the
-    next one may stay without any.
-    """
-    by_gtid = bool(position.gtids and upper.gtids)
-    if by_gtid and compare(position, upper) not in {Order.SAME, Order.AFTER}:
-        return False
-    if by_gtid and (position.server, position.file) != (upper.server, upper.file):
-        return True
-    return compare(_coordinate(position), _coordinate(upper)) in {Order.SAME, Order.AFTER}
-
-
-def _coordinate(at: Position) -> Position:
-    """Whoever reads from one position to the other has seen that the files were not begun anew."""
-    return Position(file=at.file, offset=at.offset, server=at.server, created=1)
 
 
 def load_facts(load: Load, rate: float | None) -> dict[str, str | int | float | None]:

@@ -18,6 +18,7 @@ from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, first_w
 __all__ = [
     "Concern",
     "Table",
+    "arrivals",
     "changes_rows",
     "concerned",
     "is_copy",
@@ -94,6 +95,23 @@ def meant(
     named = {folded(table) for table in effect.tables}
     database = None if effect.database is None else folded((effect.database, ""))[0]
     return tuple(t for t in synced if folded(t) in named or folded(t)[0] == database)
+
+
+def arrivals(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]:
+    """The tables that a statement makes, or gives a name that they had not; of one that cannot be read: none."""
+    try:
+        parsed = read(statement, default_db, modes)
+    except UnclearError:
+        return ()
+    match parsed:
+        case nodes.CreateTable(table=table, temporary=False):
+            return (table,)
+        case nodes.RenameTables(pairs=pairs):
+            return tuple(new for _, new in pairs)
+        case nodes.AlterTable(clauses=clauses):
+            return tuple(clause.table for clause in clauses if isinstance(clause, nodes.RenameTo))
+        case _:
+            return ()
 
 
 def _copied(statement: nodes.CreateTable, synced: Collection[Table]) -> list[Table]:

@@ -12,6 +12,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.fitting import Fit, fit
 from syncmgr.job.policy import OF_ONE_KIND, OnDdl
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
 from syncmgr.job.source import Property, wrong_property
 from syncmgr.job.statement.words import Modes
@@ -167,7 +168,7 @@ class ChannelDescription:
     list, which names the source columns by their place: `reads` and `source_keys` hold its names, and `source` has no
     columns until the first rows have told them. `follows`: there is no column list, so that new columns come
     along. `gone`: the source table was dropped. `shadows`: copies of it that may take its place,
-    and the names that it left.
+    and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
     """
 
     token: str
@@ -183,6 +184,11 @@ class ChannelDescription:
     follows: bool = False
     gone: bool = False
     shadows: tuple[Shadow, ...] = ()
+    after: Position | None = None
+
+    def has_begun(self, at: Position) -> bool:
+        """Whether what stands right before that place of the source's history is a change of this channel."""
+        return self.after is None or not has_passed(self.after, at)
 
     @property
     def label(self) -> str:

@@ -5,8 +5,8 @@ Must not know: where rows come from, or how they are committed. Sizes in bytes, 
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from syncmgr.job.chunk import ChunkRows
@@ -15,7 +15,7 @@ from syncmgr.job.description import MappedColumn
 from syncmgr.job.position import Position
 
 if TYPE_CHECKING:
-    from syncmgr.job.following import DdlStep
+    from syncmgr.job.ddl_step import DdlStep
     from syncmgr.job.lake_change import LakeChange
 
 
@@ -74,6 +74,11 @@ class Prepared:
     files: Mapping[str, tuple[StagedFile, ...]] = field(default_factory=dict)
     bytes: int = 0
     dead: tuple[DeadLetter, ...] = ()
+
+    def without(self, tokens: Collection[str]) -> "Prepared":
+        """Nothing of these channels."""
+        files = {token: segment for token, segment in self.files.items() if token not in tokens}
+        return replace(self, files=files, dead=tuple(letter for letter in self.dead if letter.token not in tokens))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

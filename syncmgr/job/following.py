@@ -6,13 +6,13 @@ Must not know: how a table of the lake is changed, when.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
 from syncmgr.job.alteration import Alteration, ImpossibleError, altered, composed, renewed
+from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
 from syncmgr.job.evolution import RefusedError, Step, Terms, evolve
@@ -45,45 +45,6 @@ class Said:
     moment: Moment
     seen: Mapping[Table, SourceTable] = field(default_factory=dict)
     holds: bool = True
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DdlStep:
-    """What a statement makes of a job. By channel token: what is not there stays as it is.
-
-    `done`: in words, for every channel that the statement concerns. `at`: unix seconds of the source.
-    """
-
-    statement: str
-    at: float = 0.0
-    channels: Mapping[str, ChannelDescription] = field(default_factory=dict)
-    changes: Mapping[str, tuple[LakeChange, ...]] = field(default_factory=dict)
-    done: Mapping[str, str] = field(default_factory=dict)
-
-
-class DdlState(StrEnum):
-    """How a statement stands."""
-
-    DONE = "DONE"
-    PAUSED = "PAUSED"
-    SKIP = "SKIP"  # it is passed over at RESUME
-    APPLY = "APPLY"  # another one is applied in its place at RESUME
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DdlRecord:
-    """What was done with a statement on one source table, or why not. `at`: unix seconds of the source.
-
-    `instead`: what APPLY applies.
-    """
-
-    position: Position
-    at: float
-    table: str
-    statement: str
-    state: DdlState
-    outcome: str
-    instead: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,6 +126,18 @@ def refused(said: Said, position: Position, table: Table, error: SyncError) -> D
         statement=said.text,
         state=DdlState.PAUSED,
         outcome=str(error.context.get("reason", error)),
+    )
+
+
+def arrived(said: Said, position: Position, table: Table, error: SyncError | None) -> DdlRecord:
+    """The record of a statement that made a table which a pattern means; `error`: why that does not join."""
+    return DdlRecord(
+        position=position,
+        at=float(said.moment.at),
+        table=".".join(table),
+        statement=said.text,
+        state=DdlState.DONE,
+        outcome="joins the job, its rows first" if error is None else f"not synced: {error}",
     )
 
 

@@ -299,3 +299,23 @@ def _without(first: int, last: int, holes: list[tuple[int, int]]) -> Iterator[tu
         first = stop + 1
     if first <= last:
         yield first, last
+
+
+def has_passed(position: Position, upper: Position) -> bool:
+    """Whether all up to `upper` has been read.
+
+    A transaction may be in the binlog, and shown by a SELECT, for a moment before it counts as executed: where both
+    lie in one file, the coordinate has to be passed, too. A file that has ended waited for its last commit, and the
+    next one may stay without any.
+    """
+    by_gtid = bool(position.gtids and upper.gtids)
+    if by_gtid and compare(position, upper) not in {Order.SAME, Order.AFTER}:
+        return False
+    if by_gtid and (position.server, position.file) != (upper.server, upper.file):
+        return True
+    return compare(_coordinate(position), _coordinate(upper)) in {Order.SAME, Order.AFTER}
+
+
+def _coordinate(at: Position) -> Position:
+    """Whoever reads from one position to the other has seen that the files were not begun anew."""
+    return Position(file=at.file, offset=at.offset, server=at.server, created=1)

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 from syncmgr.errors import SyncError
 from syncmgr.job.chunk import Load, load_facts
+from syncmgr.job.ddl_step import DdlRecord
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.failure import advice, time_text
-from syncmgr.job.following import DdlRecord
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import SyncJob
 

@@ -75,6 +75,14 @@ class SyncJob:
         """The same job with other properties; `statement`: the CREATE SYNC that has them."""
         return replace(self, properties=properties, statement=statement, version=self.version + 1)
 
+    def renamed(self, to: str, statement: str) -> "SyncJob":
+        """The same job under another name; `statement`: as with_properties."""
+        return replace(self, name=to, statement=statement, version=self.version + 1)
+
+    def with_statement(self, statement: str) -> "SyncJob":
+        """The same job, which another CREATE SYNC would make; its channels are stored beside it."""
+        return replace(self, statement=statement, version=self.version + 1)
+
     def troubled(self, fail: FailMsg | None) -> "SyncJob":
         """The same job with another Msg: a trouble that is being retried, or None when it has passed."""
         failures = self.failures if fail else 0

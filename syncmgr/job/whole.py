@@ -16,6 +16,7 @@ from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTa
 
 BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
 MOST_BUCKETS: Final = 64
+_OF_TOOLS: Final = re.compile(r"_.+_(?:gho|ghc|del|new|old)")
 _NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
 
 
@@ -40,23 +41,32 @@ def matches(pattern: str | None, name: str) -> bool:
     return re.fullmatch(made, name, re.DOTALL) is not None
 
 
-def meant(
-    names: Iterable[tuple[str, str]], db: str, pattern: str | None, exclude: Sequence[tuple[str | None, str]]
-) -> tuple[tuple[str, str], ...]:
-    """Those of a database that match and are not excluded, in order of their names; an exclusion may name no database.
+def literal(name: str) -> str:
+    """The pattern that only this name is like."""
+    return re.sub(r"([\\%_])", r"\\\1", name)
 
-    Raises NO_TABLE_MATCHES.
-    """
-    found = sorted(
-        (of, name)
-        for of, name in names
-        if of == db
-        and matches(pattern, name)
-        and not any(outer in {None, db} and matches(out, name) for outer, out in exclude)
-    )
-    if not found:
-        raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"{db}.{'*' if pattern is None else pattern}")
-    return tuple(found)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    """The tables of a database that a pattern of LIKE means (None: all), but for those that others exclude."""
+
+    db: str
+    pattern: str | None = None
+    exclude: tuple[str, ...] = ()
+
+    def has(self, table: tuple[str, str]) -> bool:
+        """What migration tools make and set aside is in none, unless it is named."""
+        db, name = table
+        if db != self.db or not matches(self.pattern, name) or any(matches(out, name) for out in self.exclude):
+            return False
+        return self.pattern in {name, literal(name)} or not _OF_TOOLS.fullmatch(name)
+
+    def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """In order. Raises NO_TABLE_MATCHES."""
+        found = tuple(sorted(table for table in names if self.has(table)))
+        if not found:
+            raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"{self.db}.{'*' if self.pattern is None else self.pattern}")
+        return found
 
 
 def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found: Found, db: str) -> TargetTable:

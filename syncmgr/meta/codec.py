@@ -13,11 +13,11 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan
+from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import ChannelDescription, Listed, MappedColumn, Shadow, Spoken
 from syncmgr.job.epoch import Prepared, StagedFile
 from syncmgr.job.failure import FailMsg, FailType
-from syncmgr.job.following import DdlStep
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetType
@@ -71,6 +71,7 @@ def channel_of(stored: Json) -> ChannelDescription:
         "places": tuple(Listed(**each) for each in stored.get("places", ())),
         "source": _table_of(stored["source"]),
         "shadows": tuple(map(_shadow_of, stored.get("shadows", ()))),
+        "after": None if stored.get("after") is None else position_of(stored["after"]),
     }
     return ChannelDescription(**(stored | lists | made))
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
+from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.epoch import Epoch
-from syncmgr.job.following import DdlRecord, DdlState, DdlStep
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import codec
 from syncmgr.meta.tables import CHANNELS, DDL
@@ -48,6 +48,11 @@ class DdlLog:
         """A statement pauses the job, perhaps not for the first time; it is the only one that does."""
         with self._writing() as connection:
             connection.execute(delete(DDL).where(_unsettled(job_id)))
+            _record(connection, job_id, record)
+
+    def note(self, job_id: JobId, record: DdlRecord) -> None:
+        """Something was done with a statement that no channel had to follow."""
+        with self._writing() as connection:
             _record(connection, job_id, record)
 
     def settle(self, job_id: JobId, instead: str | None) -> bool:

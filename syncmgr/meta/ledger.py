@@ -5,17 +5,18 @@ Must not know: what is committed, or why.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
+from syncmgr.job.ddl_step import DdlRecord, DdlState
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.epoch import ChannelCommitted, Epoch
-from syncmgr.job.following import DdlRecord, DdlState
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.sync_job import JobId
-from syncmgr.meta.store import ChannelProgress, Store
+from syncmgr.meta.channels import ChannelProgress
+from syncmgr.meta.store import Store
 
 
 class JobLedger:
@@ -59,6 +60,9 @@ class JobLedger:
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None:
         self._store.commit_channel(self._job_id, number, token, outcome)
 
+    def gather(self, token: str, numbers: Sequence[int]) -> None:
+        self._store.gather(self._job_id, token, numbers)
+
     def learn(self, token: str, source: SourceTable) -> None:
         self._store.learn(token, source)
 
@@ -81,6 +85,9 @@ class JobLedger:
 
     def refuse(self, record: DdlRecord) -> None:
         self._store.ddl.refuse(self._job_id, record)
+
+    def note(self, record: DdlRecord) -> None:
+        self._store.ddl.note(self._job_id, record)
 
     def settled(self, position: Position) -> DdlRecord | None:
         """What an operator wants done with the statement that ends there, if anything."""

@@ -1,12 +1,12 @@
 """What the frontend remembers, in SQL.
 
-Owns: reading and writing jobs, channels, intents and epochs, each change in one transaction.
+Owns: reading and writing jobs, intents and epochs, each change in one transaction.
 Must not know: when a job may change, what an epoch holds.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +34,11 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta import codec, ddl_log, dead_letters, loads
+from syncmgr.meta import channels, codec, ddl_log, dead_letters, loads
 from syncmgr.meta.accounts import AccountStore
+from syncmgr.meta.channels import ChannelProgress, Joining
 from syncmgr.meta.engine import engine_of
-from syncmgr.meta.tables import CHANNELS, EPOCHS, JOBS, OWNER, TOTALS
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChannelProgress:
-    """How far a channel's table is. `key_may_exist`: inserts must delete their key first."""
-
-    token: str
-    key_may_exist: bool
-    last_snapshot: int | None
-    last_epoch: int
+from syncmgr.meta.tables import EPOCHS, JOBS, OWNER, TOTALS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,9 +161,7 @@ class Store:
             result = connection.execute(insert(JOBS).values(**self._job_values(job)))
             assert result.inserted_primary_key is not None
             job_id = JobId(result.inserted_primary_key[0])
-            for ordinal, channel in enumerate(job.channels):
-                connection.execute(insert(CHANNELS).values(**_channel_values(job_id, ordinal, channel, fresh)))
-            loads.begin(connection, loading)
+            channels.join(connection, job_id, Joining(channels=job.channels, fresh=fresh, loading=loading))
             begin = Epoch(number=0, end=start, last_seq=0, source_time=start_time)
             committed = {"committed_at": job.created_at, "snapshots": {}}
             connection.execute(insert(EPOCHS).values(job_id=job_id, **_epoch_values(begin), **committed))
@@ -180,15 +169,32 @@ class Store:
             return self._job(connection, select(JOBS).where(JOBS.c.id == job_id))[0]
 
     def save(self, job: SyncJob) -> SyncJob:
-        """Compare and set: the stored job must be the one before. Raises STALE_JOB."""
-        values = self._job_values(job)
+        """Compare and set: the stored job must be the one before. Its channels stay. Raises STALE_JOB."""
         with self._writing() as connection:
-            changed = connection.execute(
-                update(JOBS).where(JOBS.c.id == job.id, JOBS.c.version == job.version - 1).values(**values),
-            )
-            if changed.rowcount != 1:
-                raise SyncError(Code.STALE_JOB, job=job.name)
+            self._save(connection, job)
         return job
+
+    def _save(self, connection: Connection, job: SyncJob) -> None:
+        this = (JOBS.c.id == job.id) & (JOBS.c.version == job.version - 1)
+        if connection.execute(update(JOBS).where(this).values(**self._job_values(job))).rowcount != 1:
+            raise SyncError(Code.STALE_JOB, job=job.name)
+
+    def alter(self, job: SyncJob, *, joining: Joining | None = None, leaving: Collection[str] = ()) -> None:
+        """Save the job, with channels that it gets and others that leave it at the next `part`.
+
+        Raises STALE_JOB, TARGET_IN_USE.
+        """
+        with self._writing() as connection:
+            self._save(connection, job)
+            if joining is not None:
+                _refuse_targets(connection, joining.channels)
+                channels.join(connection, job.id, joining)
+            channels.leave(connection, leaving)
+
+    def part(self, job_id: JobId) -> None:
+        """The channels that were told to leave are gone, with all that waits for them. Nothing of the job may run."""
+        with self._writing() as connection:
+            channels.part(connection, job_id)
 
     def jobs(self, db: str | None = None) -> list[SyncJob]:
         """All jobs of a database (of all databases), by id."""
@@ -217,22 +223,19 @@ class Store:
     def target_of(self, db: str, table: str) -> str | None:
         """The job, not cancelled, that a table is a target of."""
         with self._reading() as connection:
-            return _owner(connection, db, table)
+            return channels.owner(connection, db, table)
 
     def _job(self, connection: Connection, query: Select[Any]) -> list[SyncJob]:
         return [self._value(connection, row) for row in connection.execute(query).all()]
 
     def _value(self, connection: Connection, row: Row[Any]) -> SyncJob:
-        channels = connection.execute(
-            select(CHANNELS.c.description).where(CHANNELS.c.job_id == row.id).order_by(CHANNELS.c.ordinal),
-        )
         plain = {name: getattr(row, name) for name in _PLAIN}
         return SyncJob(
             **plain,
             id=JobId(row.id),
             state=JobState(row.state),
             source=codec.source_of(row.source, self._vault),
-            channels=tuple(codec.channel_of(stored) for stored in channels.scalars()),
+            channels=channels.of(connection, JobId(row.id)),
             fail=codec.fail_of(row.fail),
         )
 
@@ -268,7 +271,7 @@ class Store:
         waiting = {token: files for token, files in epoch.files.items() if token not in committed}
         with self._writing() as connection:
             for token, outcome in committed.items():
-                _advance(connection, token, epoch.number, outcome)
+                channels.advance(connection, token, epoch.number, outcome)
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
             # a torn transaction has none either
@@ -294,11 +297,8 @@ class Store:
 
     def learn(self, token: str, source: SourceTable) -> None:
         """The columns of a channel's source, which its first rows have told."""
-        this = CHANNELS.c.token == token
         with self._writing() as connection:
-            stored = connection.execute(select(CHANNELS.c.description).where(this)).scalar_one()
-            channel = replace(codec.channel_of(stored), source=source)
-            connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
+            channels.learn(connection, token, source)
 
     def intents(self, job_id: JobId) -> list[Epoch]:
         """Epochs that were begun and not finished, in order."""
@@ -316,10 +316,23 @@ class Store:
         """A channel has committed an epoch that counted already."""
         this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == number)
         with self._writing() as connection:
-            _advance(connection, token, number, outcome)
+            channels.advance(connection, token, number, outcome)
             stored = connection.execute(select(EPOCHS.c.files).where(this)).scalar_one()
             files = {of: segment for of, segment in stored.items() if of != token}
             connection.execute(update(EPOCHS).where(this).values(files=files, waiting=len(files) or None))
+
+    def gather(self, job_id: JobId, token: str, numbers: Sequence[int]) -> None:
+        """What a channel has not committed of these epochs, in order, waits with the last of them."""
+        these = select(EPOCHS).where(EPOCHS.c.job_id == job_id, EPOCHS.c.number.in_(numbers)).order_by(EPOCHS.c.number)
+        with self._writing() as connection:
+            rows = connection.execute(these).all()
+            gathered = [file for row in rows for file in row.files[token]]
+            for row in rows:
+                left = {of: segment for of, segment in row.files.items() if of != token}
+                if row.number == numbers[-1]:
+                    left[token] = gathered
+                this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == row.number)
+                connection.execute(update(EPOCHS).where(this).values(files=left, waiting=len(left) or None))
 
     def last_epoch(self, job_id: JobId) -> Epoch | None:
         """The newest epoch, committed or intended: where reading goes on."""
@@ -358,18 +371,8 @@ class Store:
 
     def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:
         """By channel token."""
-        query = select(CHANNELS).where(CHANNELS.c.job_id == job_id)
         with self._reading() as connection:
-            rows = connection.execute(query).all()
-        return {
-            row.token: ChannelProgress(
-                token=row.token,
-                key_may_exist=row.key_may_exist,
-                last_snapshot=row.last_snapshot,
-                last_epoch=row.last_epoch,
-            )
-            for row in rows
-        }
+            return channels.progress(connection, job_id)
 
     def oldest_snapshot(self, token: str, job_id: JobId) -> int | None:
         """The snapshot of a channel's table at the oldest kept consistent point."""
@@ -415,51 +418,14 @@ def _refuse_taken(connection: Connection, job: SyncJob) -> None:
     )
     if connection.execute(live).scalar_one():
         raise SyncError(Code.JOB_EXISTS, job=job.name, db=job.db)
-    for channel in job.channels:
-        owner = _owner(connection, channel.target_db, channel.target)
+    _refuse_targets(connection, job.channels)
+
+
+def _refuse_targets(connection: Connection, wanted: Iterable[ChannelDescription]) -> None:
+    for channel in wanted:
+        owner = channels.owner(connection, channel.target_db, channel.target)
         if owner is not None:
             raise SyncError(Code.TARGET_IN_USE, table=f"{channel.target_db}.{channel.target}", job=owner)
-
-
-def _owner(connection: Connection, db: str, table: str) -> str | None:
-    query = (
-        select(JOBS.c.db, JOBS.c.name, CHANNELS.c.description)
-        .join(CHANNELS, CHANNELS.c.job_id == JOBS.c.id)
-        .where(JOBS.c.state != JobState.CANCELLED.value)
-    )
-    taken = (row for row in connection.execute(query).all())
-    names = (
-        f"{row.db}.{row.name}"
-        for row in taken
-        if (row.description["target_db"], row.description["target"]) == (db, table)
-    )
-    return next(names, None)
-
-
-def _channel_values(
-    job_id: JobId,
-    ordinal: int,
-    channel: ChannelDescription,
-    fresh: frozenset[str],
-) -> dict[str, Any]:
-    return {
-        "token": channel.token,
-        "job_id": job_id,
-        "ordinal": ordinal,
-        "description": codec.channel_json(channel),
-        "key_may_exist": channel.token not in fresh,
-        "last_snapshot": None,
-        "last_epoch": 0,
-    }
-
-
-def _advance(connection: Connection, token: str, number: int, outcome: ChannelCommitted) -> None:
-    values: dict[str, Any] = {"last_epoch": number}
-    if outcome.snapshot is not None:
-        values["last_snapshot"] = outcome.snapshot
-    if outcome.foreign:
-        values["key_may_exist"] = True
-    connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
 
 
 def _beat(connection: Connection, frontend: str) -> bool:

@@ -55,6 +55,7 @@ CHANNELS = Table(
     Column("key_may_exist", Boolean, nullable=False),
     Column("last_snapshot", BigInteger),
     Column("last_epoch", BigInteger, nullable=False),
+    Column("leaving", Boolean, nullable=False),  # it goes when the run that commits to it has ended
 )
 
 LOADS = Table(

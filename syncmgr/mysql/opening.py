@@ -14,7 +14,7 @@ from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription, wrong_property
-from syncmgr.job.whole import Found
+from syncmgr.job.whole import Family, Found
 from syncmgr.mysql import exact
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
@@ -44,6 +44,8 @@ class Plan(Protocol):
     def channels(self) -> Sequence[Channel]: ...
     @property
     def prepared(self) -> Mapping[str, Prepared]: ...
+    @property
+    def families(self) -> Sequence[Family]: ...
 
 
 def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
@@ -134,6 +136,7 @@ class OpenMysql:
             options=options,
             trouble=trouble,
             prepared={xid: bool(prepared.files) for xid, prepared in plan.prepared.items()},
+            families=plan.families,
         )
 
 

@@ -249,7 +249,12 @@ class Router:
     def _table_map(self, data: memoryview, start: int, end: int) -> None:
         if len(self._routes) > MAX_ROUTES:
             self._routes.clear()
-        self._routes[_table_id(data, start)] = self._subscriptions.of(bytes(data[start + 27 : end]))
+        body, known = bytes(data[start + 27 : end]), self._subscriptions
+        early = False
+        if known.begin_later:
+            offset = self._offset >> 32 << 32 | _log_pos(data, start) if self._inner is None else self._inner.log_pos
+            early = known.is_early(body, self._gtid_now, self._file, offset)
+        self._routes[_table_id(data, start)] = None if early else known.of(body)
 
     def _rows(self, data: memoryview, start: int, end: int) -> bool:
         table = self._route(data, start)
@@ -265,15 +270,11 @@ class Router:
     def _route(self, data: memoryview, start: int) -> Subscribed | None:
         table_id = _table_id(data, start)
         try:
-            table = self._routes[table_id]
+            return self._routes[table_id]
         except KeyError:
             if table_id == PLACEHOLDER:
                 return None
             raise MalformedEventError(f"rows of table id {table_id} without a table map") from None
-        if table is None or table.after is None:
-            return table
-        end = self._offset >> 32 << 32 | _log_pos(data, start) if self._inner is None else self._inner.log_pos
-        return None if table.after.has(self._gtid_now, self._file, end) else table
 
     def _was_delivered(self, part: Part, data: memoryview, start: int) -> bool:
         """The stream broke inside this event's transaction, and so much of it was delivered before."""

@@ -5,13 +5,14 @@ Must not know: who reads the chunks, what is done with them, jobs.
 """
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
-from syncmgr.job.position import GtidSet, Position, parse_gtids
+from syncmgr.job.position import GtidSet, Order, Position, compare, parse_gtids
 from syncmgr.job.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.job.select_list import quoted as quoted_column
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
@@ -24,6 +25,9 @@ AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
 AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
 AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
 HOUR: Final = 3600.0
+SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
+SHOWN_STEP_SECOND: Final = 0.02
+REACHED: Final = frozenset({Order.SAME, Order.AFTER})
 
 
 class MysqlSnapshot:
@@ -42,14 +46,18 @@ class MysqlSnapshot:
         """Host and port of the server whose rows are read: the one at which the job began, which is the one that is
         asked from now on, or its replica.
 
-        Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog.
+        Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog. Nor
+        does what the binlog has before a SELECT shows it, for which we wait a moment.
         """
         error = None
         for address in self._addresses:
             self._address = address
             try:
                 with self._connected() as connection:
-                    found = Server(address, connection).id == start.server
+                    server = Server(address, connection)
+                    found = server.id == start.server
+                    if found and self._replica is None:
+                        _await_shown(address, server, start)
                 if found:
                     return self._reader(start)
             except SyncError as failed:
@@ -114,6 +122,21 @@ class MysqlSnapshot:
                 yield connection
         finally:
             connection.close()
+
+
+def _await_shown(address: MysqlAddress, server: Server, start: Position) -> None:
+    """Until every SELECT shows all up to there. Without GTIDs a start is the begin of a file, where that is so."""
+    if not start.gtids:
+        return
+    deadline = time.monotonic() + SHOWN_SECOND
+    while compare(_bare(server.latest_shown() if server.mariadb else server.latest()), _bare(start)) not in REACHED:
+        if time.monotonic() > deadline:
+            raise unreachable(address, f"what its binlog has up to {start.gtids} is not visible yet")
+        time.sleep(SHOWN_STEP_SECOND)
+
+
+def _bare(position: Position) -> Position:
+    return Position(gtids=position.gtids)
 
 
 class _Planning:

@@ -5,7 +5,7 @@ Must not know: where transactions end, how rows are decoded, who consumes batche
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +14,7 @@ from syncmgr.job.batch import Batch
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.job.whole import Family
 from syncmgr.line import Line
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
@@ -54,11 +55,12 @@ class MysqlSource:
         options: SourceOptions | None = None,
         trouble: Callable[[SyncError | None], None] = lambda _: None,
         prepared: Mapping[str, bool] | None = None,
+        families: Collection[Family] = (),
     ) -> None:
         """`addresses`: servers of one history; one is read, the next when that fails. `trouble` hears of each failure
 
         that is retried, and None once it has passed. Connects at the first get. `prepared`: by xid, the XA transactions
-        that are open at `start`, and whether they have rows.
+        that are open at `start`, and whether they have rows. `families`: whose new tables are told as DDL.
         """
         self._addresses = addresses
         self._turn = 0  # whose turn it is
@@ -67,7 +69,7 @@ class MysqlSource:
         self._options = options or SourceOptions()
         self._line = Line(self._options.retry, trouble)
         label = ",".join(address.label for address in addresses)
-        self._subscriptions = Subscriptions(tables, label)
+        self._subscriptions = Subscriptions(tables, label, families)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None

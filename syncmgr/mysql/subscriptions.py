@@ -4,7 +4,7 @@ Owns: the way from a table map to the columns to decode.
 Must not know: where transactions end, how rows are decoded.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -18,10 +18,11 @@ from syncmgr.job.following import ANEW, Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, arrow_type
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.whole import Family
 from syncmgr.mysql import wire
 from syncmgr.mysql.decoder import RowsDecoder, Wanted
 from syncmgr.mysql.events import Query
-from syncmgr.mysql.reached import Reached
+from syncmgr.mysql.reached import Gtid, Reached
 from syncmgr.mysql.table_map import TableMap, agreed, identified, parse, source_table
 from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
@@ -83,22 +84,33 @@ class Subscribed:
 
     table: Table
     decoder: RowsDecoder
-    after: Reached | None = None
 
 
 class Subscriptions:
-    """Used by one thread. `followed`: the tables whose DDL matters.
+    """Used by one thread. `followed`: the tables whose DDL matters. Of `families` it matters that a table comes.
 
     `mariadb`: whether the server is one; `folds`: it compares names of tables without case.
     """
 
-    def __init__(self, tables: Mapping[Table, Subscription], address: str) -> None:
+    def __init__(self, tables: Mapping[Table, Subscription], address: str, families: Collection[Family] = ()) -> None:
         self.tables = dict(tables)
         self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
         self.mariadb = self.folds = False
         self._address = address
+        self._families = families
+        self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
+
+    @property
+    def begin_later(self) -> bool:
+        """Whether of some table changes up to a place of its own are not wanted."""
+        return bool(self._afters)
+
+    def is_early(self, body: bytes, gtid: Gtid | None, file: str, offset: int) -> bool:
+        """Whether a table map stands before that place; `offset`: behind it, in the file."""
+        after = self._afters.get(_name(body))
+        return after is not None and after.has(gtid, file, offset)
 
     def of(self, body: bytes) -> Subscribed | None:
         """The table of a table map's body, None if it is not wanted. Raises SyncError, MalformedEventError."""
@@ -123,8 +135,7 @@ class Subscriptions:
         ]
         self._check_against_known(table, wanted)
         self._seen[table] = schema, table_map.full
-        after = None if subscription.after is None else Reached(subscription.after)
-        return Subscribed(table, RowsDecoder(table_map, wanted, self._address), after)
+        return Subscribed(table, RowsDecoder(table_map, wanted, self._address))
 
     def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
         if table_map.full:
@@ -168,10 +179,15 @@ class Subscriptions:
         `with_rows`: they follow it in its transaction.
         """
         concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
-        if not concerned:
-            return None
         said = self._said(query, at) if followable else None
-        return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said)
+        if not concerned and said is not None:
+            concerned = self._joining(said)
+        return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None
+
+    def _joining(self, said: Said) -> tuple[Table, ...]:
+        """Of no table that is read, but of one that is to be."""
+        came = ddl.arrivals(said.text, said.db, said.modes) if self._families else ()
+        return tuple(table for table in came if any(family.has(table) for family in self._families))
 
     def _modes(self, query: Query) -> Modes:
         return Modes(
@@ -199,7 +215,7 @@ class Subscriptions:
 
     def following(self, channels: Iterable[Channel]) -> "Subscriptions":
         """What is read behind a DDL statement."""
-        made = Subscriptions(subscriptions(channels, schema_holds=self.hold), self._address)
+        made = Subscriptions(subscriptions(channels, schema_holds=self.hold), self._address, self._families)
         made.mariadb, made.folds = self.mariadb, self.folds
         return made
 

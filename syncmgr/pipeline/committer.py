@@ -4,20 +4,23 @@ Owns: the order of its steps.
 Must not know: how a table is written, how an intent is stored, when an epoch is cut.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl_step import DdlRecord
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
-from syncmgr.job.following import DdlRecord
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.laggards import Laggards, job_wide
+
+GATHERED_BYTES: Final = 64 * 1024 * 1024  # staged files of one channel that are committed at once
 
 
 class Progressed(Protocol):
@@ -40,9 +43,11 @@ class Ledger(Protocol):
     def intents(self) -> list[Epoch]: ...
     def backlog(self) -> list[Epoch]: ...
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None: ...
+    def gather(self, token: str, numbers: Sequence[int]) -> None: ...
     def last_epoch(self) -> Epoch | None: ...
     def learn(self, token: str, source: SourceTable) -> None: ...
     def refuse(self, record: DdlRecord) -> None: ...
+    def note(self, record: DdlRecord) -> None: ...
     def settled(self, position: Position) -> DdlRecord | None: ...
 
 
@@ -87,7 +92,7 @@ class Committer:
         self._ending = ending
         self._held = held
         labels = {channel.token: f"{channel.target_db}.{channel.target}" for channel in channels}
-        self.laggards = Laggards(labels, self._submit, self._took, max_backlog_bytes)
+        self.laggards = Laggards(labels, self._submit, self._took, self._gathered, max_backlog_bytes)
         self._recovered = False
         self._settled = False  # an earlier life knew of its intents
 
@@ -99,7 +104,7 @@ class Committer:
                     self.laggards.add(token, epoch)
             self._recovered = True
         self.laggards.retry()
-        self.laggards.make_room(self._ending)
+        self.laggards.make_room(self._ending, for_snapshots=False)  # which only go on behind this
 
     def read_as(self, channels: tuple[ChannelDescription, ...]) -> None:
         """What the channels are from the next epoch on."""
@@ -117,6 +122,7 @@ class Committer:
         5. drop staged files     of the channels that have committed
         """
         passing(CrashPoint.EPOCH_STAGED)
+        self.laggards.rejoin()
         before = self._ledger.last_epoch()
         self._settled = before is None or before.end.whole
         self._ledger.add_intent(epoch)
@@ -193,6 +199,24 @@ class Committer:
         passing(CrashPoint.LAGGARD_STORED)
         drop(file.path for file in epoch.files[token])
 
+    def _gathered(self, token: str, epochs: Sequence[Epoch]) -> Epoch:
+        """One commit takes what many epochs would, or a table under steady load never catches up.
+
+        Stored before it is tried. Rows that a commit of unknown outcome has brought come again, which keys allow.
+        """
+        if not self._channels[token].keys or self._held(token) is not None:
+            return epochs[0]
+        taken: list[Epoch] = []
+        files: tuple[StagedFile, ...] = ()
+        for epoch in epochs:
+            if taken and sum(file.bytes for file in (*files, *epoch.files[token])) > GATHERED_BYTES:
+                break
+            taken.append(epoch)
+            files += epoch.files[token]
+        if len(taken) > 1:
+            self._ledger.gather(token, [epoch.number for epoch in taken])
+        return replace(taken[-1], files={**taken[-1].files, token: files})
+
     def _channel_commit(
         self,
         token: str,
@@ -213,7 +237,7 @@ class Committer:
             where=channel.where,
             key_may_exist=progress.key_may_exist,
             last_snapshot=progress.last_snapshot,
-            settled=self._settled and not self._keeps_out,
+            settled=self._settled and not self._keeps_out and token not in self.laggards,
         )
 
     def caught_up(self, tokens: Collection[str]) -> bool:

@@ -6,16 +6,19 @@ Must not know: how a channel commits, what makes an epoch count.
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.failure import JOB_WIDE, Remedy, Retry, Series, mildest, remedy
 
+OPEN_SECOND: Final = 0.5  # how often it is looked whether the rows of a table are there
 Submit = Callable[[str, Epoch], Future[ChannelCommitted]]
 Took = Callable[[str, Epoch, ChannelCommitted], None]
+Gather = Callable[[str, Sequence[Epoch]], Epoch]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,13 +59,17 @@ class Laggard:
 class Laggards:
     """Belongs to the thread of the job's run, but for `shown` and `trouble`."""
 
-    def __init__(self, tables: Mapping[str, str], submit: Submit, took: Took, limit: Callable[[], int]) -> None:
+    def __init__(
+        self, tables: Mapping[str, str], submit: Submit, took: Took, gather: Gather, limit: Callable[[], int]
+    ) -> None:
         """`tables`: of every channel of the job, its label by token. `submit` begins the commit of one channel and one
-        epoch, `took` hears that it is in. `limit`: bytes that may wait for one channel.
+        epoch, `took` hears that it is in. `gather`: of the epochs that wait for a channel, one that has the files of
+        all up to it. `limit`: bytes that may wait for one channel.
         """
         self._tables = tables
         self._submit = submit
         self._took = took
+        self._gather = gather
         self._limit = limit
         self._by_token: dict[str, Laggard] = {}
 
@@ -119,9 +126,24 @@ class Laggards:
             if laggard.future is None and laggard.epochs and time.monotonic() >= laggard.retry_at:
                 self._begin(laggard)
 
-    def make_room(self, ending: Callable[[], bool]) -> None:
-        """Waits while too much is behind and catches up. Raises BACKLOG_WAITS, BACKLOG_STUCK where it does not."""
-        while (full := self._full()) is not None and not ending():
+    def rejoin(self) -> None:
+        """Waits for those that move and have one epoch left: under steady load they would stay one behind for good."""
+        last = [laggard for laggard in self._by_token.values() if laggard.error is None and len(laggard.epochs) == 1]
+        for laggard in last:
+            self._begin(laggard)
+        wait([laggard.future for laggard in last if laggard.future is not None])
+        self.tend()
+
+    def make_room(self, ending: Callable[[], bool], *, for_snapshots: bool = True) -> None:
+        """Waits while too much is behind and catches up. Raises BACKLOG_WAITS, BACKLOG_STUCK where it does not.
+
+        `for_snapshots`: also for what waits for rows that are being read.
+        """
+        while (full := self._full(for_snapshots=for_snapshots)) is not None and not ending():
+            if _is_open(full):
+                time.sleep(OPEN_SECOND)
+                self.tend()
+                continue
             if full.error is not None:
                 raise self._too_much(full, full.error)
             self._begin(full)
@@ -134,8 +156,9 @@ class Laggards:
             if laggard.future is not None and laggard.future.exception() is None:
                 self._take(laggard, laggard.future)
 
-    def _full(self) -> Laggard | None:
-        return next((each for each in self._by_token.values() if each.bytes > self._limit()), None)
+    def _full(self, *, for_snapshots: bool) -> Laggard | None:
+        over = (each for each in self._by_token.values() if each.bytes > self._limit())
+        return next((each for each in over if for_snapshots or not _is_open(each)), None)
 
     def _too_much(self, laggard: Laggard, error: SyncError) -> SyncError:
         passing = remedy(error.code) in {Remedy.RETRY, Remedy.RESUME}
@@ -143,8 +166,13 @@ class Laggards:
         return SyncError(code, table=laggard.table, bytes=laggard.bytes, limit=self._limit(), reason=error)
 
     def _begin(self, laggard: Laggard) -> None:
-        if laggard.future is None:
-            laggard.future = self._submit(laggard.token, laggard.epochs[0])
+        if laggard.future is not None:
+            return
+        if len(laggard.epochs) > 1 and laggard.error is None:
+            gathered = self._gather(laggard.token, tuple(laggard.epochs))
+            later = (epoch for epoch in laggard.epochs if epoch.number > gathered.number)
+            laggard.epochs = deque((gathered, *later))
+        laggard.future = self._submit(laggard.token, laggard.epochs[0])
 
     def _take(self, laggard: Laggard, future: Future[ChannelCommitted]) -> None:
         laggard.future = None
@@ -163,8 +191,17 @@ class Laggards:
 
     def _failed(self, laggard: Laggard, error: SyncError) -> None:
         now = time.monotonic()
-        laggard.error, laggard.series = error, laggard.series.failed(now)
+        laggard.error = error
+        if _is_open(laggard):  # no failure, however often it is looked at
+            laggard.retry_at = now + OPEN_SECOND
+            return
+        laggard.series = laggard.series.failed(now)
         laggard.retry_at = now + laggard.series.wait(Retry())
+
+
+def _is_open(laggard: Laggard) -> bool:
+    """Whether it waits for the rows of its table."""
+    return laggard.error is not None and laggard.error.code is Code.SNAPSHOT_OPEN
 
 
 def job_wide(errors: Iterable[SyncError]) -> SyncError | None:

@@ -14,6 +14,7 @@ from syncmgr.job.following import Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.value_error import ValueRules
+from syncmgr.job.whole import Family
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +50,7 @@ class Limits:
 class WorkerPlan:
     """Where a worker begins and what it stages. `folder`: its own, absolute; it bears the worker's incarnation.
 
-    `prepared`: by xid, the XA transactions that are open at `start`.
+    `prepared`: by xid, the XA transactions that are open at `start`. `families`: tables that join when they are made.
     """
 
     job_id: int
@@ -60,6 +61,7 @@ class WorkerPlan:
     limits: Limits
     folder: str
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
+    families: tuple[Family, ...] = ()
 
 
 # -- from the worker

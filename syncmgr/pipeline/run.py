@@ -5,11 +5,10 @@ Must not know: states of jobs, statements, how rows are read or written.
 """
 
 import logging
-import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +16,18 @@ from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
+from syncmgr.job import ddl
+from syncmgr.job.ddl import Table
+from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Retry, Series, remedy
-from syncmgr.job.following import Rules, refused, settle
+from syncmgr.job.following import Rules, arrived, refused, settle
+from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
 from syncmgr.job.value_error import rules_of
+from syncmgr.job.whole import Family
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
@@ -45,8 +49,8 @@ from syncmgr.pipeline.messages import (
     WorkerChannel,
     WorkerPlan,
 )
-from syncmgr.pipeline.segment import disk_error
 from syncmgr.pipeline.snapshot import Snapshot
+from syncmgr.pipeline.staging import sweep
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 
@@ -58,7 +62,8 @@ class RunOptions:
     """What a run needs to know of its job. `folder`: the job's own staging folder.
 
     `silence_second`: longer than this a source in good health is never silent. `finish_second`: a worker that was told
-    to finish and has not ended by then is killed; what it staged and did not send is read again.
+    to finish and has not ended by then is killed; what it staged and did not send is read again. `families`: whose new
+    tables join the job.
     """
 
     job_id: int
@@ -71,6 +76,7 @@ class RunOptions:
     retry: Callable[[], Retry]
     max_backlog_bytes: Callable[[], int]
     finish_second: Callable[[], float]
+    families: tuple[Family, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +85,8 @@ class Listeners:
 
     on_trouble: Callable[[SyncError | None], None]  # a passing error is being retried; None: it has passed
     on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
+    # Tables that have come: why each does not join, None: it does, and the run is told to finish.
+    on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None]] = lambda _: {}
 
 
 class JobRun:
@@ -326,11 +334,14 @@ class JobRun:
         if self._ending.is_set():
             return  # the next run reads it again, perhaps with other rules
         try:
-            step = settle(self._ledger.settled(met.epoch.end), met.said, self._channels, self._options.rules)
+            channels = [channel for channel in self._channels if channel.has_begun(met.epoch.end)]
+            step = settle(self._ledger.settled(met.epoch.end), met.said, channels, self._options.rules)
         except SyncError as error:
             if error.code is Code.SOURCE_DDL:
                 self._ledger.refuse(refused(met.said, met.epoch.end, met.table, error))
             raise
+        if self._joined(met, step):
+            return  # the next run reads it again
         waiting = {token: held for token in step.channels.keys() | step.changes.keys() if (held := self._held(token))}
         for token in step.changes.keys() & waiting.keys():
             raise waiting[token]
@@ -341,6 +352,17 @@ class JobRun:
         passing(CrashPoint.DDL_STORED)
         if self._life is not None:
             self._life.send(Altered(channels=tuple(map(self._worker_channel, self._channels))))
+
+    def _joined(self, met: Met, step: DdlStep) -> bool:
+        """Whether tables that the statement made, or named, have joined the job, which ends this run."""
+        said, behind = met.said, [step.channels.get(channel.token, channel) for channel in self._channels]
+        synced = {(channel.source.db, channel.source.name) for channel in behind}
+        came = [table for table in ddl.arrivals(said.text, said.db, said.modes) if table not in synced]
+        came = [table for table in came if any(family.has(table) for family in self._options.families)]
+        told = self._listeners.on_arrival(came) if came else {}
+        for table, error in told.items():
+            self._ledger.note(arrived(said, met.epoch.end, table, error))
+        return self._ending.is_set()
 
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
         self._committing_since = time.monotonic()
@@ -404,6 +426,7 @@ class JobRun:
             limits=self._options.limits(),
             folder=str(self._options.folder / uuid.uuid4().hex),
             prepared=last.prepared,
+            families=self._options.families,
         )
 
     def _last_epoch(self) -> Epoch:
@@ -421,31 +444,17 @@ class JobRun:
             places=channel.places,
             shadows=channel.shadows,
             values=rules_of(channel, self._options.rules.describe, self._options.rules.on_value_error),
-            after=None if self._snapshot is None else self._snapshot.points().get(channel.token),
+            after=self._points().get(channel.token, channel.after),
         )
 
-    def _sweep(self) -> None:
-        """Delete what earlier lives staged and neither an intent nor the last epoch's open XA transactions name.
+    def _points(self) -> Mapping[str, Position]:
+        return {} if self._snapshot is None else self._snapshot.points()
 
-        The worker of a frontend that was killed may still write. Raises DISK_FULL, NOT_WRITABLE, which are tried again.
-        """
+    def _sweep(self) -> None:
+        """What neither an intent nor the last epoch's open XA transactions name."""
         wanted = (*self._ledger.intents(), *self._ledger.backlog())
         kept = {f.path for epoch in wanted for segment in epoch.files.values() for f in segment}
-        kept |= self._last_epoch().prepared_files
-        for folder in self._options.folder.glob("*"):
-            try:
-                _sweep(folder, kept)
-            except OSError as error:
-                raise disk_error(error, folder) from error
-
-
-def _sweep(folder: Path, kept: Collection[str]) -> None:
-    files = list(folder.glob("*"))
-    for path in files:
-        if str(path) not in kept:
-            path.unlink(missing_ok=True)
-    if not any(str(path) in kept for path in files):
-        shutil.rmtree(folder)
+        sweep(self._options.folder, kept | self._last_epoch().prepared_files)
 
 
 class _GaveUp(Exception):  # noqa: N818 - an outcome, not an error of ours

@@ -17,11 +17,11 @@ from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load, has_passed
+from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
 from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.failure import Retry, Series, mildest
-from syncmgr.job.position import Position
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription
 from syncmgr.job.value_error import ValueRules
@@ -129,14 +129,19 @@ class Snapshot:
         3. check the tables     they must be what they were when the job was made
         4. find the upper bound stored: from here on the binlog is read, from the job's start
 
-        A table that fails alone is left out, and tried again beside the others: what the binlog has of it waits.
+        A table that fails alone is left out, and tried again beside the others: what the binlog has of it waits. So it
+        is with one that joins others, but for those without a key, of which nothing is read before their point.
         """
         self._on_chunk = on_chunk
-        if self._open and len(self._open) == len(self._ledger.loads()):
-            self._bring(set(self._open), ending)
+        first = self._open if len(self._open) == len(self._channels) else self._without_key()
+        if first:
+            self._bring(set(first), ending)
         if self._open and not ending.is_set() and self._late is None:
             self._late = threading.Thread(target=self._run_late, args=(ending,), name="late-snapshot", daemon=True)
             self._late.start()
+
+    def _without_key(self) -> set[str]:
+        return {token for token in self._open if not self._channels[token].keys}
 
     def join(self) -> None:
         """Wait for the chunks of late tables that are under way; `ending` is set."""
@@ -189,6 +194,7 @@ class Snapshot:
     def _run_late(self, ending: threading.Event) -> None:
         """At once where others have gone on in an earlier life; a table that has just failed waits first."""
         series = Series().failed(time.monotonic()) if self._failed else Series()
+        self._await_branches(ending)
         while self._open and not (series.failures and ending.wait(series.wait(LATE))) and not ending.is_set():
             try:
                 self._bring(set(self._open), ending)
@@ -200,6 +206,16 @@ class Snapshot:
                 self._failed = dict.fromkeys(self._open, SyncError(Code.INTERNAL, message=repr(error)))
                 return
             series = series.failed(time.monotonic())
+
+    def _await_branches(self, ending: threading.Event) -> None:
+        """Rows of a table that joined are missing in XA transactions from before: they come with its rows alone."""
+        branches = self._branches()
+        while branches & self._branches() and not ending.wait(LOOK_SECOND):
+            pass
+
+    def _branches(self) -> frozenset[str]:
+        last = self._ledger.last_epoch()
+        return frozenset() if last is None else frozenset(last.prepared)
 
     def _bring(self, tokens: Collection[str], ending: threading.Event) -> None:
         """Raises the mildest error where each of them failed alone."""

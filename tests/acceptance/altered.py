@@ -41,14 +41,18 @@ class Altered:
         self.run(f"CREATE DATABASE {name}")
         fe.sql(f"CREATE DATABASE {name}")
         for table in tables:
-            self.run(f"CREATE TABLE {name}.{table} (id BIGINT PRIMARY KEY, {COLUMNS})")
-            for first in range(0, rows, 1000):
-                values = ", ".join(f"({n}, {n}, 'row {n}', {n}.25)" for n in range(first, min(first + 1000, rows)))
-                self.run(f"INSERT INTO {name}.{table} VALUES {values}")
-            fe.sql(f"CREATE TABLE {name}.{table} (id BIGINT NOT NULL, {COLUMNS}) UNIQUE KEY(id)")
+            self.create(table, rows)
         channels = ", ".join(f"FROM {name}.{table} INTO {table}" for table in tables)
         binlog = BINLOG.format(port=mysql.port, start="snapshot" if rows else "latest")
         fe.sql(f"CREATE SYNC {name}.job1 ({channels}) {binlog} {properties}")
+
+    def create(self, table: str, rows: int, key: str = "UNIQUE KEY(id)") -> None:
+        """In the source, with so many rows, and its target. `key`: of the target."""
+        self.run(f"CREATE TABLE {self.name}.{table} (id BIGINT PRIMARY KEY, {COLUMNS})")
+        for first in range(0, rows, 1000):
+            values = ", ".join(f"({n}, {n}, 'row {n}', {n}.25)" for n in range(first, min(first + 1000, rows)))
+            self.run(f"INSERT INTO {self.name}.{table} VALUES {values}")
+        self.fe.sql(f"CREATE TABLE {self.name}.{table} (id BIGINT NOT NULL, {COLUMNS}) {key}")
 
     def run(self, *statements: str) -> None:
         self.mysql.run(STRICT, *statements)

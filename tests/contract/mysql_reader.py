@@ -5,7 +5,7 @@ Must not know: what is asserted.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,6 +16,7 @@ from syncmgr.job.batch import OP, Batch, TableChanges
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
+from syncmgr.job.whole import Family
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.source import MysqlSource, SourceOptions
@@ -125,6 +126,7 @@ def reading(
     server_id: int = 4711,
     ssl: str = "preferred",
     prepared: Mapping[str, bool] | None = None,
+    families: Collection[Family] = (),
 ) -> Iterator[Reader]:
     """A reader from `start`, else from the server's end."""
     where = address(server, ssl=ssl)
@@ -137,6 +139,7 @@ def reading(
         options=options or SourceOptions(position_interval=0.05, retry=Retry(first=0.05)),
         trouble=reader.troubles.append,
         prepared=prepared,
+        families=families,
     )
     try:
         yield reader

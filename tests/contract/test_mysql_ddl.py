@@ -18,6 +18,7 @@ from syncmgr.job.position import Order, compare
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import UnclearError, read
+from syncmgr.job.whole import Family
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription, subscriptions
 from syncmgr.pipeline.messages import WorkerChannel
@@ -233,3 +234,41 @@ def test_what_a_server_takes_is_understood(any_server: MysqlServer, db: str) -> 
                 misread.append(case.sql)
     assert misread == []
     assert taken > 100
+
+
+def test_a_table_that_comes_is_told(any_server: MysqlServer, db: str) -> None:
+    """Made, or renamed to where a family means it, or the copy of one; what no family means passes unseen."""
+    family = Family(db=db, exclude=("tmp%",))
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK, families=[family]) as reader:
+        any_server.run(
+            f"CREATE TABLE {db}.tmp_u (id INT)",
+            f"CREATE TEMPORARY TABLE {db}.w (id INT)",
+            f"CREATE TABLE {db}._t_gho (id INT)",
+            f"CREATE TABLE {db}.v (id INT)",
+            f"RENAME TABLE {db}.tmp_u TO {db}.u",
+            f"DROP TABLE {db}.u",
+            f"INSERT INTO {db}.t VALUES (1, 'last')",
+        )
+        reader.until(latest(any_server))
+        met = [batch.ddl for batch in reader.batches if batch.ddl]
+        assert [ddl.table[1] for ddl in met] == ["t", "v", "u"]
+        assert all(ddl.said is not None and ddl.behind is not None for ddl in met)
+
+
+def test_a_table_begins_behind_a_place_of_its_own(any_server: MysqlServer, db: str) -> None:
+    """Rows up to there are passed over, whatever columns the table had then; those of other tables are not."""
+    any_server.run(f"CREATE TABLE {db}.late (id INT PRIMARY KEY, v INT)")
+    start = latest(any_server)
+    any_server.run(
+        f"INSERT INTO {db}.late VALUES (1, 1)",
+        f"INSERT INTO {db}.t VALUES (1, 'one')",
+        f"ALTER TABLE {db}.late MODIFY v VARCHAR(9)",
+        f"INSERT INTO {db}.late VALUES (2, 'two')",
+    )
+    known = facts(any_server, [(db, "late")])
+    any_server.run(f"INSERT INTO {db}.late VALUES (3, 'three')", f"INSERT INTO {db}.t VALUES (2, 'two')")
+    late = Subscription(columns=("id", "v"), keys=("id",), schema=known.tables[0], after=known.start)
+    with reading(any_server, {(db, "t"): WANTED, (db, "late"): late}, start, options=QUICK) as reader:
+        reader.until(latest(any_server))
+        assert [row["v"] for row in reader.rows((db, "late"))] == ["three"]
+        assert [row["v"] for row in reader.rows((db, "t"))] == ["one", "two"]

@@ -8,11 +8,11 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
+from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import Listed, Shadow, Spoken
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
-from syncmgr.job.following import DdlRecord, DdlState, DdlStep
 from syncmgr.job.lake_change import AddField, EmptyTable, MoveField
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetType
@@ -20,6 +20,7 @@ from syncmgr.job.secret import opens
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.user import Account, Level, Privilege, Scope
+from syncmgr.meta.channels import Joining
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.ledger import JobLedger
@@ -114,6 +115,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
+        old.execute("ALTER TABLE channels DROP COLUMN leaving")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
@@ -377,3 +379,72 @@ def test_dead_letters_of_a_prepared_transaction_are_remembered(store: Store) -> 
     last = ledger.last_epoch()
     assert last is not None
     assert last.prepared["x"].dead == (LETTER,)
+
+
+def test_a_channel_joins_a_job(store: Store) -> None:
+    """Behind those that it has, with a snapshot of its own; where its target is taken nothing is stored."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    late = make_channel(token="late", target="lines", after=replace(START, offset=200))
+    after = job.with_statement("CREATE SYNC with lines")
+    store.alter(after, joining=Joining(channels=(late,), loading=frozenset({"late"})))
+    found = store.by_id(job.id)
+    assert found == replace(after, channels=(*job.channels, late))
+    assert store.loads.of(job.id) == {"late": Load(token="late")}
+    again = Joining(channels=(replace(late, token="again"),))
+    with pytest.raises(SyncError) as raised:
+        store.alter(after.with_statement("CREATE SYNC with lines twice"), joining=again)
+    assert raised.value.code is Code.TARGET_IN_USE
+    assert store.by_id(job.id) == found
+
+
+def test_a_channel_leaves_a_job_with_all_that_waits_for_it(store: Store) -> None:
+    """Until the run has ended it is there; then neither intents, XA transactions nor dead letters know it any more."""
+    stays, leaves = make_channel(), make_channel(token="leaves", target="lines")
+    job = store.add(make_job(channels=(stays, leaves)), START, 0.0, frozenset())
+    files = {token: (StagedFile(path=f"/s/{token}", rows=1, bytes=1),) for token in ("token-1", "leaves")}
+    letters = (LETTER, replace(LETTER, token="leaves"))
+    prepared = {"x": Prepared(files=files, bytes=3, dead=letters)}
+    committed = Epoch(number=1, end=START, last_seq=2, files=files, prepared=prepared, dead=letters)
+    store.add_intent(job.id, committed)
+    store.commit_epoch(job.id, committed, {"token-1": ChannelCommitted(snapshot=5)}, at=1.0, keep_since=0.0)
+    assert store.backlog(job.id) != []
+    step = DdlStep(
+        statement="TRUNCATE",
+        channels={"leaves": leaves, "token-1": stays},
+        changes={"leaves": (EmptyTable(),)},
+        done={"leaves": "emptied"},
+    )
+    store.add_intent(job.id, Epoch(number=2, end=START, last_seq=2, prepared=prepared, ddl=step))
+
+    after = job.with_statement("CREATE SYNC without lines")
+    store.alter(after, leaving=("leaves",))
+    assert store.by_id(job.id) == after
+    assert store.target_of("demo", "lines") == "demo.job1"
+    store.part(job.id)
+    assert store.by_id(job.id) == replace(after, channels=(stays,))
+    assert store.target_of("demo", "lines") is None
+    assert store.backlog(job.id) == []
+    assert store.dead_letters.of(job.id) == [(1, LETTER)]
+    last = store.last_epoch(job.id)
+    assert last is not None
+    assert last.prepared == {"x": Prepared(files={"token-1": files["token-1"]}, bytes=3, dead=(LETTER,))}
+    assert last.ddl == DdlStep(statement="TRUNCATE", channels={"token-1": stays})
+
+
+def test_what_waits_for_a_channel_is_gathered(store: Store) -> None:
+    """Its files of several epochs wait with the last of them, in order; those of other channels stay where they are."""
+    job = store.add(
+        make_job(channels=(make_channel(), make_channel(token="b", target="lines"))), START, 0.0, frozenset()
+    )
+    for number, tokens in ((1, ("b",)), (2, ("b", "token-1")), (3, ("b",)), (4, ("b",))):
+        files = {token: (StagedFile(path=f"/s/{number}-{token}", rows=1, bytes=1),) for token in tokens}
+        epoch = Epoch(number=number, end=START, last_seq=number, files=files)
+        store.add_intent(job.id, epoch)
+        store.commit_epoch(job.id, epoch, {}, at=1.0, keep_since=0.0)
+    store.gather(job.id, "b", [1, 2, 3])
+    left = {e.number: {t: [f.path for f in s] for t, s in e.files.items()} for e in store.backlog(job.id)}
+    assert left == {
+        2: {"token-1": ["/s/2-token-1"]},
+        3: {"b": ["/s/1-b", "/s/2-b", "/s/3-b"]},
+        4: {"b": ["/s/4-b"]},
+    }

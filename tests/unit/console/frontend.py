@@ -14,16 +14,16 @@ from syncmgr.job.user import Account
 from syncmgr.meta.accounts import StoredUser
 from syncmgr.users import Users
 from syncsql import (
-    AlterSync,
+    AddTables,
     ColumnDefinition,
     CreateSync,
     CreateTable,
     DataType,
     DropTable,
     ExplainSync,
+    JobAlteration,
     KeyKind,
     Name,
-    SettleDdl,
     TableKey,
 )
 
@@ -63,11 +63,12 @@ class FakeJobs:
     def pause(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PAUSED")
 
-    def alter(self, node: AlterSync, db: str | None) -> None:
+    def alter(self, node: JobAlteration, db: str | None) -> None:
         self.rows[self._key(node.job, db)][6] = node.sql()
 
-    def settle_ddl(self, node: SettleDdl, db: str | None) -> None:
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
         self.rows[self._key(node.job, db)][6] = node.sql()
+        return ()
 
     def resume(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PENDING")

@@ -1,7 +1,6 @@
 import dataclasses
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +10,6 @@ from syncmgr.job.chunk import (
     Load,
     chunk_rows,
     even_bounds,
-    has_passed,
     is_dense,
     load_facts,
     numbers_of,
@@ -74,28 +72,6 @@ def test_a_done_set_is_told_in_ranges() -> None:
     """So that a thousand chunks take a word."""
     assert numbers_text({1, 2, 3, 5, 7, 8}) == "1-3,5,7-8"
     assert numbers_text(()) == ""
-
-
-@pytest.mark.parametrize(
-    ("why", "at", "upper", "passed"),
-    [
-        ("behind it", {"offset": 300}, {}, True),
-        ("at it", {}, {}, True),
-        ("before it", {"offset": 100}, {}, False),
-        ("executed, and yet before the end of the file", {"offset": 100}, {"gtids": f"{UUID}:1-5"}, False),
-        ("at the end, and yet not executed", {"gtids": f"{UUID}:1-4"}, {}, False),
-        ("another server tells by GTID alone", {"server": "other", "offset": 1}, {}, True),
-        ("without GTIDs the coordinate tells", {"gtids": "", "offset": 300}, {"gtids": ""}, True),
-        ("without both nobody can tell", {"gtids": "", "server": "other"}, {"gtids": ""}, False),
-        ("the file ended, and the next one is empty", {"file": "binlog.000000", "offset": 900}, {}, True),
-        ("an older file without GTIDs", {"file": "binlog.000000", "gtids": ""}, {"gtids": ""}, False),
-        ("a later file", {"file": "binlog.000002", "offset": 4}, {}, True),
-    ],
-)
-def test_the_upper_bound_is_passed(why: str, at: dict[str, object], upper: dict[str, object], *, passed: bool) -> None:
-    """A transaction may be shown before it counts as executed: both the coordinate and the GTIDs must be there."""
-    end = Position(gtids=f"{UUID}:1-5", file="binlog.000001", offset=200, server="s")
-    assert has_passed(dataclasses.replace(end, **at), dataclasses.replace(end, **upper)) is passed, why  # type: ignore[arg-type]
 
 
 def test_progress_is_told() -> None:

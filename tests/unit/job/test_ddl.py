@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.ddl import Concern, changes_rows, concerned, keeps_values, mentioned, touched
+from syncmgr.job.ddl import Concern, arrivals, changes_rows, concerned, keeps_values, mentioned, touched
 from syncmgr.job.schema import SourceColumn
+from syncmgr.job.statement.reading import ORDINARY
 
 SYNCED = (("shop", "orders"), ("shop", "items"), ("other", "orders"))
 ORDERS = ("shop", "orders")
@@ -171,3 +172,22 @@ def test_a_statement_means_a_table_of_its_database(
 ) -> None:
     """A statement in place of rows stops a job only where it can mean a table of the job."""
     assert touched(statement, default_db, SYNCED) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("CREATE TABLE t (id INT)", (("shop", "t"),)),
+        ("CREATE TABLE other.t LIKE orders", (("other", "t"),)),
+        ("CREATE TABLE IF NOT EXISTS t SELECT 1 AS a", (("shop", "t"),)),
+        ("CREATE TEMPORARY TABLE t (id INT)", ()),
+        ("RENAME TABLE a TO b, b TO other.c", (("shop", "b"), ("other", "c"))),
+        ("ALTER TABLE a ADD b INT, RENAME TO c", (("shop", "c"),)),
+        ("ALTER TABLE a ADD b INT", ()),
+        ("DROP TABLE a", ()),
+        ("CREATE TABLE a novelty", ()),
+    ],
+)
+def test_what_a_statement_makes_or_names(statement: str, expected: tuple[tuple[str, str], ...]) -> None:
+    """Tables that may belong to a job from then on; a text that nobody can read is not guessed at."""
+    assert arrivals(statement, "shop", ORDINARY) == expected

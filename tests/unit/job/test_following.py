@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange, ChannelDescription, ColumnItem, Condition, plan_channel
-from syncmgr.job.following import DdlRecord, DdlState, DdlStep, Rules, Said, follow, settle, skip
+from syncmgr.job.following import Rules, Said, follow, settle, skip
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,

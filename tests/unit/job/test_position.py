@@ -1,8 +1,10 @@
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.position import GtidSet, MariadbGtids, Order, Position, compare, parse_gtids
+from syncmgr.job.position import GtidSet, MariadbGtids, Order, Position, compare, has_passed, parse_gtids
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 B = "4e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -146,3 +148,25 @@ def test_order_has_two_sides(a: Position, b: Position) -> None:
     opposite = {Order.BEFORE: Order.AFTER, Order.AFTER: Order.BEFORE}
     assert compare(a, b) is opposite.get(compare(b, a), compare(b, a))
     assert compare(a, a) is Order.SAME
+
+
+@pytest.mark.parametrize(
+    ("why", "at", "upper", "passed"),
+    [
+        ("behind it", {"offset": 300}, {}, True),
+        ("at it", {}, {}, True),
+        ("before it", {"offset": 100}, {}, False),
+        ("executed, and yet before the end of the file", {"offset": 100}, {"gtids": f"{A}:1-5"}, False),
+        ("at the end, and yet not executed", {"gtids": f"{A}:1-4"}, {}, False),
+        ("another server tells by GTID alone", {"server": "other", "offset": 1}, {}, True),
+        ("without GTIDs the coordinate tells", {"gtids": "", "offset": 300}, {"gtids": ""}, True),
+        ("without both nobody can tell", {"gtids": "", "server": "other"}, {"gtids": ""}, False),
+        ("the file ended, and the next one is empty", {"file": "binlog.000000", "offset": 900}, {}, True),
+        ("an older file without GTIDs", {"file": "binlog.000000", "gtids": ""}, {"gtids": ""}, False),
+        ("a later file", {"file": "binlog.000002", "offset": 4}, {}, True),
+    ],
+)
+def test_the_upper_bound_is_passed(why: str, at: dict[str, object], upper: dict[str, object], *, passed: bool) -> None:
+    """A transaction may be shown before it counts as executed: both the coordinate and the GTIDs must be there."""
+    end = Position(gtids=f"{A}:1-5", file="binlog.000001", offset=200, server="s")
+    assert has_passed(dataclasses.replace(end, **at), dataclasses.replace(end, **upper)) is passed, why  # type: ignore[arg-type]

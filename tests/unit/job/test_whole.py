@@ -1,10 +1,8 @@
-from collections.abc import Sequence
-
 import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.schema import SourceColumn, SourceTable
-from syncmgr.job.whole import Found, matches, meant, target_of
+from syncmgr.job.whole import Family, Found, literal, matches, target_of
 from tests.unit.job.factories import make_source_table
 
 NAMES = [("shop", "orders_1"), ("shop", "orders_2"), ("shop", "log"), ("shop", "tmp_a"), ("other", "orders_3")]
@@ -36,19 +34,24 @@ def test_a_pattern_is_one_of_like(pattern: str | None, name: str, *, expected: b
     [
         (None, (), ["log", "orders_1", "orders_2", "tmp_a"]),
         ("orders_%", (), ["orders_1", "orders_2"]),
-        (None, (("shop", "log"), ("shop", "tmp%")), ["orders_1", "orders_2"]),
-        (None, (("other", "orders_1"),), ["log", "orders_1", "orders_2", "tmp_a"]),
+        (None, ("log", "tmp%"), ["orders_1", "orders_2"]),
+        (literal("orders_1"), (), ["orders_1"]),
+        ("_orders_1_gho", (), ["_orders_1_gho"]),
     ],
 )
-def test_a_rule_means_tables(pattern: str | None, exclude: Sequence[tuple[str, str]], expected: list[str]) -> None:
-    """Those of one database that match and are not excluded, in the order of their names."""
-    assert [name for _, name in meant(NAMES, "shop", pattern, exclude)] == expected
+def test_a_rule_means_tables(pattern: str | None, exclude: tuple[str, ...], expected: list[str]) -> None:
+    """Those of one database that match and are not excluded, in the order of their names; of what tools make and set
+    aside only what is named.
+    """
+    made = [("shop", f"_orders_1_{kind}") for kind in ("gho", "del", "new", "old")]
+    family = Family(db="shop", pattern=pattern, exclude=exclude)
+    assert [name for _, name in family.members([*NAMES, *made])] == expected
 
 
 def test_a_rule_that_means_nothing_is_refused() -> None:
     """It would be a job without tables, by a slip of the pen."""
     with pytest.raises(SyncError, match=r"shop\.x%") as raised:
-        meant(NAMES, "shop", "x%", ())
+        Family(db="shop", pattern="x%").members(NAMES)
     assert raised.value.code is Code.NO_TABLE_MATCHES
 
 

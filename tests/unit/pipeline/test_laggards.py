@@ -1,4 +1,6 @@
+from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 
 import pytest
 
@@ -6,6 +8,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.pipeline.laggards import Laggards
+from tests.until import until
 
 FULL = SyncError(Code.LAKE_FULL, reason="disk")
 FENCED = SyncError(Code.FENCED, table="b", found=2, epoch=1)
@@ -15,11 +18,17 @@ DONE = ChannelCommitted(snapshot=1)
 class Bench:
     """Two channels, a and b, whose commits end when and how the test says."""
 
-    def __init__(self, limit: int = 1000) -> None:
+    def __init__(self, limit: int = 1000, gathers: int = 1) -> None:
+        """`gathers`: so many epochs at a time."""
+        self.gathers = gathers
         self.asked: list[tuple[str, int]] = []
         self.took: list[tuple[str, int]] = []
         self.answers: list[ChannelCommitted | SyncError] = []
-        self.laggards = Laggards({"a": "demo.a", "b": "demo.b"}, self.submit, self.took_in, lambda: limit)
+        self.laggards = Laggards({"a": "demo.a", "b": "demo.b"}, self.submit, self.took_in, self.gather, lambda: limit)
+
+    def gather(self, token: str, epochs: Sequence[Epoch]) -> Epoch:
+        taken = epochs[: self.gathers]
+        return replace(taken[-1], files={token: tuple(file for each in taken for file in each.files[token])})
 
     def submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
         self.asked.append((token, epoch.number))
@@ -53,6 +62,21 @@ def test_epochs_are_applied_in_order_and_one_at_a_time() -> None:
     assert bench.laggards.shown() == ()
 
 
+def test_many_epochs_go_in_at_once() -> None:
+    """But for the one that has failed, so that what comes behind it does not grow it."""
+    bench = Bench(gathers=3)
+    for number in (1, 2, 3, 4, 5, 6):
+        bench.laggards.add("b", epoch(number), FULL if number == 1 else None)
+    bench.answers = [DONE] * 3
+    bench.laggards.retry()
+    assert bench.took == [("b", 1)]
+    assert [(each.epochs, each.bytes) for each in bench.laggards.shown()] == [(3, 500)]
+    bench.laggards.retry()
+    bench.laggards.retry()
+    assert bench.took == [("b", 1), ("b", 4), ("b", 6)]
+    assert "b" not in bench.laggards
+
+
 def test_one_that_fails_again_waits_longer_and_is_told() -> None:
     """It is not tried at every look, and Msg has table, size and reason."""
     bench = Bench()
@@ -66,6 +90,29 @@ def test_one_that_fails_again_waits_longer_and_is_told() -> None:
     assert "Table 'demo.b' cannot be committed, and is 2 epochs (200 bytes) behind" in str(trouble)
     (behind,) = bench.laggards.shown()
     assert (behind.since, behind.error) == (1, FULL)
+
+
+def test_one_that_has_caught_up_but_for_one_epoch_is_waited_for() -> None:
+    """Then it commits the next one with the others; those that fail, or have more left, are not waited for."""
+    bench = Bench()
+    bench.laggards.add("a", epoch(1), FULL)
+    bench.laggards.add("b", epoch(1))
+    bench.answers = [DONE] * 2
+    bench.laggards.rejoin()
+    assert ("b" in bench.laggards, bench.took) == (False, [("b", 1)])
+    for number in (2, 3, 4):
+        bench.laggards.add("b", epoch(number))
+    bench.laggards.rejoin()
+    assert "b" in bench.laggards
+
+
+def test_one_that_waits_for_its_snapshot_does_not_fail() -> None:
+    """It is told, and however long that takes, it goes on soon behind it."""
+    bench = Bench()
+    bench.laggards.add("b", epoch(1), SyncError(Code.SNAPSHOT_OPEN, table="shop.b"))
+    assert "waits for its snapshot" in str(bench.laggards.trouble())
+    bench.answers = [DONE]
+    until(lambda: bench.laggards.tend() or "b" not in bench.laggards, deadline=5)
 
 
 def test_one_that_catches_up_is_no_trouble() -> None:
@@ -108,6 +155,17 @@ def test_too_much_waits_for_what_moves_and_refuses_what_does_not() -> None:
         bench.laggards.make_room(lambda: False)
     assert caught.value.code is Code.BACKLOG_WAITS
     bench.laggards.make_room(lambda: True)
+
+
+def test_too_much_that_waits_for_a_snapshot_holds_up_reading() -> None:
+    """Until its rows are there, not with an error: the job goes on, only later; and not before they can be read."""
+    bench = Bench(limit=150)
+    for number in (1, 2):
+        bench.laggards.add("b", epoch(number), SyncError(Code.SNAPSHOT_OPEN, table="shop.b"))
+    bench.laggards.make_room(lambda: False, for_snapshots=False)
+    bench.answers = [SyncError(Code.SNAPSHOT_OPEN, table="shop.b"), DONE, DONE]
+    bench.laggards.make_room(lambda: False)
+    assert bench.took == [("b", 1)]
 
 
 def test_a_run_that_ends_keeps_what_a_commit_has_brought() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
@@ -340,3 +340,39 @@ def test_a_table_without_a_key_is_read_at_its_point() -> None:
 def exact_of(commit: ChannelCommit) -> bool:
     assert commit.chunk is not None
     return commit.chunk.exact
+
+
+def test_a_table_that_joins_does_not_hold_up_the_others() -> None:
+    """Of a job that began without a snapshot only the new one has rows to read, beside the changes of the others."""
+    bench = Bench()
+    bench.loads.known = {"two": Load(token="two")}
+    entered, gate = threading.Event(), threading.Event()
+    bench.lake.on_commit = lambda _: entered.set() or gate.wait(10)
+    snapshot = bench.run()
+    assert entered.wait(10)
+    assert (snapshot.held("one"), snapshot.held("two") is None) == (None, False)
+    gate.set()
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+
+
+def test_a_table_that_joins_waits_for_transactions_from_before() -> None:
+    """What was prepared before it joined lacks its rows: no chunk is read until that has ended."""
+    bench = Bench()
+    bench.loads.known = {"two": Load(token="two")}
+    bench.loads.last = replace(bench.loads.last, prepared={"x": Prepared()})
+    snapshot = bench.run()
+    assert bench.source.asked == []
+    bench.loads.last = replace(bench.loads.last, prepared={"y": Prepared()})
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+
+
+def test_one_without_a_key_that_joins_is_read_first() -> None:
+    """Only its point tells its changes from its rows, and the worker must know it."""
+    bench = Bench(keys=())
+    bench.source.chunks = 1
+    bench.loads.known = {"two": Load(token="two")}
+    snapshot = bench.run()
+    assert snapshot.points() == {"two": EXACT}
+    assert snapshot.held("two") is None

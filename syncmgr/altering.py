@@ -1,0 +1,205 @@
+"""What ALTER SYNC makes of a stored job.
+
+Owns: which change of a job is refused, and what of it is stored.
+Must not know: the runs of jobs, and when they take up what is stored.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol, assert_never
+
+from syncmgr import planning
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.description import ChannelDescription, WithoutKey
+from syncmgr.job.failure import Remedy, remedy
+from syncmgr.job.schema import TargetTable
+from syncmgr.job.source import LATEST, SNAPSHOT, MysqlDescription
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.whole import literal
+from syncmgr.meta.channels import Joining
+from syncmgr.planning import Plan, Planner, Survey, Table, Wanted
+from syncmgr.written import altered, family, patterns, refuse_twice, renamed, with_channels, without
+from syncsql import AddTables, AlterSync, Channel, JobAlteration, LeaveTable, Name, RenameSync, SettleDdl, Tables
+
+
+class Catalog(planning.Catalog, Protocol):
+    """The databases and tables of the lake."""
+
+    def make(self, table: TargetTable) -> None: ...
+    def unmake(self, table: TargetTable) -> None: ...
+
+
+class DdlLog(Protocol):
+    """The memory of DDL."""
+
+    def settle(self, job_id: JobId, instead: str | None) -> bool: ...
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def save(self, job: SyncJob) -> SyncJob: ...
+    def alter(self, job: SyncJob, *, joining: Joining | None = None, leaving: Collection[str] = ()) -> None: ...
+    def jobs(self, db: str | None = None) -> list[SyncJob]: ...
+    @property
+    def ddl(self) -> DdlLog: ...
+
+
+@contextmanager
+def made(catalog: Catalog, tables: Sequence[TargetTable]) -> Iterator[None]:
+    """The targets of what is stored here; where that fails they go again."""
+    ready: list[TargetTable] = []
+    try:
+        for table in tables:
+            catalog.make(table)
+            ready.append(table)
+        yield
+    except Exception:
+        for table in ready:
+            catalog.unmake(table)
+        raise
+
+
+class Altering:
+    """Stores; one call at a time, but for `plan`."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        planner: Planner,
+        survey: Survey,
+        chunk_rows: Callable[[Mapping[str, str]], int],
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._planner = planner
+        self._survey = survey
+        self._chunk_rows = chunk_rows
+
+    def alter(self, job: SyncJob, node: JobAlteration) -> bool:
+        """Whether what runs of the job must be started anew."""
+        _refuse_cancelled(job)
+        match node:
+            case AlterSync():
+                self._store.save(altered(job, node))
+            case LeaveTable(table=table):
+                channel = _channel(job, table)
+                self._store.alter(without(job, channel), leaving=(channel.token,))
+            case RenameSync(to=to):
+                self._rename(job, to)
+                return False
+            case SettleDdl():
+                self._settle(job, node)
+                return False
+            case _:
+                assert_never(node)
+        return True
+
+    def _rename(self, job: SyncJob, to: str) -> None:
+        names = {each.name for each in self._store.jobs(job.db) if each.state is not JobState.CANCELLED}
+        if to in names:
+            raise SyncError(Code.JOB_EXISTS, job=to, db=job.db)
+        self._store.save(renamed(job, to))
+
+    def _settle(self, job: SyncJob, node: SettleDdl) -> None:
+        """What RESUME does with the statement that paused the job. Raises NO_DDL_TO_SETTLE."""
+        if job.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}:
+            raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered; PAUSE it first")
+        if not self._store.ddl.settle(job.id, node.instead):
+            raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name)
+
+    # -- more tables
+
+    def plan(self, job: SyncJob, channels: tuple[Channel | Tables, ...], start: str | None = None) -> Plan:
+        """Blocks for as long as source and lake take. `start`: other than the job's.
+
+        Raises what the first failed check says.
+        """
+        _refuse_cancelled(job)
+        if not isinstance(job.source, MysqlDescription):
+            raise SyncError(Code.NOT_SUPPORTED, what="ADD TABLE with canal; name it in a job of its own")
+        start = start or (SNAPSHOT if job.source.takes_snapshot else LATEST)
+        wanted = Wanted(
+            db=job.db,
+            channels=channels,
+            source=replace(job.source, start=start, server_id=0),  # the job itself reads under its own
+            without_key=WithoutKey(job.properties.get("tables_without_key", WithoutKey.REFUSE)),
+            chunk_rows=self._chunk_rows(job.properties),
+            checked="on_value_error" in job.properties,
+        )
+        plan = self._planner.plan(wanted)
+        if plan.takes_snapshot and not plan.inspected.start.gtids:
+            reason = "only by GTID is it known from where on the binlog has more than its rows; SET gtid_mode = ON"
+            raise SyncError(Code.SNAPSHOT_REFUSED, table=plan.channels[0].source.label, reason=reason)
+        return plan
+
+    def add(self, job: SyncJob, node: AddTables, plan: Plan) -> None:
+        """The job gets the planned channels, which its text names from now on."""
+        _refuse_cancelled(job)
+        self._add(with_channels(job, node.channels), plan)
+
+    def _add(self, job: SyncJob, plan: Plan) -> None:
+        """Their changes count from the place at which they were looked at; what is before it comes with their rows."""
+        refuse_twice(channel.source.label for channel in (*job.channels, *plan.channels))
+        channels = tuple(replace(channel, after=plan.inspected.start) for channel in plan.channels)
+        joining = Joining(channels=channels, fresh=plan.fresh, loading=plan.loading)
+        with made(self._catalog, plan.made):
+            self._store.alter(job, joining=joining)
+
+    # -- tables that come later
+
+    def arrivals(self, job: SyncJob) -> tuple[list[Plan], dict[Table, SyncError]]:
+        """For the tables that a job's patterns mean and that it has not, and why others cannot join. Blocks.
+
+        Raises what may pass.
+        """
+        assert isinstance(job.source, MysqlDescription), "canal has no patterns"
+        wanted = patterns(job)
+        there = self._survey(job.source, sorted({each.db for each in wanted}))
+        synced = {(channel.source.db, channel.source.name) for channel in job.channels}
+        new = {
+            (db, name): Tables(db=db, target_db=each.target_db, pattern=literal(name))
+            for each in wanted
+            for db, name in sorted(there.keys() - synced)
+            if family(each).has((db, name))
+        }
+        return self._plans(job, new) if new else ([], {})
+
+    def _plans(self, job: SyncJob, new: Mapping[Table, Tables]) -> tuple[list[Plan], dict[Table, SyncError]]:
+        """All at once, and where that fails one by one. Their rows come first whatever the job's start: all are new."""
+        try:
+            return [self.plan(job, tuple(new.values()), SNAPSHOT)], {}
+        except SyncError as error:
+            if remedy(error.code) is Remedy.RETRY:
+                raise
+            if len(new) == 1:
+                return [], dict.fromkeys(new, error)
+        found = [self._plans(job, {table: one}) for table, one in new.items()]
+        refused = {table: error for _, errors in found for table, error in errors.items()}
+        return [plan for plans, _ in found for plan in plans], refused
+
+    def take_in(self, job: SyncJob, plans: Sequence[Plan]) -> None:
+        """The job's text means them already."""
+        for plan in plans:
+            job = job.with_statement(job.statement)
+            self._add(job, plan)
+
+
+def _refuse_cancelled(job: SyncJob) -> None:
+    if job.state is JobState.CANCELLED:
+        raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered")
+
+
+def _channel(job: SyncJob, table: Name) -> ChannelDescription:
+    """The one that reads a source table. Raises NO_SUCH_CHANNEL, LAST_CHANNEL."""
+    found = [c for c in job.channels if c.source.name == table.name and table.db in {None, c.source.db}]
+    if len(found) != 1:
+        label = table.name if table.db is None else f"{table.db}.{table.name}"
+        names = ", ".join(channel.source.label for channel in found or job.channels)
+        raise SyncError(Code.NO_SUCH_CHANNEL, job=job.name, table=label, tables=names)
+    if len(job.channels) == 1:
+        raise SyncError(Code.LAST_CHANNEL, job=job.name, table=found[0].source.label)
+    return found[0]

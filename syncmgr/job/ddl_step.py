@@ -1,0 +1,61 @@
+"""What a DDL statement made of a job, as values that are stored.
+
+Owns: the step of one statement, and the record of what was done with it.
+Must not know: how either came about, how a table is changed.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from syncmgr.job.description import ChannelDescription
+from syncmgr.job.lake_change import LakeChange
+from syncmgr.job.position import Position
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DdlStep:
+    """What a statement makes of a job. By channel token: what is not there stays as it is.
+
+    `done`: in words, for every channel that the statement concerns. `at`: unix seconds of the source.
+    """
+
+    statement: str
+    at: float = 0.0
+    channels: Mapping[str, ChannelDescription] = field(default_factory=dict)
+    changes: Mapping[str, tuple[LakeChange, ...]] = field(default_factory=dict)
+    done: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, tokens: Collection[str]) -> "DdlStep":
+        """What it makes of the other channels."""
+        return replace(
+            self,
+            channels={token: channel for token, channel in self.channels.items() if token not in tokens},
+            changes={token: changes for token, changes in self.changes.items() if token not in tokens},
+            done={token: done for token, done in self.done.items() if token not in tokens},
+        )
+
+
+class DdlState(StrEnum):
+    """How a statement stands."""
+
+    DONE = "DONE"
+    PAUSED = "PAUSED"
+    SKIP = "SKIP"  # it is passed over at RESUME
+    APPLY = "APPLY"  # another one is applied in its place at RESUME
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DdlRecord:
+    """What was done with a statement on one source table, or why not. `at`: unix seconds of the source.
+
+    `instead`: what APPLY applies.
+    """
+
+    position: Position
+    at: float
+    table: str
+    statement: str
+    state: DdlState
+    outcome: str
+    instead: str | None = None

@@ -1,0 +1,151 @@
+"""The channels of jobs, in SQL.
+
+Owns: which channels a job has, how one joins a job or leaves it, how far each is.
+Must not know: what a channel commits, when one may leave.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from syncmgr.job.description import ChannelDescription
+from syncmgr.job.epoch import ChannelCommitted
+from syncmgr.job.schema import SourceTable
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta import codec, loads
+from syncmgr.meta.tables import CHANNELS, DEAD_LETTERS, EPOCHS, JOBS
+
+Connecting = Callable[[], AbstractContextManager[Connection]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelProgress:
+    """How far a channel's table is. `key_may_exist`: inserts must delete their key first."""
+
+    token: str
+    key_may_exist: bool
+    last_snapshot: int | None
+    last_epoch: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Joining:
+    """Channels that a job gets. `fresh`: tokens of those whose inserts cannot meet their key. `loading`: of those whose
+    rows come by a snapshot first.
+    """
+
+    channels: Sequence[ChannelDescription]
+    fresh: frozenset[str] = frozenset()
+    loading: frozenset[str] = frozenset()
+
+
+def of(connection: Connection, job_id: JobId) -> tuple[ChannelDescription, ...]:
+    query = select(CHANNELS.c.description).where(CHANNELS.c.job_id == job_id).order_by(CHANNELS.c.ordinal)
+    return tuple(codec.channel_of(stored) for stored in connection.execute(query).scalars())
+
+
+def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
+    """Behind those that the job has."""
+    last = connection.execute(select(func.max(CHANNELS.c.ordinal)).where(CHANNELS.c.job_id == job_id)).scalar()
+    for ordinal, channel in enumerate(joining.channels, 0 if last is None else last + 1):
+        values = {
+            "token": channel.token,
+            "job_id": job_id,
+            "ordinal": ordinal,
+            "description": codec.channel_json(channel),
+            "key_may_exist": channel.token not in joining.fresh,
+            "last_snapshot": None,
+            "last_epoch": 0,
+            "leaving": False,
+        }
+        connection.execute(insert(CHANNELS).values(values))
+    loads.begin(connection, joining.loading)
+
+
+def leave(connection: Connection, tokens: Collection[str]) -> None:
+    """They go when the run that may still commit to them has ended."""
+    connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(tokens)).values(leaving=True))
+
+
+def part(connection: Connection, job_id: JobId) -> None:
+    """What was told to leave is gone, and with it all that waits for it. Only while nothing of the job runs."""
+    mine = CHANNELS.c.job_id == job_id
+    tokens = frozenset(connection.execute(select(CHANNELS.c.token).where(mine, CHANNELS.c.leaving)).scalars())
+    if not tokens:
+        return
+    for row in connection.execute(select(EPOCHS).where(EPOCHS.c.job_id == job_id)).all():
+        values = _without(row, tokens)
+        if values:
+            this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == row.number)
+            connection.execute(update(EPOCHS).where(this).values(values))
+    connection.execute(delete(DEAD_LETTERS).where(DEAD_LETTERS.c.job_id == job_id, DEAD_LETTERS.c.token.in_(tokens)))
+    connection.execute(delete(CHANNELS).where(CHANNELS.c.token.in_(tokens)))
+
+
+def _without(row: Any, tokens: frozenset[str]) -> dict[str, Any]:  # noqa: ANN401 - a row of epochs
+    """What of an epoch changes where these channels have no part in it."""
+    values: dict[str, Any] = {}
+    files = codec.files_of(row.files)
+    if files.keys() & tokens:
+        left = {token: segment for token, segment in files.items() if token not in tokens}
+        waiting = None if row.waiting is None else len(left) or None
+        values |= {"files": codec.files_json(left), "waiting": waiting}
+    prepared = codec.prepared_of(row.prepared)
+    if prepared:
+        values["prepared"] = codec.prepared_json({xid: one.without(tokens) for xid, one in prepared.items()})
+    step = codec.ddl_of(row.ddl)
+    if step is not None:
+        values["ddl"] = codec.ddl_json(step.without(tokens))
+    return values
+
+
+def learn(connection: Connection, token: str, source: SourceTable) -> None:
+    """The columns of a channel's source, which its first rows have told."""
+    this = CHANNELS.c.token == token
+    stored = connection.execute(select(CHANNELS.c.description).where(this)).scalar_one()
+    channel = replace(codec.channel_of(stored), source=source)
+    connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
+
+
+def advance(connection: Connection, token: str, number: int, outcome: ChannelCommitted) -> None:
+    """It has committed that epoch."""
+    values: dict[str, Any] = {"last_epoch": number}
+    if outcome.snapshot is not None:
+        values["last_snapshot"] = outcome.snapshot
+    if outcome.foreign:
+        values["key_may_exist"] = True
+    connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+
+
+def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress]:
+    """By channel token."""
+    rows = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id)).all()
+    return {
+        row.token: ChannelProgress(
+            token=row.token,
+            key_may_exist=row.key_may_exist,
+            last_snapshot=row.last_snapshot,
+            last_epoch=row.last_epoch,
+        )
+        for row in rows
+    }
+
+
+def owner(connection: Connection, db: str, table: str) -> str | None:
+    """The job, not cancelled, that a table is a target of."""
+    query = (
+        select(JOBS.c.db, JOBS.c.name, CHANNELS.c.description)
+        .join(CHANNELS, CHANNELS.c.job_id == JOBS.c.id)
+        .where(JOBS.c.state != JobState.CANCELLED.value)
+    )
+    taken = (row for row in connection.execute(query).all())
+    names = (
+        f"{row.db}.{row.name}"
+        for row in taken
+        if (row.description["target_db"], row.description["target"]) == (db, table)
+    )
+    return next(names, None)

@@ -1,0 +1,19 @@
+"""Channels that leave their job"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0009'
+down_revision = '0008'
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    with op.batch_alter_table('channels', schema=None) as batch_op:
+        batch_op.add_column(sa.Column('leaving', sa.Boolean(), nullable=False, server_default=sa.false()))
+
+
+def downgrade() -> None:
+    with op.batch_alter_table('channels', schema=None) as batch_op:
+        batch_op.drop_column('leaving')

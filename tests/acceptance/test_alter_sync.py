@@ -1,0 +1,199 @@
+"""ALTER SYNC while the job runs: tables join and leave it, its name changes, and the other tables go on."""
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pymysql
+import pytest
+
+from syncmgr.crash import CrashPoint
+from syncmgr.errors import Code
+from tests.acceptance.altered import BINLOG, CAUGHT_UP_SECOND, Altered
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+ROWS = 1000
+DEATH_SECOND = 120.0
+SMALL = 'PROPERTIES ("snapshot_chunk_rows" = "200")'
+
+
+@contextmanager
+def writing(t: Altered, *tables: str) -> Iterator[None]:
+    """Keys come, change, move and go in all of these tables, for as long as it takes."""
+    ended = threading.Event()
+    writer = threading.Thread(target=_write, args=(t, tables, ended))
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
+
+
+def _write(t: Altered, tables: tuple[str, ...], ended: threading.Event) -> None:
+    dice = random.Random(7)
+    while not ended.wait(0.05):
+        for table in tables:
+            key = dice.randrange(ROWS)
+            t.run(
+                f"REPLACE INTO {t.name}.{table} VALUES ({key}, {dice.randrange(99)}, 'again', 1.5)",
+                f"UPDATE {t.name}.{table} SET a = a + 1 WHERE id % 97 = {key % 97}",
+                f"UPDATE IGNORE {t.name}.{table} SET id = id + {ROWS} WHERE id = {dice.randrange(ROWS)}",
+                f"DELETE FROM {t.name}.{table} WHERE id = {dice.randrange(ROWS)}",
+            )
+
+
+def added(t: Altered, table: str) -> None:
+    t.fe.sql(f"ALTER SYNC JOB {t.name}.job1 ADD TABLE FROM {t.name}.{table} INTO {table}")
+
+
+def streams(t: Altered, table: str) -> None:
+    """Waits until its rows are there and the binlog has passed their end."""
+
+    def there() -> bool:
+        return bool(t.fe.job(t.name)["Status"]["snapshot"].get(table, {}).get("phase") == "streaming")
+
+    try:
+        until(there, deadline=CAUGHT_UP_SECOND, why=f"the rows of {table}")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{t.fe.job(t.name)}") from error
+
+
+@pytest.mark.long
+def test_a_table_joins_while_the_others_stream(any_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Its rows come beside the others' changes, of which none waits for it; in the end all are equal to the source."""
+    t = Altered(f"joining_{any_server.flavour}", any_server, frontend, rows=50, properties=SMALL)
+    t.wait_until_equal()
+    t.create("late", ROWS)
+    with writing(t, "t", "late"):
+        added(t, "late")
+        streams(t, "late")
+    t.wait_until_equal()
+    t.wait_until_equal("late", "late")
+    shown = frontend.sql(f"SHOW CREATE SYNC JOB {t.name}.job1")[0]["Create Sync Job"]
+    assert f"FROM `{t.name}`.`late` INTO `late`" in shown
+    with pytest.raises(pymysql.err.MySQLError, match="is already the target") as raised:
+        added(t, "late")
+    assert raised.value.args[0] == Code.TARGET_IN_USE.number
+
+
+def test_a_table_without_a_key_joins_with_each_row_once(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Its target is appended to from an exact point on."""
+    t = Altered("appending", mysql_server, frontend, rows=5)
+    t.wait_until_equal()
+    t.create("log", 10, key="DUPLICATE KEY(id)")
+    ended = threading.Event()
+
+    def write() -> None:
+        number = 10
+        while not ended.wait(0.05):
+            number += 1
+            t.run(f"INSERT INTO appending.log VALUES ({number}, 1, 'line', 1)")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        added(t, "log")
+        streams(t, "log")
+    finally:
+        ended.set()
+        writer.join()
+    t.wait_until_equal("log", "log")
+
+
+def test_a_table_leaves_and_its_target_stays(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """The others go on; what was committed stays, and another job may take the target. A renamed job is the same."""
+    t = Altered("leaving", mysql_server, frontend, tables=("t", "u"), rows=5)
+    t.wait_until_equal()
+    t.wait_until_equal("u", "u")
+    frontend.sql("ALTER SYNC JOB leaving.job1 RENAME TO job2")
+    frontend.sql("ALTER SYNC JOB leaving.job2 DROP TABLE leaving.u")
+    kept = t.lake("u")
+
+    def free() -> bool:
+        channels = "SELECT target_table FROM information_schema.sync_channels WHERE job_schema = 'leaving'"
+        return [row["target_table"] for row in frontend.sql(channels)] == ["t"]
+
+    until(free, deadline=CAUGHT_UP_SECOND, why="the end of the channel")
+    t.run("INSERT INTO leaving.u VALUES (100, 1, 'x', 1)", "INSERT INTO leaving.t VALUES (100, 1, 'x', 1)")
+    t.wait_until_equal()
+    assert t.lake("u") == kept
+    shown = frontend.sql("SHOW CREATE SYNC JOB leaving.job2")[0]["Create Sync Job"]
+    assert "`job2`" in shown
+    assert "INTO `u`" not in shown
+    assert frontend.job("leaving")["JobName"] == "job2"
+    with pytest.raises(pymysql.err.MySQLError, match="STOP SYNC JOB"):
+        frontend.sql("ALTER SYNC JOB leaving.job2 DROP TABLE t")
+    with pytest.raises(pymysql.err.MySQLError, match=r"which are: leaving\.t"):
+        frontend.sql("ALTER SYNC JOB leaving.job2 DROP TABLE u")
+    frontend.sql("DROP TABLE leaving.u")
+
+
+def test_a_table_joins_through_deaths(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Frontend and worker die while its rows are read; nothing is missing and nothing is there twice."""
+    t = Altered("joining_dying", mysql_server, frontend, rows=50, properties=SMALL)
+    t.wait_until_equal()
+    t.create("late", ROWS)
+    with writing(t, "t", "late"):
+        frontend.arm(CrashPoint.CHUNK_STORED)
+        added(t, "late")
+        frontend.await_death(CrashPoint.CHUNK_STORED, deadline=DEATH_SECOND)
+        frontend.start()
+        until(frontend.workers, deadline=DEATH_SECOND, why="workers")
+        for worker in frontend.workers():
+            worker.kill()
+        streams(t, "late")
+    t.wait_until_equal()
+    t.wait_until_equal("late", "late")
+
+
+@pytest.mark.parametrize("any_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)], indirect=True)
+def test_a_table_that_comes_later_joins_by_itself(any_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Made or renamed to where the job's pattern means it, a table is in the lake with all of its rows; what cannot be
+    taken is told, and what is excluded or a migration tool's is left alone.
+    """
+    name = f"growing_{any_server.flavour}"
+    any_server.run(f"CREATE DATABASE {name}", f"CREATE TABLE {name}.a (id INT PRIMARY KEY, v INT)")
+    any_server.run(f"INSERT INTO {name}.a VALUES (1, 1)")
+    frontend.sql(f"CREATE DATABASE {name}")
+    binlog = BINLOG.format(port=any_server.port, start="snapshot")
+    frontend.sql(f"CREATE SYNC {name}.job1 (FROM {name}.* INTO {name}.* EXCLUDE ({name}.`tmp_%`)) {binlog}")
+
+    def equal(table: str) -> bool:
+        try:
+            rows = frontend.sql(f"SELECT * FROM {name}.{table} ORDER BY id")
+        except pymysql.err.MySQLError as error:
+            if error.args[0] != Code.NO_SUCH_TABLE.number:
+                raise
+            return False
+        return [tuple(row.values()) for row in rows] == any_server.run(f"SELECT * FROM {name}.{table} ORDER BY id")
+
+    until(lambda: equal("a"), deadline=CAUGHT_UP_SECOND, why="the first table")
+    any_server.run(
+        f"CREATE TABLE {name}.tmp_c (id INT PRIMARY KEY, v INT)",
+        f"INSERT INTO {name}.tmp_c VALUES (1, 10), (2, 20)",
+        f"CREATE TABLE {name}.b (id INT PRIMARY KEY, w VARCHAR(9))",
+        f"INSERT INTO {name}.b VALUES (1, 'one')",
+        f"ALTER TABLE {name}.b ADD x INT NOT NULL DEFAULT 7",
+        f"INSERT INTO {name}.b VALUES (2, 'two', 8)",
+        f"CREATE TABLE {name}.log (line INT)",
+        f"CREATE TABLE {name}._a_old (id INT PRIMARY KEY)",
+        f"UPDATE {name}.a SET v = 2",
+    )
+    until(lambda: equal("a") and equal("b"), deadline=CAUGHT_UP_SECOND, why="the new table")
+    any_server.run(
+        f"INSERT INTO {name}.b VALUES (3, 'three', 9)",
+        f"RENAME TABLE {name}.tmp_c TO {name}.c",
+        f"INSERT INTO {name}.c VALUES (3, 30)",
+    )
+    until(lambda: equal("a") and equal("b") and equal("c"), deadline=CAUGHT_UP_SECOND, why="the renamed table")
+    assert [row[f"Tables_in_{name}"] for row in frontend.sql(f"SHOW TABLES FROM {name}")] == ["a", "b", "c"]
+    told = frontend.sql(f"SELECT table_name, outcome FROM information_schema.sync_ddl WHERE job_schema = '{name}'")
+    outcomes = {row["table_name"]: row["outcome"] for row in told}
+    assert outcomes[f"{name}.c"] == "joins the job, its rows first"
+    assert "tables_without_key" in outcomes[f"{name}.log"]

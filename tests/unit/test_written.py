@@ -1,0 +1,73 @@
+from dataclasses import replace
+
+import pytest
+
+import syncsql
+from syncmgr.job.schema import SourceTable
+from syncmgr.job.sync_job import SyncJob
+from syncmgr.written import renamed, with_channels, without
+from syncsql import AddTables, CreateSync
+from tests.unit.job.factories import make_channel, make_job
+
+BINLOG = 'FROM BINLOG ("type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "***")'
+
+
+def job_of(channels: str) -> SyncJob:
+    """Its text as it is kept."""
+    return make_job(statement=f"CREATE SYNC demo.job1 ({channels}) {BINLOG}")
+
+
+def channels_of(job: SyncJob) -> list[str]:
+    [parsed] = syncsql.parse(job.statement)
+    assert isinstance(parsed.statement, CreateSync)
+    return [channel.sql() for channel in parsed.statement.channels]
+
+
+def test_a_job_that_is_renamed_prints_its_new_name() -> None:
+    """The rest of its text stays, passwords masked."""
+    job = renamed(job_of("FROM shop.orders INTO orders"), "it`s")
+    assert job.name == "it`s"
+    assert job.statement.startswith("CREATE SYNC `demo`.`it``s` (\n  FROM `shop`.`orders` INTO `orders`\n)")
+    assert "***" in job.statement
+
+
+def test_what_joins_is_printed_behind_the_rest() -> None:
+    """As it was written."""
+    [parsed] = syncsql.parse("ALTER SYNC job1 ADD TABLE FROM shop.items INTO items (id) WHERE id > 7")
+    assert isinstance(parsed.statement, AddTables)
+    job = with_channels(job_of("FROM shop.orders INTO orders"), parsed.statement.channels)
+    assert channels_of(job) == [
+        "FROM `shop`.`orders` INTO `orders`",
+        "FROM `shop`.`items` INTO `items` (`id`) WHERE `id` > 7",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("channels", "source", "left"),
+    [
+        (
+            "FROM shop.old INTO orders, FROM shop.lines INTO lines",
+            "renamed_since",
+            ["FROM `shop`.`lines` INTO `lines`"],
+        ),
+        ("FROM shop.* INTO demo.*", "orders", ["FROM `shop`.* INTO `demo`.* EXCLUDE (`shop`.`orders`)"]),
+        (
+            "FROM shop.`o%` INTO demo.* EXCLUDE (shop.`log_%`), FROM shop.`x%` INTO demo.*, FROM shop.* INTO crm.*",
+            "o_r%",
+            [
+                r"FROM `shop`.`o%` INTO `demo`.* EXCLUDE (`shop`.`log_%`, `shop`.`o\_r\%`)",
+                "FROM `shop`.`x%` INTO `demo`.*",
+                "FROM `shop`.* INTO `crm`.*",
+            ],
+        ),
+    ],
+)
+def test_what_leaves_is_not_meant_any_more(channels: str, source: str, left: list[str]) -> None:
+    """A channel of its own goes from the text by its target, whatever its source is called by now; patterns exclude
+    the source, and nothing else.
+    """
+    channel = make_channel(source=SourceTable(db="shop", name=source, columns=()))
+    once = without(job_of(channels), channel)
+    assert channels_of(once) == left
+    if "EXCLUDE" in once.statement:
+        assert channels_of(without(replace(once), channel)) == left
