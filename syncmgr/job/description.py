@@ -72,6 +72,11 @@ JOB_PROPERTIES: Final = (
     ),
     Property("on_drop_column", "as on_ddl", "Of a dropped column alone: `drop`, `keep` it with NULL, or `pause`."),
     Property("on_old_values", "pause", "Where nobody can tell a new column's values in old rows: `pause`, or `null`."),
+    Property(
+        "on_type_change",
+        "pause",
+        "Of a type that changes values, or that the target cannot take: `pause`, or `new_column`, called `name__2`.",
+    ),
     Property("on_truncate", "as on_ddl", "Of TRUNCATE alone: `apply`, `ignore` or `pause`."),
     Property("on_drop_table", "as on_ddl", "Of a dropped table alone: `keep` the target's rows, or `pause`."),
     Property(

@@ -4,6 +4,7 @@ Owns: which change of a source column is which change of the target.
 Must not know: statements' text, how a table of the lake is changed, other channels.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -239,10 +240,10 @@ class _Evolution:
             return
         told = replace(now, charset=now.charset or self._alteration.table.charset) if has_charset(now) else now
         if not known(now) or not (self._terms.empty or kept(before, told, strict=self._terms.strict)):
-            self._deed(
-                Kind.CONVERT,
-                f"column '{now.name}' was {before.text} and becomes {now.text}, which may change its values",
-            )
+            what = f"column '{now.name}' was {before.text} and becomes {now.text}, which may change its values"
+            if self._deed(Kind.CONVERT, what) is Deed.APPLY:
+                self._renew(now, plain, what)
+                return
         if plain is None:
             if arrow_type(before) != arrow_type(now):
                 raise RefusedError(f"it changes the type of column '{now.name}', which an expression or WHERE reads")
@@ -256,7 +257,10 @@ class _Evolution:
         what = f"column '{now.name}' becomes {now.text}, which does not fit {plain.target.type.text}: {reason}"
         wanted = widened(plain.target.type, now)
         if wanted is None:
-            raise RefusedError(what)
+            if self._terms.deed(Kind.CONVERT) is not Deed.APPLY:
+                raise RefusedError(what)
+            self._renew(now, plain, what)
+            return
         if self._deed(Kind.WIDEN, what) is Deed.KEEP:
             return
         if self._places_rows(plain) and iceberg_type(wanted) != iceberg_type(plain.target.type):
@@ -265,13 +269,28 @@ class _Evolution:
         self._done.append(f"column '{plain.target.name}' is {wanted.text}")
         plain.target = replace(plain.target, type=wanted)
 
+    def _renew(self, now: SourceColumn, plain: _Plain | None, what: str) -> None:
+        """Rows from before keep their values in the old column, those from here on have theirs in a new one."""
+        kind = derived(now)
+        if plain is None or kind is None or not self._channel.follows or plain.target.name in self._target.keys:
+            raise RefusedError(f"{what}; no new column can take them")
+        old, numbers = plain.target, itertools.count(2)
+        name = next(name for n in numbers if self._target.column(name := f"{now.name}__{n}") is None)
+        if not old.nullable:
+            self._changes.others.append(RelaxField(name=old.name))
+        self._changes.others.append(AddField(name=name, type=kind, comment="", initial=None))
+        plain.target = TargetColumn(name=name, type=kind)
+        self._done.append(f"column '{old.name}' keeps its values, '{name}' {kind.text} has those from here on")
+
     def _places_rows(self, plain: _Plain) -> bool:
         name = re.escape(plain.target.name.casefold())
         return any(re.search(rf"(?<!\w){name}(?!\w)", text.casefold()) for text in self._target.partition)
 
     def _relax(self, before: SourceColumn, now: SourceColumn, plain: _Plain) -> None:
         if before.nullable and not now.nullable and not (self._terms.strict or self._terms.empty):
-            self._deed(Kind.CONVERT, f"column '{now.name}' becomes NOT NULL, which may change its values")
+            what = f"column '{now.name}' becomes NOT NULL, which may change its values"
+            if self._deed(Kind.CONVERT, what) is Deed.APPLY and self._target.column(plain.target.name) is not None:
+                self._renew(now, plain, what)
         if not now.nullable or plain.target.nullable:
             return
         what = f"column '{now.name}' becomes NULL"

@@ -84,6 +84,7 @@ MEANING: Final[Mapping[tuple[Kind, Deed], str]] = {
     (Kind.MOVE, K): "not moved",
     (Kind.COMMENT, A): "commented in the target",
     (Kind.COMMENT, K): "not commented",
+    (Kind.CONVERT, A): "the target's column keeps what it has; a new one has the values from here on",
     (Kind.TRUNCATE, A): "the target is emptied",
     (Kind.TRUNCATE, K): "the target keeps its rows",
     (Kind.DROP_TABLE, K): "the target keeps its rows",
@@ -97,6 +98,7 @@ MEANING: Final[Mapping[tuple[Kind, Deed], str]] = {
 OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Deed]]]] = {
     "on_drop_column": (Kind.DROP_COLUMN, {"drop": A, "keep": K, "pause": P}),
     "on_old_values": (Kind.OLD_VALUES, {"pause": P, "null": A}),
+    "on_type_change": (Kind.CONVERT, {"new_column": A, "pause": P}),
     "on_truncate": (Kind.TRUNCATE, {"apply": A, "ignore": K, "pause": P}),
     "on_drop_table": (Kind.DROP_TABLE, {"keep": K, "pause": P}),
 }

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -21,7 +22,7 @@ from syncmgr.job.lake_change import (
     RenameField,
     RetypeField,
 )
-from syncmgr.job.policy import RULES, Deed, Kind, OnDdl, meaning
+from syncmgr.job.policy import RULES, Deed, Kind, OnDdl, deeds_of, meaning
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 from syncmgr.job.statement.reading import Modes
@@ -71,10 +72,11 @@ def followed(
     append_on_change: AppendOnChange = AppendOnChange.ERROR,
     holds: bool = True,
     seen: dict[tuple[str, str], SourceTable] | None = None,
+    deeds: Mapping[Kind, Deed] | None = None,
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
     said = Said(text=text, db="shop", modes=modes, moment=MOMENT, holds=holds, seen=seen or {})
-    rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target)
+    rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
     return follow(said, channels or (channel(),), rules)
 
 
@@ -593,3 +595,35 @@ def test_a_text_that_grows_keeps_its_values_where_its_charset_is_known(
         assert changes(text, source, strict=False) == (wide,)
     else:
         assert "may change its values" in refusal(text, source, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("clause", "name", "type_"),
+    [
+        ("MODIFY b INT", "b", kind("INT")),
+        ("MODIFY d DECIMAL(8,1)", "d", kind("DECIMAL", 8, 1)),
+        ("MODIFY a VARCHAR(9) NOT NULL", "a", kind("VARCHAR", 9)),
+        ("MODIFY n VARCHAR(9)", "n", kind("VARCHAR", 9)),
+    ],
+)
+def test_a_type_that_changes_values_gets_a_column_of_its_own(clause: str, name: str, type_: TargetType) -> None:
+    """Rows from before keep theirs in the old one, which takes NULL from then on; another such change makes a third."""
+    deeds = deeds_of({"on_type_change": "new_column"})
+    text = f"ALTER TABLE orders {clause}"
+    step = followed(text, deeds=deeds, strict=False)
+    made = f"{name}__2"
+    relaxed = [RelaxField(name=name)] if name == "n" else []
+    assert step.changes["token-orders"] == (*relaxed, AddField(name=made, type=type_, comment="", initial=None))
+    after = step.channels["token-orders"]
+    assert f"`{name}`" in {column.expression for column in after.columns if column.target == made}
+    grown = replace(TARGET, columns=(*TARGET.columns, TargetColumn(name=made, type=type_)))
+    again = followed(f"ALTER TABLE orders MODIFY {name} DATE", after, deeds=deeds, target=grown)
+    assert AddField(name=f"{name}__3", type=kind("DATE"), comment="", initial=None) in again.changes["token-orders"]
+
+
+@pytest.mark.parametrize("clause", ["MODIFY id VARCHAR(20)", "MODIFY b INT"])
+def test_where_no_new_column_can_take_a_type_the_job_pauses(clause: str) -> None:
+    """A key is what rows are found by, and a column list says what there is."""
+    listed = channel(*(ColumnItem(target=name) for name in ("id", "b", "n")))
+    reason = refusal(f"ALTER TABLE orders {clause}", listed, deeds=deeds_of({"on_type_change": "new_column"}))
+    assert "no new column can take them" in reason
