@@ -283,7 +283,7 @@ def _disk_of(world: World, table: str) -> SmallDisk:
     lake = world.fe.folder / "var" / "lake"
     (place,) = {file.parent.parent for file in lake.rglob("*.metadata.json") if f"/{table}" in str(file)}
     try:
-        return SmallDisk(place / "data", 16)
+        return SmallDisk(place / "data", 128)
     except NoMountError as error:
         pytest.skip(f"a small disk cannot be mounted here: {error}")
 
