@@ -126,6 +126,23 @@ CASES: Final[Mapping[str, Case]] = {
         columns="id INT, a INT DEFAULT 7, b VARCHAR(9) DEFAULT 'BEGIN', c DATE DEFAULT '2020-01-01', d INT DEFAULT 1",
         statements=["INSERT INTO {t} (id) VALUES (1)", "INSERT INTO {t} VALUES (2, DEFAULT, 'COMMIT', NULL, NULL)"],
     ),
+    "defaults that are expressions": Case(
+        columns="id INT, a VARCHAR(9) DEFAULT (CONCAT('a', 'b')), b INT DEFAULT (1 + 2), c DATE DEFAULT ('2020-01-01')",
+        statements=["INSERT INTO {t} (id) VALUES (1)", "INSERT INTO {t} VALUES (2, DEFAULT, 7, NULL)"],
+    ),
+    "time zones of sessions": Case(
+        columns="id INT, a TIMESTAMP NULL, b DATETIME",
+        statements=[
+            "SET time_zone = '+05:30'",
+            "INSERT INTO {t} VALUES (1, '2024-03-31 02:30:00', '2024-03-31 02:30:00')",
+            "SET time_zone = '-12:00'",
+            "INSERT INTO {t} VALUES (2, '2024-03-31 02:30:00', '2024-03-31 02:30:00')",
+        ],
+    ),
+    "years": Case(
+        columns="id INT, y YEAR",
+        statements=["INSERT INTO {t} VALUES (1, 1901), (2, 2155), (3, 0), (4, '70'), (5, NULL)"],
+    ),
     "spaces": Case(
         columns="id INT, a CHAR(5), b VARCHAR(5), c TEXT",
         statements=["INSERT INTO {t} VALUES (1, 'a  ', 'a  ', 'a  '), (2, '   ', '   ', '   '), (3, '', '', '')"],
