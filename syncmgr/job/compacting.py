@@ -11,7 +11,10 @@ from typing import Final
 
 SMALL_BYTES: Final = 32 * 1024 * 1024
 TOGETHER_BYTES: Final = 256 * 1024 * 1024  # of one rewrite
+TINY_BYTES: Final = 1024 * 1024
 DEAD_SHARE: Final = 0.1  # a file with more is rewritten even alone: readers of few columns feel a tenth already
+IDLE_BYTES: Final = 32 * 1024 * 1024  # of an idle partition's small files: less is a second's work at most
+IDLE_SHARE: Final = 1 / 64  # of them that has to be new or dead, so that no byte is rewritten more than so many times
 
 
 class Calm(Enum):
@@ -22,25 +25,8 @@ class Calm(Enum):
     IDLE = "idle"  # for longer than a commit interval
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
-    """What a rewrite is for: so many files, or files of less than `tiny` bytes with more than this share of dead rows.
-
-    A tiny file may join any others.
-    """
-
-    files: int
-    tiny: int
-    dead_share: float
-
-
-WORTH: Final[Mapping[Calm, Worth]] = {
-    # opening a file costs a reader some milliseconds, rewriting eight a tenth of a second
-    Calm.BUSY: Worth(files=8, tiny=1024 * 1024, dead_share=DEAD_SHARE),
-    Calm.QUIET: Worth(files=4, tiny=1024 * 1024, dead_share=DEAD_SHARE),
-    # nobody knows for how long it will be read as it is now, and half a second is there to be spent
-    Calm.IDLE: Worth(files=2, tiny=16 * 1024 * 1024, dead_share=0.01),
-}
+# opening a file costs a reader some milliseconds, rewriting eight a tenth of a second
+FEWEST_FILES: Final[Mapping[Calm, int]] = {Calm.BUSY: 8, Calm.QUIET: 4, Calm.IDLE: 4}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,20 +50,32 @@ def groups(files: Sequence[Candidate], calm: Calm = Calm.BUSY) -> list[list[Cand
     A file joins only where the smaller ones together weigh as much, so that a big one is not rewritten again and again
     for the sake of some crumbs: each row moves a logarithmic number of times.
     """
-    worth = WORTH[calm]
     found = []
     for partition in sorted({file.partition for file in files}):
         here = [file for file in files if file.partition == partition]
-        found += [group for group in _groups(here, worth) if len(group) >= worth.files or _is_wasteful(group, worth)]
+        small = [file for file in here if file.bytes < SMALL_BYTES]
+        if calm is Calm.IDLE and _is_dirty(small):
+            found.append(small)
+            here = [file for file in here if file.bytes >= SMALL_BYTES]
+        found += [group for group in _groups(here) if len(group) >= FEWEST_FILES[calm] or _is_wasteful(group)]
     return found
 
 
-def _groups(files: Sequence[Candidate], worth: Worth) -> list[list[Candidate]]:
+def _is_dirty(files: Sequence[Candidate]) -> bool:
+    """Whether few bytes would be one clean file, where now they are some, or partly dead."""
+    live = [file.live_bytes for file in files]
+    if not files or sum(file.bytes for file in files) > IDLE_BYTES:
+        return False
+    dead, rows = sum(file.dead for file in files), sum(file.rows for file in files)
+    return sum(live) - max(live) > IDLE_SHARE * sum(live) or dead > IDLE_SHARE * rows
+
+
+def _groups(files: Sequence[Candidate]) -> list[list[Candidate]]:
     small = sorted((file for file in files if file.bytes < SMALL_BYTES), key=lambda file: file.live_bytes)
     result: list[list[Candidate]] = [[]]
     weight = 0
     for file in small:
-        if file.live_bytes > max(weight, worth.tiny) and not _is_wasteful([file], worth):
+        if file.live_bytes > max(weight, TINY_BYTES) and not _is_wasteful([file]):
             break
         if weight + file.live_bytes > TOGETHER_BYTES:
             result.append([])
@@ -87,7 +85,5 @@ def _groups(files: Sequence[Candidate], worth: Worth) -> list[list[Candidate]]:
     return result + [[file] for file in files if file.bytes >= SMALL_BYTES]
 
 
-def _is_wasteful(group: Sequence[Candidate], worth: Worth) -> bool:
-    is_tiny = all(file.bytes < worth.tiny for file in group)
-    share = worth.dead_share if is_tiny else DEAD_SHARE
-    return sum(file.dead for file in group) > share * sum(file.rows for file in group)
+def _is_wasteful(group: Sequence[Candidate]) -> bool:
+    return sum(file.dead for file in group) > DEAD_SHARE * sum(file.rows for file in group)

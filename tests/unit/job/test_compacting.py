@@ -3,11 +3,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncmgr.job.compacting import SMALL_BYTES, WORTH, Calm, Candidate, groups
+from syncmgr.job.compacting import FEWEST_FILES as FEWEST
+from syncmgr.job.compacting import SMALL_BYTES, Calm, Candidate, groups
 
 KB = 1024
-FEWEST_FILES = WORTH[Calm.BUSY].files
-FEWEST_FILES_AT_REST = WORTH[Calm.QUIET].files
+FEWEST_FILES = FEWEST[Calm.BUSY]
+FEWEST_FILES_AT_REST = FEWEST[Calm.QUIET]
 
 
 def file(number: int, size: int = 50 * KB, dead: int = 0, partition: str = "") -> Candidate:
@@ -49,13 +50,13 @@ def test_at_rest_fewer_files_are_worth_it() -> None:
 
 
 def test_an_idle_table_becomes_one_clean_file() -> None:
-    """What is a moment's work is done where nobody commits: two files, or some dead rows; a big file is left."""
-    young, old = file(1), file(2, 8 * 1024 * KB, dead=2)
+    """Where nobody commits, two files, or some dead rows, are worth a moment; not crumbs, and not many bytes."""
+    young, old = file(1, 200 * KB), file(2, 8 * 1024 * KB)
     assert groups([young, old], Calm.QUIET) == []
     assert groups([young, old], Calm.IDLE) == [[young, old]]
-    assert groups([old], Calm.IDLE) == [[old]]
-    assert groups([file(1, dead=1)], Calm.IDLE) == groups([file(1, 20 * 1024 * KB, dead=2)], Calm.IDLE) == []
-    assert groups([young, file(2, 20 * 1024 * KB, dead=2)], Calm.IDLE) == []
+    assert groups([file(2, dead=2)], Calm.IDLE) == [[file(2, dead=2)]]
+    assert groups([file(1, 50 * KB), old], Calm.IDLE) == groups([file(2, dead=1)], Calm.IDLE) == []
+    assert groups([file(n, 16 * 1024 * KB, dead=2) for n in range(3)], Calm.IDLE) == []
 
 
 @settings(max_examples=60, deadline=None)
