@@ -7,7 +7,7 @@ Must not know: the runs of jobs, and when they take up what is stored.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol, assert_never
+from typing import Final, Protocol, assert_never
 
 from syncmgr import planning
 from syncmgr.errors import Code, SyncError
@@ -16,12 +16,26 @@ from syncmgr.job.failure import Remedy, remedy
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.source import LATEST, SNAPSHOT, MysqlDescription
 from syncmgr.job.state import JobState
+from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.whole import literal
 from syncmgr.meta.channels import Joining
-from syncmgr.planning import Plan, Planner, Survey, Table, Wanted
+from syncmgr.planning import Inspect, Plan, Planner, Survey, Table, Wanted
 from syncmgr.written import altered, family, patterns, refuse_twice, renamed, with_channels, without
-from syncsql import AddTables, AlterSync, Channel, JobAlteration, LeaveTable, Name, RenameSync, SettleDdl, Tables
+from syncsql import (
+    AddTables,
+    AlterSync,
+    Channel,
+    JobAlteration,
+    LeaveTable,
+    Name,
+    RenameSync,
+    ResyncTable,
+    SettleDdl,
+    Tables,
+)
+
+BY_GTID: Final = "only by GTID is it known from where on the binlog has more than its rows; SET gtid_mode = ON"
 
 
 class Catalog(planning.Catalog, Protocol):
@@ -41,7 +55,16 @@ class Store(Protocol):
     """The memory of jobs."""
 
     def save(self, job: SyncJob) -> SyncJob: ...
-    def alter(self, job: SyncJob, *, joining: Joining | None = None, leaving: Collection[str] = ()) -> None: ...
+    def alter(
+        self,
+        job: SyncJob,
+        *,
+        joining: Joining | None = None,
+        leaving: Collection[str] = (),
+        resyncing: Collection[str] = (),
+        changed: Collection[ChannelDescription] = (),
+    ) -> None: ...
+    def figures(self, job_id: JobId) -> Figures: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
     @property
     def ddl(self) -> DdlLog: ...
@@ -70,16 +93,40 @@ class Altering:
         store: Store,
         catalog: Catalog,
         planner: Planner,
+        inspect: Inspect,
         survey: Survey,
         chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._planner = planner
+        self._inspect = inspect
         self._survey = survey
         self._chunk_rows = chunk_rows
 
-    def alter(self, job: SyncJob, node: JobAlteration) -> bool:
+    def looked_at(self, job: SyncJob, node: JobAlteration) -> ChannelDescription | None:
+        """For RESYNC of a table that is not read any more: what it is now. Blocks for as long as the source takes.
+
+        Raises SNAPSHOT_REFUSED where its columns have changed.
+        """
+        _refuse_cancelled(job)
+        if not isinstance(node, ResyncTable) or not isinstance(job.source, MysqlDescription):
+            return None
+        channel = _channel(job, node.table)
+        return self._again(job.source, channel) if channel.stopped else None
+
+    def _again(self, source: MysqlDescription, channel: ChannelDescription) -> ChannelDescription:
+        """From where the server stands now: what it has missed comes with its rows."""
+        before = channel.source
+        inspected = self._inspect(replace(source, start=SNAPSHOT, server_id=0), [(before.db, before.name)])
+        [now] = inspected.tables
+        wanted = [column.name for column in now.columns] if channel.follows else channel.reads
+        if any(now.column(name) != before.column(name) for name in {*wanted, *channel.reads}):
+            reason = "its columns have changed meanwhile; DROP it from the job, make its target anew, and ADD it"
+            raise SyncError(Code.SNAPSHOT_REFUSED, table=before.label, reason=reason)
+        return replace(channel, source=now, after=inspected.start, stopped="")
+
+    def alter(self, job: SyncJob, node: JobAlteration, looked_at: ChannelDescription | None = None) -> bool:
         """Whether what runs of the job must be started anew."""
         _refuse_cancelled(job)
         match node:
@@ -87,7 +134,11 @@ class Altering:
                 self._store.save(altered(job, node))
             case LeaveTable(table=table):
                 channel = _channel(job, table)
+                if len(job.channels) == 1:
+                    raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
                 self._store.alter(without(job, channel), leaving=(channel.token,))
+            case ResyncTable(table=table):
+                self._resync(job, table, looked_at)
             case RenameSync(to=to):
                 self._rename(job, to)
                 return False
@@ -97,6 +148,22 @@ class Altering:
             case _:
                 assert_never(node)
         return True
+
+    def _resync(self, job: SyncJob, table: Name, again: ChannelDescription | None) -> None:
+        """Its rows are read once more, and take the place of those in the target."""
+        channel = _channel(job, table)
+        if not isinstance(job.source, MysqlDescription):
+            raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
+        if not channel.keys:
+            what = "RESYNC of a table without a key; DROP it from the job, make the target anew, and ADD it"
+            raise SyncError(Code.NOT_SUPPORTED, what=what)
+        position = self._store.figures(job.id).position
+        if position is None or not position.gtids:
+            raise SyncError(Code.SNAPSHOT_REFUSED, table=channel.source.label, reason=BY_GTID)
+        if channel.stopped and again is None:
+            raise SyncError(Code.STALE_JOB, job=job.name)
+        changed = (again,) if channel.stopped and again is not None else ()
+        self._store.alter(job.with_statement(job.statement), resyncing=(channel.token,), changed=changed)
 
     def _rename(self, job: SyncJob, to: str) -> None:
         names = {each.name for each in self._store.jobs(job.db) if each.state is not JobState.CANCELLED}
@@ -132,8 +199,7 @@ class Altering:
         )
         plan = self._planner.plan(wanted)
         if plan.takes_snapshot and not plan.inspected.start.gtids:
-            reason = "only by GTID is it known from where on the binlog has more than its rows; SET gtid_mode = ON"
-            raise SyncError(Code.SNAPSHOT_REFUSED, table=plan.channels[0].source.label, reason=reason)
+            raise SyncError(Code.SNAPSHOT_REFUSED, table=plan.channels[0].source.label, reason=BY_GTID)
         return plan
 
     def add(self, job: SyncJob, node: AddTables, plan: Plan) -> None:
@@ -194,12 +260,10 @@ def _refuse_cancelled(job: SyncJob) -> None:
 
 
 def _channel(job: SyncJob, table: Name) -> ChannelDescription:
-    """The one that reads a source table. Raises NO_SUCH_CHANNEL, LAST_CHANNEL."""
+    """The one that reads a source table. Raises NO_SUCH_CHANNEL."""
     found = [c for c in job.channels if c.source.name == table.name and table.db in {None, c.source.db}]
     if len(found) != 1:
         label = table.name if table.db is None else f"{table.db}.{table.name}"
         names = ", ".join(channel.source.label for channel in found or job.channels)
         raise SyncError(Code.NO_SUCH_CHANNEL, job=job.name, table=label, tables=names)
-    if len(job.channels) == 1:
-        raise SyncError(Code.LAST_CHANNEL, job=job.name, table=found[0].source.label)
     return found[0]

@@ -202,6 +202,11 @@ class Code(Enum):
         'Table \'{table}\' has no unique key that a target can have; EXCLUDE it, or append by "tables_without_key" = "append"',
     )
     SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' has no key and cannot be locked for its snapshot: {reason}"
+    TABLE_STOPPED = (
+        20145,
+        "HY000",
+        "Table '{table}' is not read any more, while the other tables of the job go on: {reason}",
+    )
     SNAPSHOT_OPEN = 20143, "HY000", "Table '{table}' waits for its snapshot, which is being read"
 
     SOURCE_MOVED = (

@@ -176,6 +176,7 @@ class Frontend:
             max_backlog_bytes=lambda: int(value_of(settings, job, "max_channel_backlog_bytes")),
             finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
             families=tuple(map(family, patterns(job))),
+            leaves_out=isinstance(job.source, MysqlDescription),
         )
         ledger = JobLedger(
             self._store,

@@ -112,7 +112,7 @@ StartRun = Callable[
 
 class Jobs:
     """All sync jobs of this frontend. Safe to call from any thread; nothing here waits for a source or for Spark
-    but CREATE SYNC.
+    but CREATE SYNC and ALTER SYNC.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Jobs:
         self._planner = Planner(
             catalog=catalog, lake=lake, job_of=store.target_of, inspect=inspect, survey=survey, check_exact=check_exact
         )
-        self._altering = Altering(store, catalog, self._planner, survey, chunk_rows)
+        self._altering = Altering(store, catalog, self._planner, inspect, survey, chunk_rows)
         self._chunk_rows = chunk_rows
         self._new_run = new_run
         self._drop_staged = drop_staged
@@ -212,9 +212,11 @@ class Jobs:
 
     def alter(self, node: JobAlteration, db: str | None) -> None:
         """ALTER SYNC, which changes what is stored; where that matters to what runs, it is started anew."""
+        name = self._database(node.job, db), node.job.name
+        looked_at = self._altering.looked_at(self._store.by_name(*name), node)
         with self._changing:
-            job = self._store.by_name(self._database(node.job, db), node.job.name)
-            if self._altering.alter(job, node):
+            job = self._store.by_name(*name)
+            if self._altering.alter(job, node, looked_at):
                 self._renew(job.id)
 
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:

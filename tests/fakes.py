@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from syncmgr.errors import SyncError
 from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
 from syncmgr.job.ddl_step import DdlRecord
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
@@ -271,6 +272,7 @@ class MemoryLedger:
         self._progress = {token: MemoryProgress() for token in tokens}
         self.learnt: dict[str, SourceTable] = {}
         self.refused: list[DdlRecord] = []
+        self.described: dict[str, ChannelDescription] = {}
 
     def add_intent(self, epoch: Epoch) -> None:
         assert epoch.number == self.stored[-1][0].number + 1, "epochs follow each other without a gap"
@@ -313,6 +315,9 @@ class MemoryLedger:
 
     def learn(self, token: str, source: SourceTable) -> None:
         self.learnt[token] = source
+
+    def describe(self, channel: ChannelDescription) -> None:
+        self.described[channel.token] = channel
 
     def refuse(self, record: DdlRecord) -> None:
         self.refused.append(record)

@@ -31,6 +31,7 @@ from syncsql.sync import (
     PauseSync,
     RenameSync,
     ResumeSync,
+    ResyncTable,
     SettleDdl,
     ShowCreateSync,
     ShowSync,
@@ -59,6 +60,7 @@ Statement: TypeAlias = (
     | RenameSync
     | AddTables
     | LeaveTable
+    | ResyncTable
     | SettleDdl
     | PauseSync
     | ResumeSync

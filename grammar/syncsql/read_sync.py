@@ -16,11 +16,13 @@ from syncsql.sync import (
     ColumnMapping,
     CreateSync,
     ExplainSync,
+    JobAlteration,
     LeaveTable,
     PartitionNames,
     PauseSync,
     RenameSync,
     ResumeSync,
+    ResyncTable,
     SettleDdl,
     StopSync,
     Tables,
@@ -65,7 +67,7 @@ def stop_sync(at: Cursor) -> StopSync:
     return at.end(StopSync(job=job_name(at)))
 
 
-def alter_sync(at: Cursor) -> AlterSync | SettleDdl | RenameSync | AddTables | LeaveTable:
+def alter_sync(at: Cursor) -> JobAlteration | AddTables:
     """Behind ALTER SYNC."""
     job = job_name(at)
     if at.take("RENAME"):
@@ -77,6 +79,9 @@ def alter_sync(at: Cursor) -> AlterSync | SettleDdl | RenameSync | AddTables | L
     if at.take("DROP"):
         at.expect("TABLE")
         return at.end(LeaveTable(job=job, table=at.name("a source table")))
+    if at.take("RESYNC"):
+        at.expect("TABLE")
+        return at.end(ResyncTable(job=job, table=at.name("a source table")))
     if at.take("SKIP"):
         at.expect("DDL")
         return at.end(SettleDdl(job=job))

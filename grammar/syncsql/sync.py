@@ -203,7 +203,18 @@ class LeaveTable:
         return f"ALTER SYNC JOB {self.job.sql()} DROP TABLE {self.table.sql()}"
 
 
-JobAlteration: TypeAlias = AlterSync | RenameSync | LeaveTable | SettleDdl
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResyncTable:
+    """ALTER SYNC [JOB] [db.]job RESYNC TABLE [db.]table; the table is one of the source."""
+
+    job: Name
+    table: Name
+
+    def sql(self) -> str:
+        return f"ALTER SYNC JOB {self.job.sql()} RESYNC TABLE {self.table.sql()}"
+
+
+JobAlteration: TypeAlias = AlterSync | RenameSync | LeaveTable | ResyncTable | SettleDdl
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

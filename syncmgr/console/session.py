@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Final, assert_never
 
-from syncmgr.console import accounts, information_schema, metadata, show
+from syncmgr.console import accounts, information_schema, job_changes, metadata, show
 from syncmgr.console import help as help_topics
 from syncmgr.console.accounts import UserStatement
 from syncmgr.console.charset import by_name
@@ -18,6 +18,7 @@ from syncmgr.console.connection import Connection
 from syncmgr.console.frontend import Frontend
 from syncmgr.console.guard import Access, Guarded
 from syncmgr.console.information_schema import Present
+from syncmgr.console.job_changes import JobChange
 from syncmgr.console.limits import Limits
 from syncmgr.console.lite import Lite, rows_of
 from syncmgr.console.places import placeholders
@@ -34,12 +35,9 @@ from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.status import EXPLAIN_COLUMNS, SHOW_COLUMNS
 from syncmgr.job.user import Account
 from syncsql import (
-    AddTables,
     AdminSetFrontendConfig,
-    AlterSync,
     AlterUser,
     CreateDatabase,
-    CreateSync,
     CreateTable,
     CreateUser,
     DescribeTable,
@@ -51,16 +49,11 @@ from syncsql import (
     Filter,
     Grant,
     Help,
-    JobAlteration,
     Kill,
-    LeaveTable,
     MetaKind,
     Name,
     NestedTooDeeplyError,
     Parsed,
-    PauseSync,
-    RenameSync,
-    ResumeSync,
     Revoke,
     Scope,
     Select,
@@ -69,7 +62,6 @@ from syncsql import (
     SetItem,
     SetNames,
     SetPassword,
-    SettleDdl,
     SetTransaction,
     SetUserVariable,
     SetValue,
@@ -87,7 +79,6 @@ from syncsql import (
     ShowTables,
     SqlSyntaxError,
     Statement,
-    StopSync,
     Transaction,
     Use,
     ValueKind,
@@ -97,9 +88,7 @@ from syncsql import (
 MAX_USER_VARIABLES: Final = 1000
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
 
-JobStatement = (
-    CreateSync | ExplainSync | JobAlteration | AddTables | PauseSync | ResumeSync | StopSync | ShowSync | ShowCreateSync
-)
+JobStatement = JobChange | ExplainSync | ShowSync | ShowCreateSync
 LakeStatement = CreateDatabase | DropDatabase | CreateTable | DropTable | Use | Select | ExplainSelect
 CatalogQuestion = ShowDatabases | ShowCreateDatabase | ShowTables | ShowCreateTable | ShowColumns | DescribeTable
 ServerStatement = ShowProcesslist | Kill | ShowFrontendConfig | AdminSetFrontendConfig | Help
@@ -224,31 +213,18 @@ class StatementSession:
         return self._done(await self._workers.quick(accounts.change, statement, users, own))
 
     async def _on_jobs(self, statement: JobStatement) -> Result:
-        jobs, db, quick = self._frontend.jobs, self._connection.db, self._workers.quick
+        jobs, db, quick, slow = self._frontend.jobs, self._connection.db, self._workers.quick, self._workers.slow
         match statement:
-            case CreateSync():
-                # it asks the source, which may be slow to answer
-                return self._done(await self._workers.slow(jobs.create, statement, db))
             case ExplainSync():
-                return listing(EXPLAIN_COLUMNS, await self._workers.slow(jobs.explain, statement, db)).result()
-            case AddTables():
-                return self._done(await self._workers.slow(jobs.add_tables, statement, db))
-            case AlterSync() | RenameSync() | LeaveTable() | SettleDdl():
-                await quick(jobs.alter, statement, db)
-            case PauseSync():
-                await quick(jobs.pause, statement.job, db)
-            case ResumeSync():
-                await quick(jobs.resume, statement.job, db)
-            case StopSync():
-                await quick(jobs.stop, statement.job, db)
+                return listing(EXPLAIN_COLUMNS, await slow(jobs.explain, statement, db)).result()
             case ShowSync():
                 return await self._show_sync(statement)
             case ShowCreateSync():
                 text = await quick(jobs.create_text, statement.job, db)
                 return listing(("Job", "Create Sync Job"), [(statement.job.name, text)]).result()
             case _:
-                assert_never(statement)
-        return Done()
+                run = slow if job_changes.asks_source(statement) else quick
+                return self._done(await run(job_changes.change, statement, jobs, db))
 
     async def _show_sync(self, statement: ShowSync) -> Rows:
         rows = await self._jobs_of(statement.db or self._connection.db)

@@ -32,7 +32,8 @@ class ChunkPlan:
     `id`: random; a table's done-set names the plan that it counts. `key`: columns of a unique key that the target's
     key includes, so that two rows of one target key are never in two chunks. None: one chunk, whatever there is.
     `rows`: estimated by the server. `point`: where the one reading of a table without a key stands in the binlog, None
-    where there was none yet, or keys tell rows apart.
+    where there was none yet, or keys tell rows apart. `replaces`: its one chunk takes the place of all rows that the
+    table has.
     """
 
     id: str
@@ -40,6 +41,7 @@ class ChunkPlan:
     bounds: tuple[Bound, ...]
     rows: int
     point: Position | None = None
+    replaces: bool = False
 
     @property
     def count(self) -> int:
@@ -123,7 +125,8 @@ class ChunkRows:
     """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
 
     `condition`: WHERE in MySQL's words, "": all rows. `exact`: by the hand-shake of job/exact.py, named like the plan.
-    Times in seconds. `values`: what becomes of those that the target cannot hold, None: they are errors.
+    `replaces`: as the plan's. Times in seconds. `values`: what becomes of those that the target cannot hold,
+    None: they are errors.
     """
 
     plan: str
@@ -136,6 +139,7 @@ class ChunkRows:
     values: "ValueRules | None" = None
     max_dead_letters: int = 0
     exact: bool = False
+    replaces: bool = False
 
 
 # -- how far a snapshot is
@@ -146,7 +150,7 @@ class Load:
     """The snapshot of one channel. `plan` None: not made yet. `done`: chunks in the lake; `rows`: those in them.
 
     `upper`: where the source's binlog ended behind the last read; None: chunks are missing. `caught_up`: that end has
-    been passed, so that the table is consistent.
+    been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come.
     """
 
     token: str
@@ -155,6 +159,7 @@ class Load:
     rows: int = 0
     upper: Position | None = None
     caught_up: bool = False
+    replaces: bool = False
 
     @property
     def missing(self) -> tuple[int, ...]:

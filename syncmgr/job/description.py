@@ -174,6 +174,7 @@ class ChannelDescription:
     columns until the first rows have told them. `follows`: there is no column list, so that new columns come
     along. `gone`: the source table was dropped. `shadows`: copies of it that may take its place,
     and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
+    `stopped`: why it is not read any more, "": it is.
     """
 
     token: str
@@ -190,10 +191,11 @@ class ChannelDescription:
     gone: bool = False
     shadows: tuple[Shadow, ...] = ()
     after: Position | None = None
+    stopped: str = ""
 
     def has_begun(self, at: Position) -> bool:
         """Whether what stands right before that place of the source's history is a change of this channel."""
-        return self.after is None or not has_passed(self.after, at)
+        return not self.stopped and (self.after is None or not has_passed(self.after, at))
 
     @property
     def label(self) -> str:

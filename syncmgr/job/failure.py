@@ -75,6 +75,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         + _AGAIN
     ),
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
+    Code.TABLE_STOPPED: _T("Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, or DROP TABLE."),
     Code.SNAPSHOT_OPEN: _T("Nothing: its changes follow when its rows are there."),
     Code.APPEND_CHANGE: _O("Create the target with UNIQUE KEY, or the job with append_on_change."),
     # canal and ZooKeeper

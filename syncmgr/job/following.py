@@ -23,6 +23,7 @@ from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes, UnclearError, read
+from syncmgr.job.stopping import UNREAD
 
 SHOWN_STATEMENT: Final = 500
 MAX_SHADOWS: Final = 16  # of a table; the newest count
@@ -74,6 +75,8 @@ def follow(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> 
     following = _Following(said, channels, rules)
     try:
         following.run()
+    except _UnreadError as error:
+        raise not_followed(following.at, f"{error}; {SETTLE}", said.text, unread=True) from None
     except (RefusedError, ImpossibleError) as error:
         raise not_followed(following.at, f"{error}; {SETTLE}", said.text) from None
     return following.step()
@@ -112,9 +115,10 @@ def _apply(text: str, said: Said, channels: Sequence[ChannelDescription], rules:
     return replace(step, statement=said.text, done=done)
 
 
-def not_followed(table: Table, reason: str, statement: str) -> SyncError:
-    """The error of a statement that pauses the job."""
-    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement))
+def not_followed(table: Table, reason: str, statement: str, *, unread: bool = False) -> SyncError:
+    """The error of a statement that pauses the job, or, where it is `unread`, may stop a table alone."""
+    facts = {"table": ".".join(table), "reason": reason, "statement": shown(statement)}
+    return SyncError(Code.SOURCE_DDL, **facts, **({UNREAD: True} if unread else {}))
 
 
 def refused(said: Said, position: Position, table: Table, error: SyncError) -> DdlRecord:
@@ -144,6 +148,10 @@ def arrived(said: Said, position: Position, table: Table, error: SyncError | Non
 def shown(statement: str) -> str:
     """Long ones are cut."""
     return statement if len(statement) <= SHOWN_STATEMENT else statement[:SHOWN_STATEMENT] + "..."
+
+
+class _UnreadError(RefusedError):
+    """A text that no rule takes."""
 
 
 class _Following:
@@ -177,7 +185,8 @@ class _Following:
         tables = [_table(channel) for channel in self._before.values()]
         for table in ddl.touched(self._said.text, self._said.db, tables):
             self.at = table
-            self._refuse(Kind.UNREAD, f"it cannot be read: {error}")
+            if self._terms(defaults=True).deed(Kind.UNREAD) is Deed.PAUSE:
+                raise _UnreadError(f"it cannot be read: {error}")
 
     def _follow(self, statement: nodes.Statement) -> None:  # noqa: C901 - one row per statement
         match statement:

@@ -112,4 +112,6 @@ def deeds_of(properties: Mapping[str, str]) -> dict[Kind, Deed]:
 def meaning(kind: Kind, policy: OnDdl) -> str:
     """For docs/sql.md and the log."""
     deed = RULES[kind][policy]
-    return "pauses the job" if deed is Deed.PAUSE else MEANING[kind, deed]
+    if deed is Deed.PAUSE:
+        return "stops the table" if kind is Kind.UNREAD else "pauses the job"
+    return MEANING[kind, deed]

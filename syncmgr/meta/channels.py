@@ -4,7 +4,7 @@ Owns: which channels a job has, how one joins a job or leaves it, how far each i
 Must not know: what a channel commits, when one may leave.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,14 +61,16 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
             "last_snapshot": None,
             "last_epoch": 0,
             "leaving": False,
+            "resyncing": False,
         }
         connection.execute(insert(CHANNELS).values(values))
     loads.begin(connection, joining.loading)
 
 
-def leave(connection: Connection, tokens: Collection[str]) -> None:
-    """They go when the run that may still commit to them has ended."""
-    connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(tokens)).values(leaving=True))
+def mark(connection: Connection, *, leaving: Collection[str], resyncing: Collection[str]) -> None:
+    """What becomes of channels when the run that may still commit to them has ended."""
+    connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(leaving)).values(leaving=True))
+    connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(resyncing)).values(resyncing=True))
 
 
 def part(connection: Connection, job_id: JobId) -> None:
@@ -84,6 +86,15 @@ def part(connection: Connection, job_id: JobId) -> None:
             connection.execute(update(EPOCHS).where(this).values(values))
     connection.execute(delete(DEAD_LETTERS).where(DEAD_LETTERS.c.job_id == job_id, DEAD_LETTERS.c.token.in_(tokens)))
     connection.execute(delete(CHANNELS).where(CHANNELS.c.token.in_(tokens)))
+
+
+def resync(connection: Connection, job_id: JobId) -> None:
+    """What was told to be read anew has nothing read; what comes behind meets rows that have it already."""
+    mine = CHANNELS.c.job_id == job_id
+    tokens = frozenset(connection.execute(select(CHANNELS.c.token).where(mine, CHANNELS.c.resyncing)).scalars())
+    these = CHANNELS.c.token.in_(tokens)
+    connection.execute(update(CHANNELS).where(these).values(resyncing=False, key_may_exist=True))
+    loads.begin(connection, tokens, replaces=True)
 
 
 def _without(row: Any, tokens: frozenset[str]) -> dict[str, Any]:  # noqa: ANN401 - a row of epochs
@@ -107,8 +118,14 @@ def learn(connection: Connection, token: str, source: SourceTable) -> None:
     """The columns of a channel's source, which its first rows have told."""
     this = CHANNELS.c.token == token
     stored = connection.execute(select(CHANNELS.c.description).where(this)).scalar_one()
-    channel = replace(codec.channel_of(stored), source=source)
-    connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
+    describe(connection, (replace(codec.channel_of(stored), source=source),))
+
+
+def describe(connection: Connection, changed: Iterable[ChannelDescription]) -> None:
+    """What channels are from here on."""
+    for channel in changed:
+        values = {"description": codec.channel_json(channel)}
+        connection.execute(update(CHANNELS).where(CHANNELS.c.token == channel.token).values(values))
 
 
 def advance(connection: Connection, token: str, number: int, outcome: ChannelCommitted) -> None:

@@ -11,6 +11,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.ddl_step import DdlRecord, DdlState
 from syncmgr.job.dead_letter import DeadLetter
+from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
@@ -65,6 +66,9 @@ class JobLedger:
 
     def learn(self, token: str, source: SourceTable) -> None:
         self._store.learn(token, source)
+
+    def describe(self, channel: ChannelDescription) -> None:
+        self._store.describe(channel)
 
     def loads(self) -> Mapping[str, Load]:
         return self._store.loads.of(self._job_id)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Row, false, func, insert, null, select, update
+from sqlalchemy import Connection, Row, delete, false, func, insert, null, select, update
 
 from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommitted
@@ -86,10 +86,11 @@ def snapshots(connection: Connection, job_id: JobId) -> dict[str, int | None]:
     return {row.token: row.last_snapshot for row in connection.execute(query).all()}
 
 
-def begin(connection: Connection, tokens: frozenset[str]) -> None:
-    """Channels whose rows come by a snapshot first."""
+def begin(connection: Connection, tokens: frozenset[str], *, replaces: bool = False) -> None:
+    """Channels whose rows come by a snapshot first, perhaps not for the first time."""
+    connection.execute(delete(LOADS).where(LOADS.c.token.in_(tokens)))
     for token in sorted(tokens):
-        values = {"plan": null(), "done": "", "rows": 0, "upper": null(), "caught_up": False}
+        values = {"plan": null(), "done": "", "rows": 0, "upper": null(), "caught_up": False, "replaces": replaces}
         connection.execute(insert(LOADS).values(token=token, **values))
 
 
@@ -105,4 +106,5 @@ def _load(row: Row[Any]) -> Load:
         rows=row.rows,
         upper=None if row.upper is None else codec.position_of(row.upper),
         caught_up=row.caught_up,
+        replaces=row.replaces,
     )

@@ -179,8 +179,18 @@ class Store:
         if connection.execute(update(JOBS).where(this).values(**self._job_values(job))).rowcount != 1:
             raise SyncError(Code.STALE_JOB, job=job.name)
 
-    def alter(self, job: SyncJob, *, joining: Joining | None = None, leaving: Collection[str] = ()) -> None:
-        """Save the job, with channels that it gets and others that leave it at the next `part`.
+    def alter(
+        self,
+        job: SyncJob,
+        *,
+        joining: Joining | None = None,
+        leaving: Collection[str] = (),
+        resyncing: Collection[str] = (),
+        changed: Collection[ChannelDescription] = (),
+    ) -> None:
+        """Save the job, with channels that it gets, and others that leave or are read anew from the next `part` on.
+
+        `changed`: what some of them are from here on.
 
         Raises STALE_JOB, TARGET_IN_USE.
         """
@@ -189,12 +199,16 @@ class Store:
             if joining is not None:
                 _refuse_targets(connection, joining.channels)
                 channels.join(connection, job.id, joining)
-            channels.leave(connection, leaving)
+            channels.describe(connection, changed)
+            channels.mark(connection, leaving=leaving, resyncing=resyncing)
 
     def part(self, job_id: JobId) -> None:
-        """The channels that were told to leave are gone, with all that waits for them. Nothing of the job may run."""
+        """The channels that were told to leave are gone, with all that waits for them, and those that are to be read
+        anew have nothing read. Nothing of the job may run.
+        """
         with self._writing() as connection:
             channels.part(connection, job_id)
+            channels.resync(connection, job_id)
 
     def jobs(self, db: str | None = None) -> list[SyncJob]:
         """All jobs of a database (of all databases), by id."""
@@ -299,6 +313,11 @@ class Store:
         """The columns of a channel's source, which its first rows have told."""
         with self._writing() as connection:
             channels.learn(connection, token, source)
+
+    def describe(self, channel: ChannelDescription) -> None:
+        """A channel is another from here on."""
+        with self._writing() as connection:
+            channels.describe(connection, (channel,))
 
     def intents(self, job_id: JobId) -> list[Epoch]:
         """Epochs that were begun and not finished, in order."""

@@ -56,6 +56,7 @@ CHANNELS = Table(
     Column("last_snapshot", BigInteger),
     Column("last_epoch", BigInteger, nullable=False),
     Column("leaving", Boolean, nullable=False),  # it goes when the run that commits to it has ended
+    Column("resyncing", Boolean, nullable=False),  # it is read anew when that has ended
 )
 
 LOADS = Table(
@@ -67,6 +68,7 @@ LOADS = Table(
     Column("rows", BigInteger, nullable=False),
     Column("upper", JSON),  # NULL: chunks are missing
     Column("caught_up", Boolean, nullable=False),
+    Column("replaces", Boolean, nullable=False),  # its rows take the place of those in the table
 )
 
 EPOCHS = Table(

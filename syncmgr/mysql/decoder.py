@@ -135,7 +135,7 @@ class RowsDecoder:
         present = np.unpackbits(bitmaps, axis=1, count=count, bitorder="little").astype(np.bool_)
         if (present != present[0]).any() or not present[0][[w.place for w in self._wanted]].all():
             value = f"not FULL in a session that changed {self._table.label}"
-            raise SyncError(Code.SOURCE_ROW_IMAGE, value=value, address=self._address)
+            raise SyncError(Code.SOURCE_ROW_IMAGE, value=value, address=self._address, table=self._table.label)
         return present[0]  # type: ignore[no-any-return]
 
     def _slots(self, present: NDArray[np.bool_]) -> list[Slot]:

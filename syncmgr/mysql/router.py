@@ -291,7 +291,8 @@ class Router:
     def _partial(self, data: memoryview, start: int, _end: int) -> None:
         if (of := self._route(data, start)) is not None:
             label = ".".join(of.table)
-            raise self._unsupported(f"partial JSON updates of {label}; SET GLOBAL binlog_row_value_options = ''")
+            reason = f"partial JSON updates of {label}; SET GLOBAL binlog_row_value_options = ''"
+            raise self._unsupported(reason, table=label)
 
     # -- transactions
 
@@ -486,8 +487,8 @@ class Router:
     def _incident(self, _data: memoryview, _start: int, _end: int) -> None:
         raise self._unsupported("an incident: the server says that events are missing from its binlog")
 
-    def _unsupported(self, reason: str) -> SyncError:
-        return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason)
+    def _unsupported(self, reason: str, **facts: str) -> SyncError:
+        return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, **facts)
 
 
 def _table_id(data: memoryview, start: int) -> int:

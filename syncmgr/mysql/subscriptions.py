@@ -155,7 +155,7 @@ class Subscriptions:
         place = schema.columns.index(column)
         if not supported(column, table_map.fields[place]):
             reason = f"column '{name}' of table '{table_map.label}' has a type or charset that the binlog does not tell"
-            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason)
+            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, table=table_map.label)
         return Wanted(place=place, column=column, name=name, key=key)
 
     def _check_against_known(self, table: Table, wanted: list[Wanted]) -> None:

@@ -18,7 +18,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
 from syncmgr.job.ddl import Table
-from syncmgr.job.ddl_step import DdlStep
+from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Retry, Series, remedy
@@ -26,6 +26,7 @@ from syncmgr.job.following import Rules, arrived, refused, settle
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
+from syncmgr.job.stopping import standstill, stopped_by
 from syncmgr.job.value_error import rules_of
 from syncmgr.job.whole import Family
 from syncmgr.pipeline import worker
@@ -63,7 +64,7 @@ class RunOptions:
 
     `silence_second`: longer than this a source in good health is never silent. `finish_second`: a worker that was told
     to finish and has not ended by then is killed; what it staged and did not send is read again. `families`: whose new
-    tables join the job.
+    tables join the job. `leaves_out`: a table that cannot be read on stops alone, since it can be brought back.
     """
 
     job_id: int
@@ -77,6 +78,7 @@ class RunOptions:
     max_backlog_bytes: Callable[[], int]
     finish_second: Callable[[], float]
     families: tuple[Family, ...] = ()
+    leaves_out: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -236,6 +238,8 @@ class JobRun:
                 error = raised
             kind = FailType.SUBMIT_FAIL if self._committing is None else FailType.RUN_FAIL
             self._bury()
+            if self._leaves_out(error):
+                continue
             retry, now = self._options.retry(), time.monotonic()
             self._series = self._series.failed(now)
             if remedy(error.code) is not Remedy.RETRY or self._series.is_over(retry, now):
@@ -244,6 +248,21 @@ class JobRun:
             self._tell(error)
             if self._ending.wait(self._series.wait(retry)):
                 return None
+
+    def _leaves_out(self, error: SyncError) -> bool:
+        """Whether it stops one table alone: the others are read on, from behind the last epoch."""
+        channel = self._alone(error)
+        if channel is None:
+            return False
+        stopped = replace(channel, stopped=str(error))
+        self._ledger.describe(stopped)
+        self._channels = tuple(stopped if each is channel else each for each in self._channels)
+        log.warning("a table is not read any more", extra={"job": self._options.name, "error": stopped.stopped})
+        self._tell(None)
+        return True
+
+    def _alone(self, error: SyncError) -> ChannelDescription | None:
+        return stopped_by(error, self._channels) if self._options.leaves_out else None
 
     def _bring_rows(self) -> None:
         if self._snapshot is not None:
@@ -293,8 +312,8 @@ class JobRun:
 
     def _standstill(self) -> SyncError | None:
         """Of one table; the others go on."""
-        trouble = self._committer.laggards.trouble()
-        return trouble if trouble is not None or self._snapshot is None else self._snapshot.trouble()
+        late = None if self._snapshot is None else self._snapshot.trouble()
+        return self._committer.laggards.trouble() or late or standstill(self._channels)
 
     def _catch_up(self) -> None:
         if self._snapshot is not None and self._snapshot.is_catching_up:
@@ -338,7 +357,7 @@ class JobRun:
             step = settle(self._ledger.settled(met.epoch.end), met.said, channels, self._options.rules)
         except SyncError as error:
             if error.code is Code.SOURCE_DDL:
-                self._ledger.refuse(refused(met.said, met.epoch.end, met.table, error))
+                self._refuse(refused(met.said, met.epoch.end, met.table, error), error)
             raise
         if self._joined(met, step):
             return  # the next run reads it again
@@ -351,7 +370,13 @@ class JobRun:
         self._commit(self._judged(replace(met.epoch, ddl=step)), self._committer.commit)
         passing(CrashPoint.DDL_STORED)
         if self._life is not None:
-            self._life.send(Altered(channels=tuple(map(self._worker_channel, self._channels))))
+            self._life.send(Altered(channels=self._worker_channels()))
+
+    def _refuse(self, record: DdlRecord, error: SyncError) -> None:
+        if self._alone(error) is None:
+            self._ledger.refuse(record)
+        else:
+            self._ledger.note(replace(record, state=DdlState.DONE, outcome=f"not read any more: {record.outcome}"))
 
     def _joined(self, met: Met, step: DdlStep) -> bool:
         """Whether tables that the statement made, or named, have joined the job, which ends this run."""
@@ -383,8 +408,11 @@ class JobRun:
             self._tell(None)
 
     def _judged(self, epoch: Epoch) -> Epoch:
-        """Until the binlog has brought what the snapshot saw, the rows never were the source's state."""
-        if self._snapshot is None or self._snapshot.whole(epoch.end):
+        """Until the binlog has brought what the snapshot saw, the rows never were the source's state; nor with a table
+        that is read no more.
+        """
+        loaded = self._snapshot is None or self._snapshot.whole(epoch.end)
+        if loaded and not any(channel.stopped for channel in self._channels):
             return epoch
         return replace(epoch, end=replace(epoch.end, whole=False))
 
@@ -422,7 +450,7 @@ class JobRun:
             start=last.end,
             first_epoch=last.number + 1,
             last_seq=last.last_seq,
-            channels=tuple(self._worker_channel(channel) for channel in self._channels),
+            channels=self._worker_channels(),
             limits=self._options.limits(),
             folder=str(self._options.folder / uuid.uuid4().hex),
             prepared=last.prepared,
@@ -433,6 +461,9 @@ class JobRun:
         last = self._ledger.last_epoch()
         assert last is not None, "epoch 0 holds the start position"
         return last
+
+    def _worker_channels(self) -> tuple[WorkerChannel, ...]:
+        return tuple(self._worker_channel(channel) for channel in self._channels if not channel.stopped)
 
     def _worker_channel(self, channel: ChannelDescription) -> WorkerChannel:
         return WorkerChannel(

@@ -117,6 +117,8 @@ class Snapshot:
         loads = ledger.loads()
         self._open = {token for token, load in loads.items() if load.upper is None}
         self._uppers = {token: load.upper for token, load in loads.items() if load.upper and not load.caught_up}
+        self._anew = {token for token, load in loads.items() if load.replaces}
+        self._begun = False
         self._failed: dict[str, SyncError] = {}
         self._on_chunk: Callable[[], None] = lambda: None
         self._late: threading.Thread | None = None
@@ -132,7 +134,7 @@ class Snapshot:
         A table that fails alone is left out, and tried again beside the others: what the binlog has of it waits. So it
         is with one that joins others, but for those without a key, of which nothing is read before their point.
         """
-        self._on_chunk = on_chunk
+        self._on_chunk, self._begun = on_chunk, True
         first = self._open if len(self._open) == len(self._channels) else self._without_key()
         if first:
             self._bring(set(first), ending)
@@ -149,8 +151,11 @@ class Snapshot:
             self._late.join()
 
     def held(self, token: str) -> SyncError | None:
-        """Why no change of a table may be committed yet; None: all of its chunks are in the lake. From any thread."""
-        if token not in self._open:
+        """Why no change of a table may be committed yet; None: all of its chunks are in the lake. From any thread.
+
+        What an earlier life was about to commit to a table that is read anew is committed before.
+        """
+        if token not in self._open or (not self._begun and token in self._anew):
             return None
         label = self._channels[token].source.label
         return self._failed.get(token) or SyncError(Code.SNAPSHOT_OPEN, table=label)
@@ -279,8 +284,10 @@ class Snapshot:
         for channel in self._without(channels, failed):
             if loads[channel.token].plan is None and not ending.is_set():
                 with _apart(channel, failed):
-                    plan = self._source.plan(channel.source, channel.source_keys, self._chunk_rows())
-                    self._ledger.plan_load(channel.token, plan)
+                    anew = loads[channel.token].replaces
+                    key = () if anew else channel.source_keys
+                    plan = self._source.plan(channel.source, key, self._chunk_rows())
+                    self._ledger.plan_load(channel.token, replace(plan, replaces=anew))
                     passing(CrashPoint.PLAN_STORED)
 
     def _chunk_rows(self) -> int:
@@ -349,6 +356,7 @@ class Snapshot:
                 values=self._options.values(channel),
                 max_dead_letters=self._options.max_dead_letters(),
                 exact=not channel.keys,
+                replaces=plan.replaces,
             ),
         )
 

@@ -115,6 +115,8 @@ class ChunkBearing:
 
     def _done(self, table: Java) -> frozenset[int]:
         plan, _, numbers = (self.iceberg.property(table, chunks_property(self.channel.token)) or "").partition(":")
+        if plan != self.chunk.plan and self.chunk.replaces:
+            return frozenset()
         if plan and plan != self.chunk.plan:
             label = f"{self.channel.db}.{self.channel.table}"
             raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self.channel.epoch)

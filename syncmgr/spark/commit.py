@@ -131,9 +131,13 @@ class Commit:
     def _commit(self, transaction: Java, written: Written, deletion: Deletion | None) -> int:
         """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
         table = self._iceberg.table_of(transaction)
-        delta = self._iceberg.fenced_delta(transaction)
         marks = {**self._bearing.marks, FILES_MARK: _name(written.folder)}
         try:
+            if self._replaces and self._iceberg.current(table) is not None:
+                self._iceberg.replace(transaction, self._data_files(table), marks)
+                self._iceberg.set_properties(transaction, self._bearing.properties(table))
+                return self._iceberg.finish(transaction)
+            delta = self._iceberg.fenced_delta(transaction)
             if deletion is not None:
                 deletion.add_to(delta, written.folder)
                 passing(CrashPoint.VECTORS_WRITTEN)
@@ -151,7 +155,7 @@ class Commit:
 
     def _index(self, table: Java) -> TableIndex | None:
         """The index where it holds for this table and can say where the keys of the epoch are."""
-        if not self._channel.keys or self._channel.empty:
+        if not self._channel.keys or self._channel.empty or self._replaces:
             return None
         try:
             if self._channel.chunk is None:
@@ -160,6 +164,10 @@ class Commit:
             self._indexing.give_up(error)
             return None
         return self._indexing.usable(self._iceberg, table)
+
+    @property
+    def _replaces(self) -> bool:
+        return self._channel.chunk is not None and self._channel.chunk.replaces
 
     def _touched(self, table: Java) -> EpochKeys:
         if self._epoch_keys is None:
@@ -190,7 +198,7 @@ class Commit:
         return written.keys
 
     def _gone(self, index: TableIndex | None, found: Standing) -> rows.Gone:
-        if index is not None or (self._channel.chunk is not None and not found.foreign):
+        if index is not None or self._replaces or (self._channel.chunk is not None and not found.foreign):
             return rows.Gone.NONE
         return rows.Gone.ALL if self._channel.key_may_exist or found.foreign else rows.Gone.CHANGED
 

@@ -314,12 +314,18 @@ class Iceberg:
 
     def empty(self, transaction: Java, marks: Mapping[str, str]) -> None:
         """Deletes every row; refused if anyone added or deleted some since the transaction opened."""
+        self.replace(transaction, (), marks)
+
+    def replace(self, transaction: Java, rows: Iterable[Java], marks: Mapping[str, str]) -> None:
+        """These files in the place of every row, refused as `empty` is; nothing of a table that has none."""
         snapshot = transaction.table().currentSnapshot()
         if snapshot is None:
             return
         overwrite = transaction.newOverwrite().overwriteByRowFilter(self._always)
         overwrite = overwrite.validateFromSnapshot(snapshot.snapshotId()).conflictDetectionFilter(self._always)
         overwrite = overwrite.validateNoConflictingData().validateNoConflictingDeletes()
+        for file in rows:
+            overwrite.addFile(file)
         for mark, value in marks.items():
             overwrite.set(mark, value)
         overwrite.commit()

@@ -197,3 +197,41 @@ def test_a_table_that_comes_later_joins_by_itself(any_server: MysqlServer, front
     outcomes = {row["table_name"]: row["outcome"] for row in told}
     assert outcomes[f"{name}.c"] == "joins the job, its rows first"
     assert "tables_without_key" in outcomes[f"{name}.log"]
+
+
+def test_a_table_is_read_anew_while_its_old_rows_can_be_read(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """What the binlog did not tell is mended in one commit, under writes; every look at the table has its rows."""
+    t = Altered("resyncing", mysql_server, frontend, tables=("t", "u"), rows=ROWS)
+    t.wait_until_equal()
+    t.run("SET sql_log_bin = 0", "UPDATE resyncing.t SET b = 'unseen' WHERE id < 500")
+    with writing(t, "t", "u"):
+        frontend.sql("ALTER SYNC JOB resyncing.job1 RESYNC TABLE resyncing.t")
+
+        def mended() -> bool:
+            told = frontend.sql("SELECT count(*) AS n, count_if(b = 'unseen') AS mended FROM resyncing.t")[0]
+            assert told["n"] > ROWS / 2, told
+            return bool(told["mended"])
+
+        until(mended, deadline=CAUGHT_UP_SECOND, why="the rows that were changed unseen")
+        streams(t, "t")
+    t.wait_until_equal()
+    t.wait_until_equal("u", "u")
+
+
+def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """A session that logs a part of each row concerns one table: the others go on, Msg says so, RESYNC mends it."""
+    t = Altered("cutting", mysql_server, frontend, tables=("t", "u"), rows=20)
+    t.wait_until_equal()
+    t.run("SET SESSION binlog_row_image = MINIMAL", "UPDATE cutting.t SET b = 'cut' WHERE id = 1")
+    t.run("UPDATE cutting.u SET b = 'whole' WHERE id = 1", "INSERT INTO cutting.t VALUES (100, 1, 'unread', 1)")
+    t.wait_until_equal("u", "u")
+    until(lambda: "'cutting.t' is not read any more" in str(frontend.job("cutting")["Msg"]), deadline=30, why="a Msg")
+    frontend.sql("ALTER SYNC JOB cutting.job1 RESYNC TABLE cutting.t")
+    t.wait_until_equal()
+    t.run("UPDATE cutting.t SET b = 'whole' WHERE id = 2")
+    t.wait_until_equal()
+    until(lambda: frontend.job("cutting")["Msg"] is None, deadline=30, why="no Msg")

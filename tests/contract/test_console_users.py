@@ -174,6 +174,18 @@ def test_a_whole_database_needs_tables_that_may_be_created(console: Running) -> 
     assert not ask(console, WHOLE)
 
 
+def test_who_may_alter_a_job_needs_the_targets_that_it_gets(console: Running) -> None:
+    """The right on a job changes it; for a table that it is to write, or make, the rights of CREATE SYNC are needed."""
+    console.ask("GRANT LOAD_PRIV ON JOB demo.one TO alice")
+    assert not ask(console, "ALTER SYNC JOB demo.one RESYNC TABLE shop.orders")
+    one, whole = "FROM shop.items INTO people", "FROM shop.* INTO demo.*"
+    assert refused(console, f"ALTER SYNC JOB demo.one ADD TABLE {one}") == 1142
+    console.ask("GRANT LOAD_PRIV ON demo.people TO alice")
+    assert not ask(console, f"ALTER SYNC JOB demo.one ADD TABLE {one}")
+    assert refused(console, f"ALTER SYNC JOB demo.one ADD TABLE {whole}") == 1044
+    assert refused(console, f"ALTER SYNC JOB demo.two ADD TABLE {one}") == Code.UNKNOWN_JOB.number
+
+
 @pytest.mark.parametrize(
     ("grant", "allowed"),
     [

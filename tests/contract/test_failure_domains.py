@@ -10,6 +10,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, ChangeKind, Ddl
+from syncmgr.job.ddl_step import DdlState
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Thresholds
@@ -67,7 +68,7 @@ class Bench:
         self.ends: list[tuple[SyncError | None, FailType]] = []
         self.backlog_bytes = 10**9
 
-    def start(self, transactions: int, given: tuple[Batch, ...] = ()) -> JobRun:
+    def start(self, transactions: int, given: tuple[Batch, ...] = (), *, leaves_out: bool = False) -> JobRun:
         """`given`: instead of so many transactions."""
         options = RunOptions(
             job_id=1,
@@ -86,6 +87,7 @@ class Bench:
             retry=lambda: Retry(times=3),
             max_backlog_bytes=lambda: self.backlog_bytes,
             finish_second=lambda: 20.0,
+            leaves_out=leaves_out,
         )
         listeners = Listeners(
             on_trouble=self.troubles.append, on_end=lambda error, kind: self.ends.append((error, kind))
@@ -235,3 +237,23 @@ def test_a_ddl_waits_for_its_own_tables_alone(bench: Bench, token: str, *, waits
     until(lambda: bench.rows("bad") == bench.rows("good") == expected(20), deadline=40)
     assert bench.lake.altered == [(token, expected(10))]
     bench.finish(run)
+
+
+def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
+    """It is told, the others are read on from behind it, and no epoch is a consistent point any more."""
+    said = Said(text="ALTER TABLE bad NOVELTY", db="shop", modes=Modes(), moment=Moment(at=1, micros=0, utc=True))
+    rows = batches(20)
+    ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
+    run = bench.start(0, (*rows[:10], make_batch(ddl=ddl), *map(of_good, rows[10:])), leaves_out=True)
+    until(lambda: bench.rows("good") == {n % 7: n for n in range(14, 21)}, deadline=20)
+    bench.finish(run)
+    assert bench.ends == [(None, FailType.UNKNOWN)]
+    assert bench.rows("bad") == {n % 7: n for n in range(4, 11)}
+    assert "cannot be read" in bench.ledger.described["bad"].stopped
+    assert [record.state for record in bench.ledger.refused] == [DdlState.DONE]
+    assert not bench.ledger.last_epoch().end.whole
+    assert any(trouble is not None and trouble.code is Code.TABLE_STOPPED for trouble in bench.troubles)
+
+
+def of_good(batch: Batch) -> Batch:
+    return replace(batch, changes=tuple(part for part in batch.changes if part.table[1] == "good"))

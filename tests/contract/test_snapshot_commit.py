@@ -122,6 +122,33 @@ def test_a_chunk_behind_the_binlog_is_fenced(mysql_server: MysqlServer, db: str,
     assert raised.value.code is Code.OTHER_HISTORY
 
 
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_one_chunk_takes_the_place_of_all_rows(mysql_server: MysqlServer, db: str, tables: Tables, place: str) -> None:
+    """In one commit, once, whatever deletes the table had; the index follows, and the next look may do so again."""
+    target = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
+    target.commit([(INS, number, 7) for number in (1, 2, 1000)])
+    target.commit([(UPD, 1, 8), (DEL, 2, 0)])
+    source = Chunked(mysql_server, db, target)
+
+    def anew(plan: str) -> ChannelCommit:
+        commit = source.commit(1, epoch=2, last_snapshot=target.last_snapshot, key_may_exist=True)
+        assert commit.chunk is not None
+        return replace(commit, chunk=replace(commit.chunk, plan=plan, condition="", replaces=True))
+
+    done = target.lake.commit(anew("first"))
+    assert (done.rows, done.passed_over) == (100, False)
+    assert target.rows() == [(n, n * 2) for n in range(100)]
+    assert target.lake.commit(anew("first")).passed_over
+    target.last_snapshot = done.snapshot
+    target.commit([(UPD, 1, 5), (DEL, 2, 4), (INS, 200, 1)])
+    assert target.rows() == sorted(({n: n * 2 for n in range(100) if n != 2} | {1: 5, 200: 1}).items())
+    assert target.indexing.standing().missing == 0
+    mysql_server.run(f"DELETE FROM {db}.t WHERE id > 4")
+    commit = anew("second")
+    assert target.lake.commit(replace(commit, epoch=3)).rows == 5
+    assert target.rows() == [(n, n * 2) for n in range(5)]
+
+
 def test_an_empty_chunk_is_remembered(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
     """A table without rows stays empty, and its one chunk is done."""
     mysql_server.run(f"DELETE FROM {db}.t")

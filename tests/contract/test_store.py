@@ -115,7 +115,8 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        old.execute("ALTER TABLE channels DROP COLUMN leaving")
+        for column in ("leaving", "resyncing"):
+            old.execute(f"ALTER TABLE channels DROP COLUMN {column}")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
@@ -448,3 +449,19 @@ def test_what_waits_for_a_channel_is_gathered(store: Store) -> None:
         3: {"b": ["/s/1-b", "/s/2-b", "/s/3-b"]},
         4: {"b": ["/s/4-b"]},
     }
+
+
+def test_a_channel_is_read_anew(store: Store) -> None:
+    """From the next run on; then its snapshot is open, and its inserts may meet their key."""
+    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}), frozenset({"token-1"}))
+    JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
+    again = replace(job.channels[0], after=START)
+    store.alter(job.with_statement(job.statement), resyncing=("token-1",), changed=(again,))
+    assert store.loads.of(job.id)["token-1"].upper == START
+    for _ in range(2):
+        store.part(job.id)
+        assert store.loads.of(job.id) == {"token-1": Load(token="token-1", replaces=True)}
+        assert store.progress(job.id)["token-1"].key_may_exist
+    found = store.by_id(job.id)
+    assert found is not None
+    assert found.channels == (again,)

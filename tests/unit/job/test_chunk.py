@@ -18,7 +18,6 @@ from syncmgr.job.chunk import (
 from syncmgr.job.position import Position
 
 PLAN = ChunkPlan(id="p", key=("id",), bounds=(("10",), ("20",)), rows=30)
-UUID = "0e9a0b7c-1111-2222-3333-444455556666"
 
 
 def test_the_first_and_the_last_chunk_are_open_ended() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import ChunkPlan, Load
+from syncmgr.job.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
@@ -68,6 +68,7 @@ class MemorySource:
     asked: list[str] = field(default_factory=list)
     fails: Callable[[str], None] = lambda _: None
     chunks: int = 30
+    keys: list[tuple[str, ...]] = field(default_factory=list)
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)
@@ -79,6 +80,7 @@ class MemorySource:
 
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan:
         self._ask(f"plan {wanted_rows}")
+        self.keys.append(tuple(key))
         return ChunkPlan(id="p", key=("id",), bounds=tuple((str(n),) for n in range(self.chunks - 1)), rows=300)
 
     def end(self) -> Position:
@@ -376,3 +378,19 @@ def test_one_without_a_key_that_joins_is_read_first() -> None:
     snapshot = bench.run()
     assert snapshot.points() == {"two": EXACT}
     assert snapshot.held("two") is None
+
+
+def test_a_table_that_is_read_anew_has_one_chunk_that_replaces() -> None:
+    """What an earlier life was about to commit goes in before, or the table bore more than the ledger knows."""
+    bench = Bench()
+    bench.source.chunks = 1
+    bench.loads.known = {"one": Load(token="one", caught_up=True, upper=END), "two": Load(token="two", replaces=True)}
+    chunks: list[ChunkRows | None] = []
+    bench.lake.on_commit = lambda commit: chunks.append(commit.chunk)
+    snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
+    assert snapshot.held("two") is None
+    snapshot.run(bench.ending, lambda: None)
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+    assert [chunk is not None and chunk.replaces for chunk in chunks] == [True]
+    assert bench.source.keys == [()]
