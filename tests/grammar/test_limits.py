@@ -70,10 +70,10 @@ def test_deep_queries_are_none_of_ours() -> None:
 def test_large_texts_take_seconds_not_minutes() -> None:
     """500 channels and a query of a megabyte are read in time that grows with their length."""
     channels = ", ".join(f"FROM db.t{n} INTO t{n} (a, b, c = a + 1) WHERE a > {n}" for n in range(500))
-    started = time.monotonic()
+    started = time.process_time()
     parse(f'CREATE SYNC j ({channels}) FROM BINLOG ("type" = "mysql")')
     parse("SELECT " + ", ".join(["'x'"] * 200_000))
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
 
 
 def test_an_error_travels_between_processes() -> None:
