@@ -134,6 +134,7 @@ def test_a_table_leaves_and_its_target_stays(mysql_server: MysqlServer, frontend
     frontend.sql("DROP TABLE leaving.u")
 
 
+@pytest.mark.long
 def test_a_table_joins_through_deaths(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Frontend and worker die while its rows are read; nothing is missing and nothing is there twice."""
     t = Altered("joining_dying", mysql_server, frontend, rows=50, properties=SMALL)

@@ -1,6 +1,7 @@
 """How changes travel: every kind of statement, and servers whose options change what is in the binlog."""
 
 import random
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,7 @@ from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
-from tests.servers import PASSWORD, MysqlServer
+from tests.servers import PASSWORD, MysqlServer, binary
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
 QUICK: Final = SourceOptions(position_interval=0.05)
@@ -174,9 +175,21 @@ def plain_mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServe
     server.stop()
 
 
+def has_plugin(name: str) -> bool:
+    """Whether it is beside the MariaDB server; Debian puts some into a package that starts a server of its own."""
+    program = binary("mariadb")
+    if program is None:
+        return False
+    told = subprocess.run([program, "--no-defaults", "--verbose", "--help"], capture_output=True, text=True, check=True)
+    folder = next(line.split()[1] for line in told.stdout.splitlines() if line.startswith("plugin-dir "))
+    return (Path(folder) / f"{name}.so").exists()
+
+
 @pytest.fixture(scope="module")
 def secret_mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:
     """A MariaDB whose binlog lies encrypted, in small files, its rows compressed."""
+    if not has_plugin("file_key_management"):
+        pytest.skip("MariaDB's file_key_management is not installed")
     folder = tmp_path_factory.mktemp("secret")
     keys = folder / "keys"
     keys.write_text("1;" + "a1" * 32 + "\n")
