@@ -7,6 +7,7 @@ Must not know: when a table is compacted; which files are worth it.
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,8 @@ from syncmgr.spark.jvm import CERTAIN, FAILURES, Java, java_class
 from syncmgr.spark.keys import local
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.puffin import puffin
+
+ROW_GROUP_BYTES: Final = 64 * 1024 * 1024  # of Arrow's memory
 
 FirstIds = Mapping[str, int | None]
 
@@ -235,18 +238,46 @@ def copy(group: Sequence[tuple[int, IndexedFile]], layout: Layout, folder: str, 
         store_schema=False,
         store_decimal_as_integer=True,
     ) as writer:
+        together = _RowGroups(writer)
         for file in files:
-            rows += _copy_file(file, schema, writer, first.get(file.content.path))
+            rows += _copy_file(file, schema, together, first.get(file.content.path))
+        together.write()
     return Copied(numbers=tuple(number for number, _ in group), files=files, path=target, rows=rows)
 
 
-def _copy_file(file: IndexedFile, schema: pa.Schema, writer: pq.ParquetWriter, first: int | None) -> int:
+class _RowGroups:
+    """Rows on their way into a file, together until they are many: a reader pays for each row group, and for its part
+    of the footer, and each epoch's file has brought one.
+    """
+
+    def __init__(self, writer: pq.ParquetWriter) -> None:
+        self._writer = writer
+        self._held: list[pa.Table] = []
+        self._bytes = 0
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._writer.schema
+
+    def add(self, rows: pa.Table) -> None:
+        self._held.append(rows)
+        self._bytes += rows.nbytes
+        if self._bytes >= ROW_GROUP_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        held, self._held, self._bytes = self._held, [], 0
+        if held:
+            self._writer.write_table(pa.concat_tables(held))
+
+
+def _copy_file(file: IndexedFile, schema: pa.Schema, together: _RowGroups, first: int | None) -> int:
     alive, at = file.alive, 0
     with pq.ParquetFile(local(file.content.path)) as source:
         for group in range(source.num_row_groups):
             rows = source.read_row_group(group)
             lineage = lineage_of(rows, None if first is None else first + at, file.content.sequence)
-            kept = pa.Table.from_arrays([*columns_of(rows, schema).columns, *lineage], schema=writer.schema)
-            writer.write_table(kept.filter(pa.array(alive[at : at + len(rows)])))
+            kept = pa.Table.from_arrays([*columns_of(rows, schema).columns, *lineage], schema=together.schema)
+            together.add(kept.filter(pa.array(alive[at : at + len(rows)])))
             at += len(rows)
     return int(alive.sum())

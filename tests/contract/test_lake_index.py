@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import SyncError
@@ -250,6 +251,12 @@ def lineage(table: LakeTable) -> list[tuple[object, ...]]:
     return table.rows("id, _row_id, _last_updated_sequence_number")
 
 
+def row_groups(table: LakeTable) -> list[int]:
+    """Of each data file: a reader pays for each."""
+    files = table.lake.iceberg().spark.sql(f"SELECT file_path FROM lake.{table.db}.{table.name}.data_files").collect()
+    return [pq.read_metadata(row.file_path.removeprefix("file:")).num_row_groups for row in files]
+
+
 @pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
 def test_own_compaction_beside_commits(tables: Tables, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Epochs go on while files are copied; what they delete meanwhile stays deleted in the new file."""
@@ -270,6 +277,7 @@ def test_own_compaction_beside_commits(tables: Tables, monkeypatch: pytest.Monke
     ids = lineage(table)
     assert own_compaction(table)
     assert lineage(table) == ids
+    assert row_groups(table) == [1] * table.files(0)
     monkeypatch.setattr(Compaction, "_swap", after_a_commit)
     for number in range(9):
         table.commit([(INS, 2000 + number, 0), *source.epoch(12)])
