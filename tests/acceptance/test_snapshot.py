@@ -20,7 +20,7 @@ from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
-CAUGHT_UP_SECOND = 120.0
+CAUGHT_UP_SECOND = 300.0
 DEATH_SECOND = 300.0
 ROWS = 2000
 BINLOG = (
