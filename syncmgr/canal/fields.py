@@ -27,6 +27,7 @@ VARINT, BYTES = 0, 2
 APART: Final = "rows that do not stand behind each other"
 
 INSERT, UPDATE, DELETE = entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE
+MASKS: Final = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)  # of a word's first bytes
 EVENTS: Final = (INSERT, UPDATE, DELETE)
 
 
@@ -68,8 +69,7 @@ def equal(words: NDArray[np.uint64], start: Ints, expected: bytes) -> Bools:
     same = np.ones(len(start), np.bool_)
     for at in range(0, len(expected), 8):
         piece = expected[at : at + 8]
-        mask = np.uint64((1 << (8 * len(piece))) - 1)
-        found = words[np.minimum(start + at, len(words) - 1)] & mask
+        found = words[np.minimum(start + at, len(words) - 1)] & MASKS[len(piece)]
         same &= found == np.uint64(int.from_bytes(piece, "little"))
     return same
 

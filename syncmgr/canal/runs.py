@@ -147,9 +147,6 @@ class _Headers:
         longest = int(np.max(size[1:][same], initial=0))
         for at in range(0, longest, 8):
             left = np.clip(size - at, 0, 8)
-            found = self._words[np.minimum(start + at, len(self._words) - 1)] & MASKS[left]
+            found = self._words[np.minimum(start + at, len(self._words) - 1)] & fields.MASKS[left]
             same &= found[1:] == found[:-1]
         return same
-
-
-MASKS: Final = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)

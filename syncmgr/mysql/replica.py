@@ -5,6 +5,7 @@ Must not know: chunks, jobs, who reads.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
@@ -23,13 +24,9 @@ def start_at(replica: MysqlAddress, source: MysqlAddress, tables: Sequence[Sourc
     Raises SOURCE_UNSUPPORTED where it is no replica of the source, or its tables are other ones; SOURCE_UNREACHABLE,
     SOURCE_ACCESS_DENIED.
     """
-    connection = connect(replica)
-    try:
-        with naming_failures(replica):
-            _check_server(replica, Server(replica, connection))
-            executed = _settled(replica, connection, tables)
-    finally:
-        connection.close()
+    with closing(connect(replica)) as connection, naming_failures(replica):
+        _check_server(replica, Server(replica, connection))
+        executed = _settled(replica, connection, tables)
     check_subset(replica, executed, source)
     return Position(gtids=str(executed), server=server)
 
@@ -54,12 +51,8 @@ def check_subset(replica: MysqlAddress, executed: GtidSet, source: MysqlAddress)
 
 
 def _executed_on(address: MysqlAddress) -> GtidSet:
-    connection = connect(address)
-    try:
-        with naming_failures(address):
-            return _executed(connection)
-    finally:
-        connection.close()
+    with closing(connect(address)) as connection, naming_failures(address):
+        return _executed(connection)
 
 
 def _executed(connection: Connection) -> GtidSet:
