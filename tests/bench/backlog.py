@@ -94,6 +94,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=4_000_000)
     arguments.add_argument("--changes", type=int, default=1_000_000)
+    arguments.add_argument("--at-once", action="store_true", help="compare the table as the last commit left it")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -102,6 +103,8 @@ def main() -> None:
         fe = FrontendProcess(folder / "fe", {"sync_commit_interval_second": 1}).start()
         try:
             measure(mysql, fe, options.rows, options.changes)
+            if not options.at_once:
+                read(fe)
         finally:
             fe.stop()
             mysql.stop()
@@ -144,14 +147,18 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, rows: int, changes: int) ->
     print(
         f"{moved} changes in {took:.1f} s: {moved / took:.0f} changes/s, {used:.1f} CPU s, {meter.peak / 2**20:.0f} MiB"
     )
+    print("index:", fe.job("bench")["Status"]["index"])
+    cursor.execute("SELECT count(*), sum(c1) FROM bench.t")
+    print("MySQL says", cursor.fetchone())
+
+
+def read(fe: FrontendProcess) -> None:
+    """Through the console, while upkeep begins."""
     for what, sql in SQL.items():
         for _ in range(2):
             started = time.monotonic()
             found = fe.sql(sql, "bench")[0]
             print(f"{what} in {time.monotonic() - started:.2f} s: {found}")
-    print("index:", fe.job("bench")["Status"]["index"])
-    cursor.execute("SELECT count(*), sum(c1) FROM bench.t")
-    print("MySQL says", cursor.fetchone())
 
 
 if __name__ == "__main__":
