@@ -6,14 +6,15 @@ Must not know: processes, pipes, threads.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from syncmgr.errors import SyncError
-from syncmgr.job.description import AppendOnChange, Listed, OnValueError, Shadow
+from syncmgr.job.description import AppendOnChange, ChannelDescription, Listed, OnValueError, Shadow
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
-from syncmgr.job.following import Said
+from syncmgr.job.following import Rules, Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
-from syncmgr.job.value_error import ValueRules
+from syncmgr.job.value_error import ValueRules, rules_of
 from syncmgr.job.whole import Family
 
 
@@ -32,6 +33,20 @@ class WorkerChannel:
     shadows: tuple[Shadow, ...] = ()
     values: ValueRules = ValueRules(policy=OnValueError.STOP)  # noqa: RUF009 - frozen
     after: Position | None = None
+
+    @classmethod
+    def of(cls, channel: ChannelDescription, rules: Rules, after: Position | None) -> Self:
+        return cls(
+            token=channel.token,
+            source=channel.source,
+            reads=channel.reads,
+            source_keys=channel.source_keys,
+            append_on_change=rules.append_on_change,
+            places=channel.places,
+            shadows=channel.shadows,
+            values=rules_of(channel, rules.describe, rules.on_value_error),
+            after=after,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,7 +27,6 @@ from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
 from syncmgr.job.stopping import standstill, stopped_by
-from syncmgr.job.value_error import rules_of
 from syncmgr.job.whole import Family
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
@@ -211,7 +210,6 @@ class JobRun:
     def _work(self) -> None:
         self._retrying(self._finish_intents)
         self._recovers = False
-        self._retrying(self._bring_rows)
         while not self._ending.is_set():
             self._retrying(self._live)
 
@@ -264,11 +262,6 @@ class JobRun:
     def _alone(self, error: SyncError) -> ChannelDescription | None:
         return stopped_by(error, self._channels) if self._options.leaves_out else None
 
-    def _bring_rows(self) -> None:
-        if self._snapshot is not None:
-            self._snapshot.run(self._ending, self._mended)
-            self._catch_up()
-
     def _finish_intents(self) -> None:
         if not self._abandoned:
             self._committer.recover()
@@ -278,8 +271,13 @@ class JobRun:
             self._commit(epoch, self._committer.resume)
 
     def _live(self) -> None:
-        """One worker's life, until it finished as asked. Raises what ended it otherwise."""
+        """One worker's life, until it finished as asked, or for a snapshot. Raises what ended it otherwise."""
         self._finish_intents()
+        if self._snapshot is not None:
+            self._snapshot.run(self._ending, self._mended)
+            self._catch_up()
+            if self._ending.is_set():
+                return
         self._sweep()
         passing(CrashPoint.STAGING_SWEPT)
         life = self._life = Life(self._plan(), self._open_source, self._on_progress)
@@ -288,7 +286,7 @@ class JobRun:
         deadline: float | None = None
         while not self._abandoned:
             message = life.receive(POLL_SECOND)
-            if self._ending.is_set() and deadline is None:
+            if deadline is None and self._is_to_end(life):
                 deadline = time.monotonic() + self._options.finish_second()
             if message is None and deadline is not None and time.monotonic() > deadline:
                 break
@@ -296,6 +294,15 @@ class JobRun:
                 break
             self._tend()
         self._bury()
+
+    def _is_to_end(self, life: Life) -> bool:
+        """As asked, or since the rows of a table without a key come before any change is read."""
+        if self._ending.is_set():
+            return True
+        is_due = self._snapshot is not None and self._snapshot.is_due()
+        if is_due:
+            life.send(Finish())
+        return is_due
 
     def _tend(self) -> None:
         """Channels that are behind; Msg says so as long as one of them stands still."""
@@ -353,7 +360,7 @@ class JobRun:
         if self._ending.is_set():
             return  # the next run reads it again, perhaps with other rules
         try:
-            channels = [channel for channel in self._channels if channel.has_begun(met.epoch.end)]
+            channels = [channel for channel in self._channels if self._has_begun(channel, met.epoch.end)]
             step = settle(self._ledger.settled(met.epoch.end), met.said, channels, self._options.rules)
         except SyncError as error:
             if error.code is Code.SOURCE_DDL:
@@ -371,6 +378,14 @@ class JobRun:
         passing(CrashPoint.DDL_STORED)
         if self._life is not None:
             self._life.send(Altered(channels=self._worker_channels()))
+
+    def _has_begun(self, channel: ChannelDescription, at: Position) -> bool:
+        """What was before the point of a table without a key came with its rows, a TRUNCATE too."""
+        after = self._points().get(channel.token, channel.after)
+        return not self._waits(channel.token) and replace(channel, after=after).has_begun(at)
+
+    def _waits(self, token: str) -> bool:
+        return self._snapshot is not None and self._snapshot.waits(token)
 
     def _refuse(self, record: DdlRecord, error: SyncError) -> None:
         if self._alone(error) is None:
@@ -463,20 +478,9 @@ class JobRun:
         return last
 
     def _worker_channels(self) -> tuple[WorkerChannel, ...]:
-        return tuple(self._worker_channel(channel) for channel in self._channels if not channel.stopped)
-
-    def _worker_channel(self, channel: ChannelDescription) -> WorkerChannel:
-        return WorkerChannel(
-            token=channel.token,
-            source=channel.source,
-            reads=channel.reads,
-            source_keys=channel.source_keys,
-            append_on_change=self._options.rules.append_on_change,
-            places=channel.places,
-            shadows=channel.shadows,
-            values=rules_of(channel, self._options.rules.describe, self._options.rules.on_value_error),
-            after=self._points().get(channel.token, channel.after),
-        )
+        read = [channel for channel in self._channels if not channel.stopped and not self._waits(channel.token)]
+        points = self._points()
+        return tuple(WorkerChannel.of(c, self._options.rules, points.get(c.token, c.after)) for c in read)
 
     def _points(self) -> Mapping[str, Position]:
         return {} if self._snapshot is None else self._snapshot.points()

@@ -37,6 +37,8 @@ LATE: Final = Retry(first=5.0, most=300.0)  # how often a table that failed alon
 OF_ONE_TABLE: Final = frozenset(
     {
         Code.SNAPSHOT_BROKEN,
+        Code.SNAPSHOT_WAITS,
+        Code.SNAPSHOT_REFUSED,
         Code.SOURCE_VALUE,
         Code.TARGET_REPLACED,
         Code.TABLE_BROKEN,
@@ -122,6 +124,9 @@ class Snapshot:
         self._failed: dict[str, SyncError] = {}
         self._on_chunk: Callable[[], None] = lambda: None
         self._late: threading.Thread | None = None
+        self._turn = threading.Lock()  # whose tables are brought now
+        self._turns = Series()  # of tables without a key that failed
+        self._due = 0.0  # monotonic; their next turn
 
     def run(self, ending: threading.Event, on_chunk: Callable[[], None]) -> None:
         """Bring what is missing. A crash after any step resumes at that step; `ending` ends it behind a chunk.
@@ -132,18 +137,47 @@ class Snapshot:
         4. find the upper bound stored: from here on the binlog is read, from the job's start
 
         A table that fails alone is left out, and tried again beside the others: what the binlog has of it waits. So it
-        is with one that joins others, but for those without a key, of which nothing is read before their point.
+        is with one that joins others. Of those without a key nothing is read before their point: they are tried again
+        when this is called again, while no binlog is read, as soon as `is_due`.
         """
         self._on_chunk, self._begun = on_chunk, True
-        first = self._open if len(self._open) == len(self._channels) else self._without_key()
-        if first:
-            self._bring(set(first), ending)
-        if self._open and not ending.is_set() and self._late is None:
+        if len(self._open) == len(self._channels):
+            self._bring_first(set(self._open), ending)
+        elif self.is_due():
+            self._bring_waiting(ending)
+        if self._with_key() and not ending.is_set() and self._late is None:
             self._late = threading.Thread(target=self._run_late, args=(ending,), name="late-snapshot", daemon=True)
             self._late.start()
 
+    def _with_key(self) -> set[str]:
+        return {token for token in self._open if self._channels[token].keys}
+
     def _without_key(self) -> set[str]:
         return {token for token in self._open if not self._channels[token].keys}
+
+    def is_due(self) -> bool:
+        """Whether `run` is to be called, again, for tables without a key."""
+        return bool(self._without_key()) and time.monotonic() >= self._due and not self._turn.locked()
+
+    def waits(self, token: str) -> bool:
+        """Whether no change of a table is read yet."""
+        return token in self._open and not self._channels[token].keys
+
+    def _bring_waiting(self, ending: threading.Event) -> None:
+        try:
+            self._bring_first(self._without_key(), ending)
+        except SyncError as error:
+            if error.code not in OF_ONE_TABLE:
+                raise
+
+    def _bring_first(self, tokens: set[str], ending: threading.Event) -> None:
+        try:
+            self._bring(tokens, ending)
+        finally:
+            if self._without_key():
+                now = time.monotonic()
+                self._turns = self._turns.failed(now)
+                self._due = now + self._turns.wait(LATE)
 
     def join(self) -> None:
         """Wait for the chunks of late tables that are under way; `ending` is set."""
@@ -198,17 +232,17 @@ class Snapshot:
 
     def _run_late(self, ending: threading.Event) -> None:
         """At once where others have gone on in an earlier life; a table that has just failed waits first."""
-        series = Series().failed(time.monotonic()) if self._failed else Series()
+        series = Series().failed(time.monotonic()) if self._failed.keys() & self._with_key() else Series()
         self._await_branches(ending)
-        while self._open and not (series.failures and ending.wait(series.wait(LATE))) and not ending.is_set():
+        while self._with_key() and not (series.failures and ending.wait(series.wait(LATE))) and not ending.is_set():
             try:
-                self._bring(set(self._open), ending)
+                self._bring(self._with_key(), ending)
             except SyncError as error:
                 log.warning("tables that failed alone fail again: %s", error)
-                self._failed |= dict.fromkeys(self._open - self._failed.keys(), error)
+                self._failed |= dict.fromkeys(self._with_key() - self._failed.keys(), error)
             except Exception as error:
                 log.exception("the thread of late tables failed")
-                self._failed = dict.fromkeys(self._open, SyncError(Code.INTERNAL, message=repr(error)))
+                self._failed |= dict.fromkeys(self._with_key(), SyncError(Code.INTERNAL, message=repr(error)))
                 return
             series = series.failed(time.monotonic())
 
@@ -224,6 +258,10 @@ class Snapshot:
 
     def _bring(self, tokens: Collection[str], ending: threading.Event) -> None:
         """Raises the mildest error where each of them failed alone."""
+        with self._turn:
+            self._bring_now(tokens, ending)
+
+    def _bring_now(self, tokens: Collection[str], ending: threading.Event) -> None:
         failed: dict[str, SyncError] = {}
         wanted = [channel for token, channel in self._channels.items() if token in tokens]
         self._settle(wanted, failed)
@@ -238,7 +276,7 @@ class Snapshot:
         done = [channel.token for channel in self._without(wanted, failed)]
         if done:
             self._end(done)
-        self._failed = failed
+        self._failed = {token: e for token, e in self._failed.items() if token not in tokens} | failed
         if not done:
             raise mildest(failed.values())
 
@@ -419,14 +457,11 @@ class Snapshot:
 
 @contextmanager
 def _apart(channel: ChannelDescription, failed: dict[str, SyncError]) -> Iterator[None]:
-    """What concerns one table alone is noted, and the others go on.
-
-    Not for a table without a key: what is staged of it would have to be told apart by a point that comes later.
-    """
+    """What concerns one table alone is noted, and the others go on."""
     try:
         yield
     except SyncError as error:
-        if error.code not in OF_ONE_TABLE or not channel.keys:
+        if error.code not in OF_ONE_TABLE:
             raise
         log.warning("the snapshot of %s fails alone: %s", channel.source.label, error)
         failed.setdefault(channel.token, error)

@@ -240,6 +240,37 @@ def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) ->
     f.wait_until_equal()
 
 
+def test_one_without_a_key_that_fails_comes_by_itself(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Its value is told, the other table streams; mended, it has each row once, and no row of before its point."""
+    mysql, fe = mysql_server, frontend
+    mysql.run(
+        "CREATE DATABASE keyless",
+        "CREATE TABLE keyless.orders (id INT PRIMARY KEY)",
+        "CREATE TABLE keyless.logged (line VARCHAR(9), number BIGINT UNSIGNED)",
+        "INSERT INTO keyless.orders VALUES (1)",
+        "INSERT INTO keyless.logged VALUES ('old', 1), ('old', 18446744073709551615)",
+    )
+    fe.sql("CREATE DATABASE keyless")
+    fe.sql("CREATE TABLE keyless.orders (id INT NOT NULL) UNIQUE KEY(id)")
+    fe.sql("CREATE TABLE keyless.logged (line VARCHAR(9), number BIGINT) DUPLICATE KEY(line)")
+    binlog, values = BINLOG.format(port=mysql.port, user="root"), 'PROPERTIES ("on_value_error" = "stop")'
+    channels = "FROM keyless.orders INTO orders, FROM keyless.logged INTO logged"
+    fe.sql(f"CREATE SYNC keyless.job1 ({channels}) {binlog} {values}")
+    until(lambda: "184467440737095516" in str(fe.job("keyless")["Msg"]), deadline=CAUGHT_UP_SECOND, why="the value")
+    mysql.run("INSERT INTO keyless.orders VALUES (2)")
+    orders, logged = "SELECT count(*) n FROM keyless.orders", "SELECT line, number FROM keyless.logged ORDER BY 1, 2"
+    until(lambda: fe.sql(orders) == [{"n": 2}], deadline=CAUGHT_UP_SECOND, why="the other table")
+    mysql.run("INSERT INTO keyless.logged VALUES ('gone', 2)", "TRUNCATE keyless.logged")
+    mysql.run("INSERT INTO keyless.logged VALUES ('new', 3), ('new', 3)")
+    until(lambda: len(fe.sql(logged)) == 2, deadline=CAUGHT_UP_SECOND, why="the late table")
+    mysql.run("INSERT INTO keyless.logged VALUES ('newer', 4)", "INSERT INTO keyless.orders VALUES (3)")
+    expected = [("new", 3), ("new", 3), ("newer", 4)]
+    until(lambda: fe.sql(orders) == [{"n": 3}], deadline=CAUGHT_UP_SECOND, why="the changes behind")
+    until(lambda: [tuple(row.values()) for row in fe.sql(logged)] == expected, deadline=CAUGHT_UP_SECOND, why="its own")
+    assert fe.job("keyless")["Msg"] is None
+    fe.sql("STOP SYNC JOB keyless.job1")
+
+
 def jvm_of(fe: FrontendProcess) -> int:
     assert fe.process is not None
     return next(c.pid for c in psutil.Process(fe.process.pid).children() if c.name().startswith("java"))

@@ -344,6 +344,24 @@ def exact_of(commit: ChannelCommit) -> bool:
     return commit.chunk.exact
 
 
+def test_one_without_a_key_that_fails_alone_has_turns_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is read of it meanwhile, since only its point tells its changes from its rows; the others go on."""
+    monkeypatch.setattr(snapshot_module, "LATE", Retry(first=0.01, most=0.01))
+    bench = Bench(keys=())
+    bench.source.chunks = 1
+    bench.lake.on_commit = refuse_two
+    snapshot = bench.run()
+    assert (snapshot.waits("one"), snapshot.waits("two"), snapshot.trouble()) == (False, True, BROKEN)
+    until(snapshot.is_due, deadline=10)
+    snapshot.run(bench.ending, lambda: None)
+    assert snapshot.waits("two")
+    bench.lake.on_commit = lambda _: None
+    until(snapshot.is_due, deadline=10)
+    snapshot.run(bench.ending, lambda: None)
+    assert (snapshot.waits("two"), snapshot.is_due(), snapshot.trouble()) == (False, False, None)
+    assert snapshot.points() == {"one": EXACT, "two": EXACT}
+
+
 def test_a_table_that_joins_does_not_hold_up_the_others() -> None:
     """Of a job that began without a snapshot only the new one has rows to read, beside the changes of the others."""
     bench = Bench()
