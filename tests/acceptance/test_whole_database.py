@@ -17,6 +17,8 @@ from tests.until import until
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 ARRIVAL_SECOND = 150.0
+THOUSAND_SECOND = 1200.0
+AT_ONCE = 50  # tables of one query
 BINLOG = (
     'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root", '
     '"mysql.password" = "", "mysql.ssl" = "disabled")'
@@ -126,3 +128,42 @@ def test_one_statement_takes_a_whole_database(whole: Callable[[], Whole]) -> Non
     text = w.fe.sql("SHOW CREATE TABLE fleet.words_a")[0]["Create Table"]
     assert "some words" in text
     assert "the table of words_a" in text
+
+
+@pytest.mark.long
+def test_one_statement_takes_a_thousand_tables(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Every row is in the lake, and then every change."""
+    mysql, fe, tables = mysql_server, frontend, [f"t{number}" for number in range(1000)]
+    mysql.run("CREATE DATABASE thousand")
+    for table in tables:
+        mysql.run(
+            f"CREATE TABLE thousand.{table} (id INT PRIMARY KEY, v VARCHAR(20))",
+            f"INSERT INTO thousand.{table} VALUES (1, '{table}'), (2, 'b'), (3, 'c')",
+        )
+    fe.sql("CREATE DATABASE thousand")
+    fe.sql(f"CREATE SYNC thousand.job1 (FROM thousand.* INTO thousand.*) {BINLOG.format(port=mysql.port)}")
+    sql = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'thousand'"
+    until(lambda: fe.sql(sql) == [{"phase": "streaming"}], deadline=THOUSAND_SECOND, why="the snapshot", step=1)
+    assert _values(lambda union: [tuple(row.values()) for row in fe.sql(union)], tables) == _values(mysql.run, tables)
+    for table in tables:
+        mysql.run(
+            f"UPDATE thousand.{table} SET v = '{table}!' WHERE id = 2", f"DELETE FROM thousand.{table} WHERE id = 3"
+        )
+    end = str(mysql.run("SELECT @@gtid_executed")[0][0]).replace("\n", "")
+    until(lambda: _position(fe) == end, deadline=THOUSAND_SECOND, why="the changes", step=1)
+    assert _values(lambda union: [tuple(row.values()) for row in fe.sql(union)], tables) == _values(mysql.run, tables)
+    assert fe.job("thousand")["Msg"] is None
+    fe.sql("STOP SYNC JOB thousand.job1")
+
+
+def _position(fe: FrontendProcess) -> str:
+    return str(fe.job("thousand")["Status"]["position"]["gtid"])
+
+
+def _values(ask: Callable[[str], list[tuple[Any, ...]]], tables: list[str]) -> list[tuple[Any, ...]]:
+    """Some tables at a time: one plan of a thousand takes long."""
+    found = []
+    for start in range(0, len(tables), AT_ONCE):
+        parts = (f"SELECT '{table}' t, id, v FROM thousand.{table}" for table in tables[start : start + AT_ONCE])
+        found += ask(" UNION ALL ".join(parts))
+    return sorted(found)
