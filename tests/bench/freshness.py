@@ -1,9 +1,10 @@
 """How long after its MySQL commit a change is visible in the lake.
 
-Run: python -m tests.bench.freshness [--interval 1.0] [--second 30]
+Run: python -m tests.bench.freshness [--interval 1.0] [--second 30] [--snapshot ROWS]
 
 2,000 changes a second in transactions of 10. A transaction is visible once the job's committed position includes it:
 the position is stored right after the table's commit, and asking for it costs next to nothing, unlike a query.
+With --snapshot the same is measured again while another job brings the rows of a filled table.
 """
 
 import argparse
@@ -12,12 +13,14 @@ import json
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pymysql.cursors import DictCursor
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.bench.backlog import BINLOG, Meter
+from tests.bench.backlog import BINLOG, COLUMNS, Meter, load
+from tests.bench.snapshot import SNAPSHOT
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -38,7 +41,9 @@ def write(mysql: MysqlServer, stop: threading.Event, committed: dict[int, float]
             committed[number] = time.time()
 
 
-def measure(mysql: MysqlServer, fe: FrontendProcess, second: float) -> None:
+def measure(mysql: MysqlServer, fe: FrontendProcess, second: float, rows: int) -> None:
+    if rows:
+        fill(mysql, fe, rows)
     mysql.run("CREATE DATABASE fresh", "CREATE TABLE fresh.t (id BIGINT PRIMARY KEY, number BIGINT)")
     fe.sql("CREATE DATABASE fresh")
     fe.sql("CREATE TABLE fresh.t (id BIGINT NOT NULL, number BIGINT) UNIQUE KEY(id)")
@@ -50,10 +55,30 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, second: float) -> None:
     writer.start()
     until(lambda: fe.job("fresh")["Status"]["commits"] > 3, deadline=60, why="the first commits")
     threading.Event().wait(WARM_SECOND)
-    ages = watch(fe, committed, base, second)
+    end = time.time() + second
+    report(watch(fe, committed, base, lambda: time.time() < end))
+    if rows:
+        fe.sql(f"CREATE SYNC bench.job1 (FROM bench.t INTO t) {SNAPSHOT.format(port=mysql.port)}")
+        started = time.time()
+        report(watch(fe, committed, base, lambda: loads(fe)))
+        print(f"beside the snapshot of {rows} rows, which took {time.time() - started:.1f} s", flush=True)
     stop.set()
     writer.join()
-    report(ages)
+
+
+def fill(mysql: MysqlServer, fe: FrontendProcess, rows: int) -> None:
+    """A table whose rows come by a snapshot."""
+    with mysql.connect() as source, source.cursor() as cursor:
+        cursor.execute("CREATE DATABASE bench")
+        cursor.execute(f"CREATE TABLE bench.t ({COLUMNS.format(key='PRIMARY KEY')})")
+        load(cursor, rows)
+        cursor.execute("ANALYZE TABLE bench.t")
+    fe.sql("CREATE DATABASE bench")
+    fe.sql(f"CREATE TABLE bench.t ({COLUMNS.format(key='NOT NULL')}) UNIQUE KEY(id)")
+
+
+def loads(fe: FrontendProcess) -> bool:
+    return bool(fe.job("bench")["Status"]["snapshot"]["t"]["phase"] == "snapshot")
 
 
 def transactions(gtids: str) -> int:
@@ -61,7 +86,7 @@ def transactions(gtids: str) -> int:
     return int(gtids.rpartition(":")[2].rpartition("-")[2] or 0)
 
 
-def watch(fe: FrontendProcess, committed: dict[int, float], base: int, second: float) -> list[float]:
+def watch(fe: FrontendProcess, committed: dict[int, float], base: int, goes_on: Callable[[], bool]) -> list[float]:
     """The age of every transaction at the moment at which the committed position included it."""
     assert fe.process is not None
     meter = Meter(fe.process.pid)
@@ -70,7 +95,7 @@ def watch(fe: FrontendProcess, committed: dict[int, float], base: int, second: f
     ages: list[float] = []
     with contextlib.closing(fe.connect()) as connection, connection.cursor() as cursor:
         newest = reached(cursor) - base
-        while time.time() - started < second:
+        while goes_on():
             threading.Event().wait(POLL_SECOND)
             at, now = time.time(), reached(cursor) - base
             ages += [at - committed[number] for number in range(newest + 1, now + 1)]
@@ -98,13 +123,14 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--interval", type=float, default=1.0)
     arguments.add_argument("--second", type=float, default=30.0)
+    arguments.add_argument("--snapshot", type=int, default=0, metavar="ROWS")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as place:
         mysql = MysqlServer(Path(place) / "mysql", "mysql")
         mysql.start()
         fe = FrontendProcess(Path(place) / "fe", {"sync_commit_interval_second": options.interval}).start()
         try:
-            measure(mysql, fe, options.second)
+            measure(mysql, fe, options.second, options.snapshot)
         finally:
             fe.stop()
             mysql.stop()
