@@ -365,6 +365,25 @@ def test_a_long_query_can_be_killed(desk: Desk) -> None:
         assert list(cursor.fetchall()) == [{"one": 1}]
 
 
+def test_a_hint_ends_a_long_query(desk: Desk) -> None:
+    """MAX_EXECUTION_TIME ends a query in Spark with MySQL's error; the connection goes on, and so does Spark."""
+    with pytest.raises(pymysql.err.OperationalError) as caught:
+        desk.ask("SELECT /*+ MAX_EXECUTION_TIME(1000) */ count(*) FROM range(1000000000000) WHERE hash(id) = 1")
+    assert caught.value.args[0] == Code.TIMED_OUT.number
+    assert desk.rows("SELECT /*+ MAX_EXECUTION_TIME(60000) */ count(*) FROM range(10)") == [(10,)]
+
+
+def test_a_target_in_the_words_of_mysql(desk: Desk) -> None:
+    """PRIMARY KEY makes the key by which rows are told apart; what does nothing is a warning each."""
+    words = "(id INT NOT NULL AUTO_INCREMENT, v VARCHAR(9), PRIMARY KEY (id)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+    desk.run(f"CREATE TABLE orders {words}")
+    desk.ask(f"CREATE TABLE {desk.name}.orders {words}")
+    assert [row["Code"] for row in desk.ask("SHOW WARNINGS")] == [Code.OPTION_IGNORED.number] * 2
+    desk.sync("job1", f"FROM {desk.name}.orders INTO orders")
+    desk.run("INSERT INTO orders (v) VALUES ('a'), ('b')", "UPDATE orders SET v = 'c' WHERE id = 1")
+    desk.wait_for(f"SELECT * FROM {desk.name}.orders ORDER BY id", [(1, "c"), (2, "b")])
+
+
 def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
     """Two tables behind one commit of their job, while later commits are there already; the points are listed."""
     for name in ("a", "b"):
