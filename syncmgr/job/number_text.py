@@ -11,7 +11,10 @@ FIXED_POINT_DIGITS: Final = 15  # beyond them MySQL prints an exponent, unless t
 
 def double_text(value: float) -> str:
     """The shortest digits that mean the value; an exponent only where none is behind the point, or far behind it."""
-    mantissa, _, exponent = f"{value!r}".lower().partition("e")
+    plain = repr(value)
+    if len(plain) <= FIXED_POINT_DIGITS and "e" not in plain and plain[-1].isdigit():
+        return plain  # most values, in a tenth of the time
+    mantissa, _, exponent = plain.lower().partition("e")
     sign = "-" if mantissa.startswith("-") else ""
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     digits = (whole + fraction).lstrip("0")

@@ -36,8 +36,10 @@ _NUMBERS: Final = {
     UINT64: struct.Struct("<Q").unpack_from,
 }
 _double = struct.Struct("<d").unpack_from
+_two_u16 = struct.Struct("<HH").unpack_from
 
-Shape = tuple[str, Callable[..., tuple[int, ...]], tuple[int, ...]]
+Reader = Callable[[bytes, int, "_Left", int], int | str] | None
+Shape = tuple[str, Callable[..., tuple[int, ...]], tuple[Reader, ...]]
 _SHAPES: dict[tuple[bytes, bytes], Shape] = {}
 
 
@@ -77,7 +79,7 @@ def _value(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
             return _small(kind, data, at, left, depth + 1)
         return _large(kind, data, at, left, depth + 1)
     if kind == LITERAL:
-        return LITERALS[data[at]]
+        return _literal(data, at, left, depth)
     if kind == DOUBLE:
         return double_text(_double(data, at)[0])
     if kind == OPAQUE:
@@ -85,7 +87,11 @@ def _value(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
     raise MalformedEventError(f"unknown JSON type {kind}")
 
 
-def _string(data: bytes, at: int, left: _Left) -> str:
+def _literal(data: bytes, at: int, _left: _Left, _depth: int) -> str:
+    return LITERALS[data[at]]
+
+
+def _string(data: bytes, at: int, left: _Left, _depth: int = 0) -> str:
     size = data[at]
     at += 1
     if size > 127:
@@ -109,30 +115,27 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
 
 def _small(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
     """Documents of a table look alike: keys and types of a container are worked out once per shape."""
-    count = _u16(data, at)[0]
-    if _u16(data, at + 2)[0] > len(data) - at:
+    count, size = _two_u16(data, at)
+    if size > len(data) - at:
         raise MalformedEventError("a JSON container reaches past its end")
-    first = at + 4 + (4 * count if kind == SMALL_OBJECT else 0)
-    last = first + 3 * count
     if count > MAX_SHAPED:
         return _large(kind, data, at, left, depth)
     if kind == SMALL_OBJECT:
-        ends = _u16(data, first - 4)[0] + _u16(data, first - 2)[0] if count else 0
+        first = at + 4 + 4 * count
+        last = first + 3 * count
+        ends = sum(_two_u16(data, first - 4)) if count else 0
         shape_of = data[at + 4 : first] + data[last : at + ends], data[first:last:3]
     else:
-        shape_of = b"[", data[first:last:3]
+        first = at + 4
+        shape_of = b"[", data[first : first + 3 * count : 3]
     shape = _SHAPES.get(shape_of)
     if shape is None:
         shape = _add_shape(shape_of, kind, data, at)
-    template, unpack, kinds = shape
+    template, unpack, readers = shape
     left.spend(count + len(template))
     words = [
-        _value(k, data, at + slot, left, depth)
-        if k > UINT16 or k < LITERAL
-        else str(slot)
-        if k > LITERAL
-        else LITERALS[slot & 0xFF]
-        for k, slot in zip(kinds, unpack(data, first), strict=True)
+        slot if read is None else read(data, at + slot, left, depth) if read is not _literal else LITERALS[slot & 0xFF]
+        for read, slot in zip(readers, unpack(data, first), strict=True)
     ]
     return template % tuple(words)
 
@@ -140,15 +143,30 @@ def _small(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
 def _add_shape(shape_of: tuple[bytes, bytes], kind: int, data: bytes, at: int) -> Shape:
     kinds = tuple(shape_of[1])
     unpack = struct.Struct("<" + "".join("xh" if k == INT16 else "xH" for k in kinds)).unpack_from
+    words = ["%d" if k in _NUMBERS else "%s" for k in kinds]
     if kind == SMALL_OBJECT:
         keys = [_quote(_key(data, at, at + 4 + 4 * i, 2)).replace("%", "%%") for i in range(len(kinds))]
-        template = "{" + ", ".join(f"{key}: %s" for key in keys) + "}"
+        template = "{" + ", ".join(f"{key}: {word}" for key, word in zip(keys, words, strict=True)) + "}"
     else:
-        template = "[" + ", ".join(["%s"] * len(kinds)) + "]"
+        template = "[" + ", ".join(words) + "]"
     if len(_SHAPES) >= MAX_SHAPES:
         _SHAPES.clear()
-    shape = _SHAPES[shape_of] = template, unpack, kinds
+    shape = _SHAPES[shape_of] = template, unpack, tuple(map(_reader, kinds))
     return shape
+
+
+def _reader(kind: int) -> Reader:
+    """What makes a word of a value whose place is known; None: it stands in its slot, where a literal stands too."""
+    if kind in {INT16, UINT16}:
+        return None
+    if kind == LITERAL:
+        return _literal
+    if kind == STRING:
+        return _string
+    if kind in _NUMBERS:
+        unpack = _NUMBERS[kind]
+        return lambda data, at, _left, _depth: unpack(data, at)[0]
+    return lambda data, at, left, depth: _value(kind, data, at, left, depth)
 
 
 def _key(data: bytes, base: int, entry: int, width: int) -> str:
