@@ -5,6 +5,7 @@ Must not know: columns, Arrow.
 """
 
 import json
+import math
 import struct
 from base64 import b64encode
 from collections.abc import Callable
@@ -23,8 +24,9 @@ LITERALS: Final = ("null", "true", "false")
 MAX_SHAPES: Final = 4096
 MAX_SHAPED: Final = 200  # entries of a container worth a shape of its own
 MAX_DEPTH: Final = 100  # MySQL's own limit
+GROWTH: Final = 8  # a key grows sixfold at most when it is quoted
 
-_quote = json.encoder.encode_basestring
+quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
 _u16 = struct.Struct("<H").unpack_from
 _u32 = struct.Struct("<I").unpack_from
 _NUMBERS: Final = {
@@ -46,25 +48,31 @@ _SHAPES: dict[tuple[bytes, bytes], Shape] = {}
 class _Left:
     """How much a document may still hold; one whose parts point at each other would have no end."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("left",)
 
     def __init__(self, size: int) -> None:
-        self._left = 8 * size + 64  # a key grows sixfold at most when it is quoted
+        self.left = GROWTH * size + 64
 
     def spend(self, size: int) -> None:
-        self._left -= size
-        if self._left < 0:
+        self.left -= size
+        if self.left < 0:
             raise MalformedEventError("a JSON value that is larger than its bytes")
 
 
 def text(value: bytes) -> str:
     """One document. Raises MalformedEventError. An empty one is what MySQL stores for the JSON literal null."""
-    if not value:
-        return "null"
+    return part(value[0], value, 1, 0)[0] if value else "null"
+
+
+def part(kind: int, document: bytes, at: int, depth: int) -> tuple[str, int]:
+    """A value within a document, and how many of its bytes it holds. Raises MalformedEventError."""
+    left = _Left(len(document))
+    before = left.left
     try:
-        return _value(value[0], value, 1, _Left(len(value)), 0)
+        word = _value(kind, document, at, left, depth)
     except (IndexError, struct.error, UnicodeDecodeError, ValueError, OverflowError) as error:
         raise MalformedEventError("a JSON value that cannot be read") from error
+    return word, -((left.left - before) // GROWTH)
 
 
 def _value(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
@@ -81,10 +89,17 @@ def _value(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
     if kind == LITERAL:
         return _literal(data, at, left, depth)
     if kind == DOUBLE:
-        return double_text(_double(data, at)[0])
+        return _double_word(data, at)
     if kind == OPAQUE:
         return _opaque(data, at)
     raise MalformedEventError(f"unknown JSON type {kind}")
+
+
+def _double_word(data: bytes, at: int) -> str:
+    value = _double(data, at)[0]
+    if not math.isfinite(value):
+        raise MalformedEventError("a JSON number that is none")
+    return double_text(value)
 
 
 def _literal(data: bytes, at: int, _left: _Left, _depth: int) -> str:
@@ -99,7 +114,7 @@ def _string(data: bytes, at: int, left: _Left, _depth: int = 0) -> str:
     if at + size > len(data):
         raise MalformedEventError("a JSON string reaches past its end")
     left.spend(size)
-    return _quote(data[at : at + size].decode())
+    return quote(data[at : at + size].decode())
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
@@ -145,7 +160,7 @@ def _add_shape(shape_of: tuple[bytes, bytes], kind: int, data: bytes, at: int) -
     unpack = struct.Struct("<" + "".join("xh" if k == INT16 else "xH" for k in kinds)).unpack_from
     words = ["%d" if k in _NUMBERS else "%s" for k in kinds]
     if kind == SMALL_OBJECT:
-        keys = [_quote(_key(data, at, at + 4 + 4 * i, 2)).replace("%", "%%") for i in range(len(kinds))]
+        keys = [quote(_key(data, at, at + 4 + 4 * i, 2)).replace("%", "%%") for i in range(len(kinds))]
         template = "{" + ", ".join(f"{key}: {word}" for key, word in zip(keys, words, strict=True)) + "}"
     else:
         template = "[" + ", ".join(words) + "]"
@@ -189,7 +204,7 @@ def _large(kind: int, data: bytes, at: int, left: _Left, depth: int) -> str:
     words = [_entry(data, at, entries + i * (width + 1), width, left, depth) for i in range(count)]
     if not is_object:
         return "[" + ", ".join(words) + "]"
-    names = [_quote(_key(data, at, keys + i * (width + 2), width)) for i in range(count)]
+    names = [quote(_key(data, at, keys + i * (width + 2), width)) for i in range(count)]
     left.spend(sum(map(len, names)))
     return "{" + ", ".join(f"{name}: {word}" for name, word in zip(names, words, strict=True)) + "}"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from syncmgr.job.cells import Bools, Ints, UnholdableError, slices, validity
 from syncmgr.job.schema import GEOMETRY, IDENTIFIERS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type, has_arrow_type
-from syncmgr.mysql import charsets, identifier, json_text, wire
+from syncmgr.mysql import charsets, identifier, json_column, json_text, wire
 from syncmgr.mysql.inflation import inflated_column
 from syncmgr.mysql.table_map import DIGIT_BYTES, Field
 
@@ -356,8 +356,8 @@ def _texts_only(charset: str, raw: pa.Array, cells: Cells) -> pa.Array:
 
 
 def _json(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
-    make = json_text.text
-    return pa.array([None if value is None else make(value) for value in _slices(cells).to_pylist()], pa.string())
+    assert cells.size is not None
+    return json_column.texts(cells.data, cells.start, cells.size, cells.valid)
 
 
 # -- labels

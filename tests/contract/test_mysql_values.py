@@ -2,6 +2,7 @@
 """Every column type, value by value against SELECT and against an independent decoder, on the same binlog."""
 
 import datetime as dt
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -526,6 +527,47 @@ def test_an_event_beyond_16_mib(mysql_server: MysqlServer) -> None:
         assert len(state[1]["v"]) == size
         assert state[1]["v"] == "ab" * (size // 2)
         assert state[2]["v"] == "small"
+
+
+WORDS: Final = ("a", "id", '"quoted"', "ключ", "%s", "x" * 70, "\u0001\n")
+
+
+def random_json(dice: random.Random, depth: int = 0) -> Any:
+    match dice.randrange(9 if depth < 5 else 6):
+        case 0:
+            return dice.choice([None, True, False])
+        case 1:
+            return dice.randrange(-(2 ** dice.randrange(1, 63)), 2 ** dice.randrange(1, 64))
+        case 2:
+            return dice.choice([dice.uniform(-1, 1), dice.uniform(-1, 1) * 10 ** dice.randrange(-20, 20), 2.5])
+        case 3 | 4:
+            return dice.choice(WORDS) * dice.randrange(4)
+        case 5:
+            return "lorem ipsum " * dice.randrange(30)
+        case 6:
+            return [random_json(dice, depth + 1) for _ in range(dice.randrange(5))]
+        case _:
+            return {dice.choice(WORDS): random_json(dice, depth + 1) for _ in range(dice.randrange(5))}
+
+
+def test_many_documents_are_the_servers(mysql_server: MysqlServer) -> None:
+    """Thousands of documents of every shape in one batch, with NULL among them: each the text of the server itself."""
+    dice = random.Random(11)
+    texts = [None if dice.random() < 0.1 else json.dumps(random_json(dice)) for _ in range(4000)]
+    set_more = "JSON_SET(v, '$.t', CAST('2024-02-29 01:02:03.5' AS DATETIME(6)), '$.d', CAST(id / 7 AS DECIMAL(20,6)))"
+    with database(mysql_server) as db:
+        mysql_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v JSON)")
+
+        def make() -> None:
+            with mysql_server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+                for start in range(0, len(texts), 1000):
+                    part = list(enumerate(texts[start : start + 1000], start))
+                    cursor.executemany(f"INSERT INTO {db}.t VALUES (%s, %s)", part)
+                cursor.execute(f"UPDATE {db}.t SET v = {set_more} WHERE JSON_TYPE(v) = 'OBJECT'")
+
+        reader = read(mysql_server, db, ["id", "v"], make, stored=False)
+        told = dict(mysql_server.run("SET NAMES utf8mb4", f"SELECT id, CAST(v AS CHAR) FROM {db}.t"))
+        assert {number: row["v"] for number, row in reader.state((db, "t")).items()} == told
 
 
 def test_decimals_are_exact(any_server: MysqlServer) -> None:
