@@ -5,6 +5,7 @@ Must not know: transactions, tables, connections. All functions take an event wi
 """
 
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -24,7 +25,9 @@ MARIADB_COMPLETED_XA: Final = 128
 MARIADB_ALTER_BEGINS, MARIADB_ALTER_FAILED = 2, 8  # of the extra flags
 LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
 ZSTD: Final = 0
+UNTOLD: Final = -1  # the plain size in zstd's own header
 MAX_PAYLOAD: Final = 1 << 31
+_WRONG_SIZE: Final = "a compressed transaction of another size than it says"
 
 # status variables of a QUERY event
 SQL_MODE, OLD_CATALOG, CHARSET, TIME_ZONE, CATALOG, INVOKER, UPDATED_DATABASES, MICROSECONDS = 1, 2, 4, 5, 6, 11, 12, 13
@@ -268,14 +271,24 @@ def payload(event: bytes) -> bytes:
     if not 0 < size < MAX_PAYLOAD:
         raise MalformedEventError("a compressed transaction of no size")
     try:
-        with zstandard.ZstdDecompressor().stream_reader(body) as reader:
-            plain = reader.read(size)
-            more = reader.read(1)
+        if zstandard.frame_content_size(body) not in {UNTOLD, size}:  # zstandard would make room for what it says
+            raise MalformedEventError(_WRONG_SIZE)
+        plain = _of_thread.zstd.decompress(body, max_output_size=size, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise MalformedEventError("a compressed transaction that cannot be read") from error
-    if len(plain) != size or more:
-        raise MalformedEventError("a compressed transaction of another size than it says")
+    if len(plain) != size:
+        raise MalformedEventError(_WRONG_SIZE)
     return plain
+
+
+class _OfThread(threading.local):
+    """To make a decompressor takes longer than to unpack a small transaction, and no two threads may share one."""
+
+    def __init__(self) -> None:
+        self.zstd = zstandard.ZstdDecompressor()
+
+
+_of_thread: Final = _OfThread()
 
 
 def inner_spans(plain: bytes) -> Iterator[tuple[int, int]]:
