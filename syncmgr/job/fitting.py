@@ -161,14 +161,12 @@ def _bytes(values: pa.Array, target: TargetType) -> Bools:
 
 def beyond_sql(value: str, source: SourceColumn, target: TargetType) -> str:
     """The same in Spark's words, of an expression in the type in which a segment holds the column; NULL of NULL."""
-    low, high = _range(target)
-    inside = f"{value} BETWEEN {low} AND {high}"
     match source.type:
         case word if word in INTEGER_BITS or word in {"year", "bit"}:
-            return f"NOT ({inside})"
+            low, high = _range(target)
+            return f"{value} NOT BETWEEN {low} AND {high}"
         case "decimal" if source.precision <= MAX_DECIMAL_DIGITS and target.name not in _SHORT:
-            scale = target.args[1] if target.name == "DECIMAL" else 0
-            return f"NOT ({inside}) OR round({value}, {scale}) <> {value}"
+            return _decimal_sql(value, source, target)
         case "decimal" if source.precision <= MAX_DECIMAL_DIGITS:
             return f"char_length(CAST({value} AS STRING)) > {_room(target)}"
         case "double":
@@ -179,6 +177,20 @@ def beyond_sql(value: str, source: SourceColumn, target: TargetType) -> str:
             return f"octet_length({value}) > {target.args[0]}"
         case _:
             return f"char_length({value}) > {_room(target)}"
+
+
+def _decimal_sql(value: str, source: SourceColumn, target: TargetType) -> str:
+    """No limit that the source cannot reach: Spark could not compare it with such a value."""
+    scale = target.args[1] if target.name == "DECIMAL" else 0
+    low, high = _range(target)
+    conditions = []
+    if high < 10 ** (source.precision - source.scale) - 1:
+        fraction = f".{'9' * min(scale, source.scale)}" if min(scale, source.scale) else ""
+        lowest = f"-{high}{fraction}" if fraction else low
+        conditions.append(f"{value} NOT BETWEEN {lowest} AND {high}{fraction}")
+    if scale < source.scale:
+        conditions.append(f"round({value}, {scale}) <> {value}")
+    return " OR ".join(conditions)
 
 
 _CHECKS: Final[Mapping[str, Callable[[pa.Array, TargetType], Bools]]] = {

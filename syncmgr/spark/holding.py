@@ -4,6 +4,7 @@ Owns: the conditions over the columns of a chunk's SELECT, the dead letters of a
 Must not know: connections, commits, where the rows go.
 """
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.job.cells import Unheld
 from syncmgr.job.chunk import ChunkRows
@@ -18,11 +20,15 @@ from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import OnValueError
 from syncmgr.job.fitting import beyond_sql
 from syncmgr.job.schema import SourceColumn, arrow_type
-from syncmgr.job.value_error import ValueRules, letter_of
+from syncmgr.job.value_error import SHOWN, ValueRules, letter_of
 from syncmgr.spark.segment import spark_type
 
 MOMENTS: Final = frozenset({"date", "datetime", "timestamp"})  # they come as text, which may be no such moment
 NO_DATE: Final = "there is no such date"
+UNHELD: Final = "syncmgr: {column} | {reason} | "
+_REFUSED: Final = re.compile(
+    r"syncmgr: (?P<column>.+?) \| (?P<reason>.+? does not hold it) \| (?P<value>.*?)(?: SQLSTATE|\n\tat |\Z)", re.DOTALL
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,13 +50,12 @@ def _rules(chunk: ChunkRows) -> ValueRules:
 
 
 def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> Held:
-    """Where the job stops at such a value the cast fails, or there is none."""
+    """Where the job stops at what is no moment the cast fails."""
     kind = spark_type(arrow_type(column))
-    if not _rules(chunk).tolerant:
-        return Held(column=column, wire=wire, sql=f"CAST({wire} AS {kind})")
-    sql = f"{'TRY_CAST' if column.type in MOMENTS else 'CAST'}({wire} AS {kind})"
+    tried = _rules(chunk).tolerant and column.type in MOMENTS
+    sql = f"{'TRY_CAST' if tried else 'CAST'}({wire} AS {kind})"
     conditions, reason = [], NO_DATE
-    if column.type in MOMENTS:
+    if tried:
         conditions.append(f"({wire} IS NOT NULL AND {sql} IS NULL)")
     for bound in _rules(chunk).bounds:
         if bound.column == column.name and bound.type is not None:
@@ -63,10 +68,31 @@ def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> Held:
 
 
 def value_sql(chunk: ChunkRows, one: Held) -> str:
-    """What the segment holds; a NULL in place of a value is refused later where the target does not allow it."""
-    if one.unheld is None or _rules(chunk).policy is not OnValueError.NULL:
+    """What the segment holds; a NULL in place of a value is refused later where the target does not allow it.
+
+    Where the job stops at such a value, reading it fails with what `refused` understands.
+    """
+    if one.unheld is None:
         return one.sql
-    return f"IF({one.unheld}, NULL, {one.sql})"
+    match _rules(chunk).policy:
+        case OnValueError.STOP:
+            words = UNHELD.format(column=one.column.name, reason=one.reason).replace("\\", "\\\\").replace("'", "\\'")
+            shown = f"substring({_text(one)}, 1, {SHOWN})"
+            return f"IF({one.unheld}, raise_error(concat('{words}', {shown})), {one.sql})"
+        case OnValueError.NULL:
+            return f"IF({one.unheld}, NULL, {one.sql})"
+        case OnValueError.DEAD_LETTER:
+            return one.sql
+
+
+def refused(text: str, table: str) -> SyncError | None:
+    """The error of a value at which a job stops; None where Spark's words tell of something else."""
+    found = _REFUSED.search(text)
+    if found is None:
+        return None
+    return SyncError(
+        Code.SOURCE_VALUE, column=found["column"], table=table, value=found["value"], reason=found["reason"]
+    )
 
 
 def kept_out(chunk: ChunkRows, columns: list[Held]) -> str | None:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.epoch import ChannelCommit
+from syncmgr.spark.holding import refused
 from syncmgr.spark.jdbc import relation
 from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import Field, Layout, PartitionField
@@ -211,6 +212,9 @@ def _transformed(part: PartitionField, sql: str) -> str:
 def value_error(text: str, channel: ChannelCommit, layout: Layout) -> SyncError | None:
     """The error of a value that a target column cannot hold; None where Spark's words tell of something else."""
     table = f"{channel.db}.{channel.table}"
+    stopped = refused(text, table)
+    if stopped is not None:
+        return stopped
     missing = re.search(re.escape(NULL_IN_REQUIRED) + r"(.+?)(?: SQLSTATE|\n|$)", text)
     if missing:
         return SyncError(Code.SOURCE_VALUE, column=missing[1], table=table, value="NULL", reason="it is NOT NULL")

@@ -82,6 +82,19 @@ def test_a_narrow_target_is_refused_unless_values_are_looked_at(shop: Shop) -> N
     assert shop.letters() == []
 
 
+def test_stop_stops_at_rows_that_are_there(shop: Shop) -> None:
+    """A snapshot's row with a value that its target would round or cut pauses the job before any of it is written."""
+    shop.mysql.run(
+        f"INSERT INTO {shop.name}.t VALUES (1, '2024-01-01', 1, 'fits', 1.5), (2, '2024-01-01', 1, 'a', 1.25)"
+    )
+    shop.create_sync("stop", "snapshot")
+    until(lambda: shop.job()["State"] == "PAUSED", deadline=ARRIVED_SECOND)
+    assert "price" in shop.job()["Msg"]
+    assert "1.25" in shop.job()["Msg"]
+    assert shop.rows() == {}
+    assert shop.letters() == []
+
+
 def test_null_stands_for_a_value_that_does_not_fit(shop: Shop) -> None:
     """In the rows that were there and in the changes, and the rest of its row is right."""
     shop.write()
