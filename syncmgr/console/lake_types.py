@@ -6,6 +6,7 @@ Must not know: queries, packets.
 
 import datetime as dt
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -39,6 +40,7 @@ _MICROSECONDS: Final = {"timestamp": 6, "timestamp_ntz": 6}
 _DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
 _TEXT: Final = re.compile(r"(?:string|char|varchar)\b.*")
 _NESTED: Final = re.compile(r"(?:array|map|struct)<.*>|variant")
+_NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # texts, as Spark's to_json has them
 _INTERVAL: Final = re.compile(r"interval\b.*")
 
 
@@ -74,6 +76,8 @@ def _json(value: object) -> str:
             return json.dumps(value.hex())
         case dt.date() | dt.timedelta():
             return json.dumps(text_of(value))
+        case float() if not math.isfinite(value):
+            return json.dumps(_NO_NUMBERS[str(value)])
         case list() | tuple():
             return f"[{', '.join(map(_json, value))}]"
         case dict():

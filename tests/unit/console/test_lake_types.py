@@ -47,3 +47,7 @@ def test_values_that_need_another_form() -> None:
         [2, None, None],
     ]
     assert list(converted(rows, ["int", "double", "string"])) == rows
+    no_numbers = [([float("nan"), float("inf"), -float("inf"), 0.5],)]
+    assert [list(row) for row in converted(no_numbers, ["array<double>"])] == [
+        ['["NaN", "Infinity", "-Infinity", 0.5]'],
+    ]
