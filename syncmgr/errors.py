@@ -59,6 +59,7 @@ class Code(Enum):
     MORE_THAN_ONE_ROW = 1242, "21000", "{reason}"
     UNKNOWN_PREPARED = 1243, "HY000", "Unknown prepared statement handler ({id}) given to EXECUTE"
     WRONG_TEXT_OF_VALUE = 1292, "22007", "{reason}"
+    UNKNOWN_TIME_ZONE = 1298, "HY000", "Unknown or incorrect time zone: '{zone}'"
     INVALID_TEXT = 1300, "HY000", "Invalid {charset} character string: '{text}'"
     UNKNOWN_FUNCTION = 1305, "42000", "FUNCTION {name} does not exist"
     INTERRUPTED = 1317, "70100", "Query execution was interrupted"

@@ -141,9 +141,9 @@ class Query(Protocol):
 
 
 class Queries(Protocol):
-    """Whoever answers a SELECT; `tag` is its own among all queries."""
+    """Whoever answers a SELECT; `tag` is its own among all queries. Moments are told as by a clock in `time_zone`."""
 
-    def query(self, sql: str, db: str | None, tag: str) -> Query: ...
+    def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query: ...
 
 
 class Lake(Protocol):
@@ -153,7 +153,7 @@ class Lake(Protocol):
     one that the asker may not read; None: about what is no table of the lake. Without it everything may be read.
     """
 
-    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None) -> Query: ...
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> Query: ...
 
 
 class Config(Protocol):

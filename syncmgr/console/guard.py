@@ -205,10 +205,9 @@ class GuardedLake:
         self._lake = lake
         self._access = access
 
-    def query(self, sql: str, db: str | None, tag: str) -> Query:
-        if self._access.rights.is_admin:
-            return self._lake.query(sql, db, tag)
-        return self._lake.query(sql, db, tag, self._refuse)
+    def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query:
+        refuse = None if self._access.rights.is_admin else self._refuse
+        return self._lake.query(sql, db, tag, refuse, time_zone=time_zone)
 
     def _refuse(self, name: tuple[str, str] | None) -> None:
         if name is None:

@@ -48,7 +48,7 @@ _ENDS_OF_ITEMS: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asker:
-    """Who asks: what DATABASE(), USER(), @@name and @name stand for. `now` in UTC."""
+    """Who asks: what DATABASE(), USER(), @@name and @name stand for. `now` in the session's time zone."""
 
     connection_id: int
     user: str
@@ -207,9 +207,9 @@ def _literal(node: exp.Expr, asker: Asker) -> exp.Expr:  # noqa: PLR0911 - one r
         case exp.CurrentVersion():
             return _of_value(VERSION)
         case exp.CurrentTimestamp() | exp.Localtimestamp() | exp.Localtime() | exp.UtcTimestamp():
-            return _of_value(_second(asker.now))
+            return _of_value(_second(_now(node, asker)))
         case exp.CurrentDate() | exp.UtcDate():
-            return _of_value(str(asker.now.date()))
+            return _of_value(str(_now(node, asker).date()))
         case exp.Anonymous() if not node.expressions:
             return _function(node, asker)
         case _:
@@ -236,11 +236,17 @@ def _function(node: exp.Anonymous, asker: Asker) -> exp.Expr:
             return node
 
 
+def _now(node: exp.Expr, asker: Asker) -> dt.datetime:
+    return asker.now.astimezone(dt.UTC) if isinstance(node, exp.UtcTimestamp | exp.UtcDate) else asker.now
+
+
 def _second(at: dt.datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _switch(value: int | str) -> int | str:
+    if isinstance(value, int) and value >= 2**63:
+        return str(value)  # SQLite would make it a fraction
     return {"ON": 1, "OFF": 0}.get(value, value) if isinstance(value, str) else value
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Final, assert_never
 
-from syncmgr.console import accounts, information_schema, job_changes, metadata, show
+from syncmgr.console import accounts, information_schema, job_changes, metadata, show, time_zone
 from syncmgr.console import help as help_topics
 from syncmgr.console.accounts import UserStatement
 from syncmgr.console.charset import by_name
@@ -27,6 +27,7 @@ from syncmgr.console.question import Asker, Question, question
 from syncmgr.console.registry import Registry
 from syncmgr.console.remarks import Remarks
 from syncmgr.console.results import Column, Done, Result, Row, Rows
+from syncmgr.console.row_limit import first, has_limit, with_offsets
 from syncmgr.console.show import CONSTANT, Listing, filtered, listing
 from syncmgr.console.texts import asked_again, asks_for_counts, is_short_show, one_at_a_time, syntax, timeout_of
 from syncmgr.console.variables import Variables
@@ -360,9 +361,13 @@ class StatementSession:
     # SELECT
 
     async def _select(self, text: str) -> Rows:
+        rows, most = await self._selected(text), self._variables.select_limit
+        return rows if most is None or await self._workers.read(has_limit, text) else first(rows, most)
+
+    async def _selected(self, text: str) -> Rows:
         asked = await self._workers.read(question, text, self._asker())
         if asked is None:
-            return await self._ask_lake(await self._at_points(text))
+            return await self._ask_lake(await self._at_points(await self._workers.read(with_offsets, text)))
         if asked.tables:
             house, present = self._frontend, self._present()
             answered = await self._workers.slow(information_schema.answer, asked, house.catalog, house.history, present)
@@ -377,7 +382,8 @@ class StatementSession:
 
     async def _ask_lake(self, sql: str) -> Rows:
         tag = f"console-{self._connection.id}-{next(self._queries)}"
-        return await self._workers.query(self._frontend.lake, sql=sql, db=self._connection.db, tag=tag)
+        db, zone = self._connection.db, time_zone.meant(self._variables.time_zone)
+        return await self._workers.query(self._frontend.lake, sql=sql, db=db, tag=tag, time_zone=zone)
 
     def _asker(self) -> Asker:
         return Asker(
@@ -386,7 +392,7 @@ class StatementSession:
             account=self._connection.account,
             host=self._connection.host,
             db=self._connection.db,
-            now=dt.datetime.now(dt.UTC),
+            now=time_zone.clock(dt.datetime.now(dt.UTC), self._variables.time_zone),
             variable=self._variable,
             user_variable=self._user_variables.get,
         )

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping
 from typing import Final
 
+from syncmgr.console import time_zone
 from syncmgr.console.limits import Limits
 from syncmgr.console.protocol import VERSION, VERSION_COMMENT
 from syncmgr.console.tracking import TRACKED
@@ -15,6 +16,7 @@ from syncmgr.errors import Code, SyncError
 
 Value = int | str
 
+ALL_ROWS: Final = 2**64 - 1
 ON: Final = "ON"
 OFF: Final = "OFF"
 _TRUTH: Final = {"1": ON, "ON": ON, "TRUE": ON, "0": OFF, "OFF": OFF, "FALSE": OFF}
@@ -84,12 +86,12 @@ _DEFAULTS: Final[Mapping[str, Value]] = {
     "sql_notes": ON,
     "sql_quote_show_create": ON,
     "sql_safe_updates": OFF,
-    "sql_select_limit": "18446744073709551615",
+    "sql_select_limit": ALL_ROWS,
     "sql_warnings": OFF,
     "ssl_cipher": "",
     "super_read_only": OFF,
     "system_time_zone": "UTC",
-    "time_zone": "SYSTEM",
+    "time_zone": time_zone.SYSTEM,
     "timestamp": 0,
     "transaction_isolation": "REPEATABLE-READ",
     "transaction_read_only": OFF,
@@ -163,7 +165,10 @@ class Variables:
         self._values.clear()
 
     def set(self, name: str, text: str | None) -> Value:
-        """The new value; `text` None: the default. Raises UNKNOWN_VARIABLE, READ_ONLY_VARIABLE, WRONG_TYPE."""
+        """The new value; `text` None: the default.
+
+        Raises UNKNOWN_VARIABLE, READ_ONLY_VARIABLE, WRONG_TYPE, WRONG_VALUE, UNKNOWN_TIME_ZONE.
+        """
         folded = name.lower()
         default = self[folded] if text is None else self._defaults.get(folded)
         if default is None:
@@ -179,6 +184,16 @@ class Variables:
     def rows(self) -> list[tuple[str, str]]:
         """SHOW VARIABLES."""
         return [(name, str(self[name])) for name in sorted(self._defaults)]
+
+    @property
+    def select_limit(self) -> int | None:
+        """Rows of a SELECT that does not say itself how many it wants; None: all."""
+        most = int(self["sql_select_limit"])
+        return most if most < ALL_ROWS else None
+
+    @property
+    def time_zone(self) -> str:
+        return str(self["time_zone"])
 
     @property
     def statement_timeout(self) -> float:
@@ -206,4 +221,4 @@ def _converted(name: str, text: str, default: Value) -> Value:
         if text.upper() not in _TRUTH:
             raise SyncError(Code.WRONG_VALUE, name=name, value=text)
         return _TRUTH[text.upper()]
-    return text
+    return time_zone.zone(text) if name == "time_zone" else text

@@ -52,9 +52,9 @@ class Workers:
         """Without waiting: a KILL is answered at once."""
         self._quick.submit(query.cancel).add_done_callback(_log_failure)
 
-    async def query(self, lake: Queries, *, sql: str, db: str | None, tag: str) -> Rows:
+    async def query(self, lake: Queries, *, sql: str, db: str | None, tag: str, time_zone: str) -> Rows:
         """Start a SELECT. If it is interrupted before it has started, it is cancelled as soon as it has."""
-        started = self._lake.submit(lake.query, sql, db, tag)
+        started = self._lake.submit(lake.query, sql, db, tag, time_zone=time_zone)
         try:
             query = await asyncio.wrap_future(started)
         except asyncio.CancelledError:

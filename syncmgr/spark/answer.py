@@ -119,7 +119,7 @@ def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[list[Row]]:
 
 
 def portable(rows: DataFrame) -> DataFrame:
-    """The same rows in types whose Python values depend on no local time zone; intervals are text."""
+    """The same rows in types whose Python values depend on no time zone but the session's; intervals are text."""
     wanted = [_portable_type(field.dataType) for field in rows.schema.fields]
     if wanted == [field.dataType for field in rows.schema.fields]:
         return rows
@@ -130,7 +130,7 @@ def portable(rows: DataFrame) -> DataFrame:
 def _portable_type(kind: DataType) -> DataType:
     match kind:
         case TimestampType():
-            return TimestampNTZType()  # in a UTC session: the same clock, without PySpark's shift to local time
+            return TimestampNTZType()  # by the session's clock, without PySpark's shift to this machine's
         case DayTimeIntervalType() | YearMonthIntervalType() | CalendarIntervalType():
             return StringType()
         case ArrayType():

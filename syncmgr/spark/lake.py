@@ -28,7 +28,7 @@ from syncmgr.spark.indexing import Budget, Indexing, Standing
 from syncmgr.spark.jvm import FAILURES, failed, query_error
 from syncmgr.spark.launch import LakePlace
 from syncmgr.spark.layout import Field, Layout
-from syncmgr.spark.query import Query, Refuse, Sessions
+from syncmgr.spark.query import UTC, Query, Refuse, Sessions
 from syncmgr.spark.session import READY, Session
 from syncmgr.spark.shelf import Shelf
 from syncmgr.spark.upkeep import Ran, TableUpkeep
@@ -154,15 +154,16 @@ class Lake:
                 self._open = self._opened(spark)
             return self._open
 
-    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None) -> Query:
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str = UTC) -> Query:
         """A SELECT in the database `db`; `tag` is its own among all queries, `refuse` raises for what may not be read.
 
+        Moments are read and told as by a clock in `time_zone`, a name or an offset.
         Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING.
         """
         self.ready()
         opened = self._opened_now()
         try:
-            session = opened.sessions.of(db)
+            session = opened.sessions.of(db, time_zone)
         except FAILURES as error:
             raise query_error(error, db) from error
         return Query(session, sql, db, tag, refuse)

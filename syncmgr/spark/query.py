@@ -16,7 +16,8 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.spark import answer, jvm
 from syncmgr.spark.launch import CATALOG
 
-SESSIONS: Final = 16  # databases whose sessions are kept
+SESSIONS: Final = 16  # databases and time zones whose sessions are kept
+UTC: Final = "UTC"
 CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
 QUERY_SETTINGS: Final = answer.SETTINGS | {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",  # fewer and bigger partitions stream faster
@@ -35,25 +36,26 @@ class QueryColumn(NamedTuple):
 
 
 class Sessions:
-    """A Spark session for each database in use: the current database of one caller is never another's."""
+    """A Spark session for each database and time zone in use: those of one caller are never another's."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._lock = threading.Lock()
-        self._of: OrderedDict[str | None, SparkSession] = OrderedDict()
+        self._of: OrderedDict[tuple[str | None, str], SparkSession] = OrderedDict()
 
-    def of(self, db: str | None) -> SparkSession:
+    def of(self, db: str | None, time_zone: str = UTC) -> SparkSession:
         """Raises UNKNOWN_DATABASE."""
+        place = db, time_zone
         with self._lock:
-            found = self._of.pop(db, None) or self._new(db)
-            self._of[db] = found
+            found = self._of.pop(place, None) or self._new(*place)
+            self._of[place] = found
             while len(self._of) > SESSIONS:
                 self._of.popitem(last=False)
             return found
 
-    def _new(self, db: str | None) -> SparkSession:
+    def _new(self, db: str | None, time_zone: str) -> SparkSession:
         session = self._spark.newSession()
-        for key, value in QUERY_SETTINGS.items():
+        for key, value in {**QUERY_SETTINGS, "spark.sql.session.timeZone": time_zone}.items():
             session.conf.set(key, value)
         jvm.forbid_java_calls(session)
         jvm.activate(session)

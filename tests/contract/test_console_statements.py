@@ -315,6 +315,37 @@ def test_variables(cursor: "pymysql.cursors.Cursor") -> None:
     assert cursor.fetchall() == (("sql_mode", "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES"),)
 
 
+def test_tools_want_fewer_rows(console: Running) -> None:
+    """LIMIT with a comma is Spark's with an offset; sql_select_limit cuts what has no LIMIT, and ends its query."""
+    with console.connect(database="demo") as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM orders LIMIT 0, 1000")
+        assert console.frontend.lake.asked[-1][0] == "SELECT * FROM orders LIMIT 1000 OFFSET 0"
+        cursor.execute("SET SQL_SELECT_LIMIT=2")
+        assert cursor.execute("SELECT * FROM thousand") == 2
+        until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+        assert cursor.execute("SELECT * FROM orders LIMIT 3") == 1  # the fake's own answer, whole
+        cursor.execute("SET SQL_SELECT_LIMIT=DEFAULT")
+        assert cursor.execute("SELECT @@sql_select_limit") == 1
+        assert cursor.fetchall() == ((str(2**64 - 1),),)
+        assert cursor.execute("SELECT * FROM thousand") == 1000
+
+
+def test_the_time_zone_of_a_session(console: Running) -> None:
+    """The lake is asked by its clock, NOW() tells it, another session keeps its own; a zone that is none is 1298."""
+    with console.connect(database="demo") as connection, connection.cursor() as cursor:
+        for zone, asked in (("SYSTEM", "UTC"), ("+8:00", "+08:00"), ("asia/shanghai", "Asia/Shanghai")):
+            cursor.execute("SET time_zone = %s", (zone,))
+            cursor.execute("SELECT * FROM orders")
+            assert console.frontend.lake.time_zones[-1] == asked
+        cursor.execute("SELECT timediff(NOW(), UTC_TIMESTAMP()), @@time_zone")
+        [(apart, zone)] = cursor.fetchall()
+        assert (str(apart), zone) == ("08:00:00", "Asia/Shanghai")
+        console.ask("SELECT * FROM demo.orders")
+        assert console.frontend.lake.time_zones[-1] == "UTC"
+        with pytest.raises(pymysql.err.MySQLError, match="1298"):
+            cursor.execute("SET time_zone = 'Mars/Olympus'")
+
+
 @pytest.mark.parametrize("charset", ["utf8mb4", "utf8mb3", "latin1", "gbk", "cp1251", "sjis"])
 def test_charsets(console: Running, charset: str) -> None:
     """A client writes and reads in its own character set."""

@@ -47,6 +47,19 @@ def test_values_depend_on_no_time_zone(lake: Lake) -> None:
     assert [(noon, {"at": noon}, {"1": "x"}, "INTERVAL '2' DAY", b"a", [1])] == asked(lake, sql)
 
 
+@pytest.mark.parametrize("zone", ["+08:00", "Asia/Shanghai"])
+def test_moments_are_told_by_the_clock_of_a_session(lake: Lake, zone: str) -> None:
+    """What is told can be asked for; a value without zone, and another session, stay as they are."""
+    sql = (
+        "WITH moments AS (SELECT CAST('2024-07-01 12:00:00 UTC' AS TIMESTAMP) AS t)"
+        " SELECT t, array(t), TIMESTAMP_NTZ '2024-07-01 12:00:00' FROM moments WHERE t = '2024-07-01 20:00:00'"
+    )
+    local, plain = dt.datetime(2024, 7, 1, 20), dt.datetime(2024, 7, 1, 12)  # noqa: DTZ001 - the clock's reading
+    query = lake.query(sql, None, uuid.uuid4().hex, time_zone=zone)
+    assert [tuple(row) for batch in query.batches() for row in batch] == [(local, [local], plain)]
+    assert asked(lake, sql) == []
+
+
 FLAT = (
     "SELECT CAST(1 AS TINYINT) AS a, CAST(-2 AS SMALLINT) AS b, 3 AS c, 4L AS d, CAST(0.1 AS FLOAT) AS e, 0.1D AS f,"
     " 1.50BD AS g, true AS h, 'ö' AS i, X'00FF' AS j, DATE '2024-02-29' AS k, NULL AS l, CAST(NULL AS STRING) AS m,"

@@ -255,14 +255,19 @@ QUERIES = {
 
 @dataclass
 class FakeLake:
-    """Answers by the last word of the query; what it does not know is echoed. `asked`: every sql, database and tag."""
+    """Answers by the last word of the query; what it does not know is echoed.
+
+    `asked`: every sql, database and tag; `time_zones`: where each of them was asked.
+    """
 
     asked: list[tuple[str, str | None, str]] = field(default_factory=list)
+    time_zones: list[str] = field(default_factory=list)
     queries: list[FakeQuery] = field(default_factory=list)
 
-    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None) -> FakeQuery:
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> FakeQuery:
         """The table read, where one must be allowed, is the last word as db.table."""
         self.asked.append((sql, db, tag))
+        self.time_zones.append(time_zone)
         if refuse is not None:
             home, _, name = sql.rsplit(maxsplit=1)[-1].replace("`", "").rpartition(".")
             refuse((home or str(db), name))

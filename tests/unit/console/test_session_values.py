@@ -1,11 +1,14 @@
 """Variables, help, CREATE TABLE's print and listening addresses: small tables and pure functions."""
 
+import datetime as dt
+
 import pytest
 
 from syncmgr.console.create_text import create_text
 from syncmgr.console.help import TOPICS, Topic, answer
 from syncmgr.console.limits import Limits
 from syncmgr.console.listener import listening_hosts
+from syncmgr.console.time_zone import clock
 from syncmgr.console.variables import Variables
 from syncmgr.errors import Code, SyncError
 from syncsql import CreateTable, parse
@@ -35,6 +38,25 @@ def test_times() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "shown", "hour"),
+    [
+        ("system", "SYSTEM", "10:00"),
+        ("utc", "UTC", "10:00"),
+        ("-0:00", "+00:00", "10:00"),
+        ("+5:30", "+05:30", "15:30"),
+        ("-13:59", "-13:59", "20:01"),
+        ("+14:00", "+14:00", "00:00"),
+        ("europe/berlin", "Europe/Berlin", "11:00"),
+    ],
+)
+def test_time_zones(text: str, shown: str, hour: str) -> None:
+    """Offsets and names as MySQL takes and shows them, and the time of day there."""
+    variables = Variables(Limits(), port=1)
+    assert variables.set("time_zone", text) == variables.time_zone == shown
+    assert clock(dt.datetime(2026, 11, 21, 10, tzinfo=dt.UTC), shown).strftime("%H:%M") == hour
+
+
+@pytest.mark.parametrize(
     ("name", "value", "code"),
     [
         ("nothing", "1", Code.UNKNOWN_VARIABLE),
@@ -45,6 +67,11 @@ def test_times() -> None:
         ("wait_timeout", "0", Code.WRONG_VALUE),
         ("max_execution_time", "-1", Code.WRONG_VALUE),
         ("autocommit", "maybe", Code.WRONG_VALUE),
+        ("time_zone", "Mars/Olympus", Code.UNKNOWN_TIME_ZONE),
+        ("time_zone", "../../etc/passwd", Code.UNKNOWN_TIME_ZONE),
+        ("time_zone", "+14:01", Code.UNKNOWN_TIME_ZONE),
+        ("time_zone", "-14:00", Code.UNKNOWN_TIME_ZONE),
+        ("time_zone", "+1:5", Code.UNKNOWN_TIME_ZONE),
     ],
 )
 def test_bad_variables(name: str, value: str | None, code: Code) -> None:
