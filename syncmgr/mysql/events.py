@@ -27,6 +27,7 @@ LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
 ZSTD: Final = 0
 UNTOLD: Final = -1  # the plain size in zstd's own header
 MAX_PAYLOAD: Final = 1 << 31
+LENGTH_BYTES: Final = {252: 2, 253: 3, 254: 8}  # behind the first byte of a length
 _WRONG_SIZE: Final = "a compressed transaction of another size than it says"
 
 # status variables of a QUERY event
@@ -259,12 +260,10 @@ def xid_of(statement: str) -> str:
 
 def payload(event: bytes) -> bytes:
     """The events of a compressed transaction, one behind the other, none with a checksum."""
-    cursor = Cursor(event, wire.HEADER)
-    facts = {}
-    while (field := cursor.lenenc()) != PAYLOAD_END:
-        value = cursor.inner(cursor.lenenc())
-        facts[field] = value.lenenc()
-    body = cursor.take(facts.get(PAYLOAD_SIZE, cursor.left))
+    facts, at = _payload_facts(event)
+    body = event[at : at + facts.get(PAYLOAD_SIZE, len(event))]
+    if PAYLOAD_SIZE in facts and len(body) != facts[PAYLOAD_SIZE]:
+        raise MalformedEventError("a compressed transaction that is cut short")
     if facts.get(PAYLOAD_COMPRESSION) != ZSTD:
         return body
     size = facts.get(PAYLOAD_PLAIN_SIZE, 0)
@@ -279,6 +278,31 @@ def payload(event: bytes) -> bytes:
     if len(plain) != size:
         raise MalformedEventError(_WRONG_SIZE)
     return plain
+
+
+def _payload_facts(event: bytes) -> tuple[dict[int, int], int]:
+    """The fields of the header, and where they end; without a cursor, since every small transaction has them."""
+    facts, at = dict[int, int](), wire.HEADER
+    try:
+        while True:
+            field, at = _lenenc(event, at)
+            if field == PAYLOAD_END:
+                return facts, at
+            size, at = _lenenc(event, at)
+            facts[field], _ = _lenenc(event, at)
+            at += size
+    except IndexError as error:
+        raise MalformedEventError("a compressed transaction without an end of its header") from error
+
+
+def _lenenc(data: bytes, at: int) -> tuple[int, int]:
+    first = data[at]
+    if first < 251:
+        return first, at + 1
+    if first not in LENGTH_BYTES:
+        raise MalformedEventError("a bad length in an event")
+    end = at + 1 + LENGTH_BYTES[first]
+    return int.from_bytes(data[at + 1 : end], "little"), end
 
 
 class _OfThread(threading.local):
