@@ -14,6 +14,7 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
+from syncmgr.console.lite import CONCAT_BY
 from syncmgr.console.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.user import Account
@@ -140,6 +141,7 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Asker
         table.set("db", exp.to_identifier(INFORMATION_SCHEMA))
         table.set("this", exp.to_identifier(table.name.lower()))
     told = _told(tree, asker)
+    _order_concats(told)
     for collate in list(told.find_all(exp.Collate)):
         collate.replace(collate.this)
     return Question(
@@ -149,6 +151,18 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Asker
         columns=_columns(told),
         db=_only_database(told),
     )
+
+
+def _order_concats(tree: exp.Query) -> None:
+    """GROUP_CONCAT(a ORDER BY b DESC SEPARATOR s), by which tools ask for the columns of a key."""
+    for node in list(tree.find_all(exp.GroupConcat)):
+        order = node.this
+        if not isinstance(order, exp.Order) or len(order.expressions) != 1 or isinstance(order.this, exp.Distinct):
+            continue
+        [by] = order.expressions
+        separator = node.args.get("separator") or exp.Literal.string(",")
+        parts = [order.this, by.this, exp.Literal.number(int(bool(by.args.get("desc")))), separator]
+        node.replace(exp.Anonymous(this=CONCAT_BY, expressions=parts))
 
 
 def _columns(tree: exp.Query) -> tuple[str, ...]:

@@ -461,6 +461,12 @@ def test_keys_as_drivers_ask_for_them(cursor: "pymysql.cursors.Cursor") -> None:
     assert cursor.fetchall() == (("PRIMARY KEY", "b"), ("PRIMARY KEY", "a"))
     cursor.execute(f"SELECT COLUMN_NAME, COLUMN_KEY FROM information_schema.COLUMNS WHERE {where}")
     assert cursor.fetchall() == (("a", "PRI"), ("b", "PRI"), ("c", ""))
+    cursor.execute(
+        "select index_name as `name`, group_concat(column_name order by seq_in_index desc separator '+') as `columns`,"
+        " concat_ws('.', index_schema, null, substring_index(index_name, 'M', 1)) x, field(index_type, 'a', 'key') y"
+        f" from information_schema.statistics where {where} group by index_name, index_type, index_schema"
+    )
+    assert cursor.fetchall() == (("PRIMARY", "a+b", "demo.PRI", 2),)
     cursor.execute("SHOW KEYS FROM keyed")
     columns = names(cursor)
     places = [columns.index(name) for name in ("Non_unique", "Key_name", "Seq_in_index", "Column_name")]
