@@ -53,7 +53,8 @@ from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from syncmgr.pipeline.worker import OpenSource
 from syncmgr.planning import Inspected
 from syncmgr.scheduler import Scheduler
-from syncmgr.settings import Settings, Value, find, parse
+from syncmgr.setting import Value
+from syncmgr.settings import Settings, find, parse
 from syncmgr.spark.lake import Lake
 from syncmgr.users import Users
 from syncmgr.written import family, patterns

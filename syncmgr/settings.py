@@ -1,74 +1,23 @@
 """Every key of conf/fe.conf, in one table, and its reader.
 
-Owns: names, types, defaults, units, words and checks; conf/fe.conf, docs/configuration.md and SHOW come from it.
+Owns: names, types, defaults, units and words; conf/fe.conf, docs/configuration.md and SHOW come from it.
 Must not know: who uses a value. Only fe.py reads settings; everything else takes plain arguments.
 """
 
 import codecs
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.setting import Setting, Value, at_least, between, log_level, not_empty, port, switch
 
-Value = int | float | str | bool
 MiB: Final = 1024 * 1024
 
 
-def _at_least(minimum: float) -> Callable[[Value], str | None]:
-    return lambda value: None if not isinstance(value, str) and value >= minimum else f"it must be at least {minimum:g}"
-
-
-def _between(minimum: float, maximum: float) -> Callable[[Value], str | None]:
-    def check(value: Value) -> str | None:
-        fits = not isinstance(value, str) and minimum <= value <= maximum
-        return None if fits else f"it must be from {minimum:g} to {maximum:g}"
-
-    return check
-
-
-def _port(value: Value) -> str | None:
-    return None if isinstance(value, int) and 0 < value < 65536 else "a port is between 1 and 65535"
-
-
-def _any(value: Value) -> str | None:  # noqa: ARG001 - the check of a value that cannot be wrong
-    return None
-
-
-def _switch(value: Value) -> str | None:
-    return None if value in {"ON", "OFF"} else "it must be ON or OFF"
-
-
-def _log_level(value: Value) -> str | None:
-    return None if value in {"DEBUG", "INFO", "WARNING", "ERROR"} else "it must be DEBUG, INFO, WARNING or ERROR"
-
-
-def _not_empty(value: Value) -> str | None:
-    return None if value else "it must not be empty"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One key. `check` gives the reason why a value is wrong. `job`: PROPERTIES of a job may override it."""
-
-    name: str
-    default: Value
-    unit: str
-    doc: str
-    check: Callable[[Value], str | None] = _any
-    mutable: bool = False
-    job: bool = False
-    secret: bool = False
-
-    @property
-    def kind(self) -> type:
-        return type(self.default)
-
-
 SETTINGS: Final[tuple[Setting, ...]] = (
-    Setting("query_port", 9030, "port", "Port of the MySQL console.", _port),
+    Setting("query_port", 9030, "port", "Port of the MySQL console.", port),
     Setting(
         "query_host",
         "",
@@ -80,7 +29,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "OFF",
         "ON or OFF",
         "ON: clients of the console that do not use TLS are refused.",
-        _switch,
+        switch,
         mutable=True,
     ),
     Setting(
@@ -88,13 +37,11 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "ON",
         "ON or OFF",
         "ON: every statement and login of the console is written to audit.log in log_dir.",
-        _switch,
+        switch,
         mutable=True,
     ),
     Setting("root_password", "", "text", "Password of the user root. Empty: no password, loopback only.", secret=True),
-    Setting(
-        "meta_dir", "var/meta", "folder", "Where the frontend keeps jobs, intents and epochs (SQLite).", _not_empty
-    ),
+    Setting("meta_dir", "var/meta", "folder", "Where the frontend keeps jobs, intents and epochs (SQLite).", not_empty),
     Setting(
         "meta_url",
         "",
@@ -102,16 +49,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Database of the metadata instead of SQLite in meta_dir, e.g. of a MySQL or PostgreSQL server.",
         secret=True,
     ),
-    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", _not_empty),
-    Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", _not_empty),
-    Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", _not_empty),
-    Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", _log_level, mutable=True),
+    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", not_empty),
+    Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", not_empty),
+    Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", not_empty),
+    Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", log_level, mutable=True),
     Setting(
         "sync_commit_interval_second",
         10.0,
         "seconds",
         "An epoch is committed at the latest this long after its first row. Fractions are allowed.",
-        _at_least(0.05),
+        at_least(0.05),
         mutable=True,
         job=True,
     ),
@@ -120,14 +67,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         5.0,
         "seconds",
         "Period of the scheduler's safety net; a change of state wakes it at once.",
-        _at_least(0.1),
+        at_least(0.1),
     ),
     Setting(
         "max_sync_task_threads_num",
         10,
         "threads",
         "How many channels commit side by side, over all jobs.",
-        _at_least(1),
+        at_least(1),
     ),
     Setting(
         "min_sync_commit_size",
@@ -135,7 +82,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "change rows",
         "While nothing more waits to be read, an epoch of this many change rows is committed "
         "before its interval is over.",
-        _at_least(1),
+        at_least(1),
         mutable=True,
         job=True,
     ),
@@ -144,7 +91,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         15 * MiB,
         "bytes",
         "The same by size.",
-        _at_least(1),
+        at_least(1),
         mutable=True,
         job=True,
     ),
@@ -153,7 +100,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         64 * MiB,
         "bytes",
         "An epoch of this size is committed at the next transaction boundary, whatever else waits.",
-        _at_least(1),
+        at_least(1),
         mutable=True,
         job=True,
     ),
@@ -162,7 +109,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         4,
         "connections",
         "How many chunks of its tables a job's snapshot reads from the source at a time.",
-        _between(1, 64),
+        between(1, 64),
         mutable=True,
         job=True,
     ),
@@ -171,7 +118,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         0,
         "rows",
         "How many rows a job's snapshot reads in a second, over all its tables; it waits between chunks. 0: no bound.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
         job=True,
     ),
@@ -181,7 +128,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "rows",
         "Rows that a snapshot reads and commits at a time; fewer where they are wide, more where a table would have "
         "over 500 such chunks.",
-        _at_least(1),
+        at_least(1),
         job=True,
     ),
     Setting(
@@ -190,7 +137,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "seconds",
         "Where only changes of other tables pass, the job's position is stored this often, "
         "so that a quiet table never falls behind the binlog's retention.",
-        _at_least(0.1),
+        at_least(0.1),
         mutable=True,
         job=True,
     ),
@@ -199,7 +146,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         2048 * MiB,
         "bytes",
         "Staged and not yet committed rows of one job; beyond it the job stops reading until commits have caught up.",
-        _at_least(MiB),
+        at_least(MiB),
         mutable=True,
         job=True,
     ),
@@ -209,7 +156,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "bytes",
         "A table that cannot be committed does not stop the others of its job: its rows wait in staging_dir up to this "
         "size; beyond it the job is paused.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
         job=True,
     ),
@@ -218,7 +165,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         10_000,
         "rows",
         "How many rows a job with `on_value_error` = `dead-letter` may keep out of its targets before it is paused.",
-        _at_least(1),
+        at_least(1),
         mutable=True,
         job=True,
     ),
@@ -227,7 +174,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         64,
         "batches",
         "How far the reader of a source runs ahead of staging, in batches of at most 4000 row events.",
-        _at_least(1),
+        at_least(1),
         mutable=True,
         job=True,
     ),
@@ -236,7 +183,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         64 * MiB,
         "bytes",
         "The same by size: a worker's memory grows with it. One batch (16 MiB, or one larger event) may come on top.",
-        _at_least(1),
+        at_least(1),
         mutable=True,
         job=True,
     ),
@@ -246,7 +193,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "seconds",
         "How long a job that is paused may take to stage what it has read. What is not staged by then is read again "
         "after RESUME.",
-        _at_least(0.1),
+        at_least(0.1),
         mutable=True,
         job=True,
     ),
@@ -256,7 +203,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "seconds",
         "How long the frontend waits for the last commits of its jobs when it is stopped. What is not done by then is "
         "resumed by the next start. bin/stop_fe.sh kills a frontend that takes 60 seconds.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
     ),
     Setting(
@@ -265,7 +212,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "times",
         "Passing troubles (network, lock, a worker or Spark died) are retried with back-off inside RUNNING at least "
         "this often in a row, and for at least max_retry_second; then the job is paused and resumes by itself.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
         job=True,
     ),
@@ -274,7 +221,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         300.0,
         "seconds",
         "The same by time: a server that is away for less does not pause a job.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
         job=True,
     ),
@@ -283,7 +230,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         3 * 24 * 3600,
         "seconds",
         "A cancelled job is shown this long, then forgotten.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
     ),
     Setting(
@@ -291,7 +238,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         900,
         "seconds",
         "How long a consistent point over all tables of a job stays readable by time travel.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
     ),
     Setting(
@@ -300,7 +247,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "bytes",
         "Memory for the key indexes of all tables: 16 bytes a row for a single integer key, 24 for any other. A table "
         "that finds no room is committed with equality deletes. 0: no index.",
-        _at_least(0),
+        at_least(0),
         mutable=True,
     ),
     Setting(
@@ -308,33 +255,31 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         2.0,
         "seconds",
         "Period of the upkeep tick: fold, compaction, expiry of snapshots, orphans.",
-        _at_least(0.5),
+        at_least(0.5),
     ),
     Setting(
         "source_read_timeout_second",
         30.0,
         "seconds",
         "Silence of a source (heartbeats included) that counts as lost.",
-        _at_least(2),
+        at_least(2),
     ),
     Setting(
-        "source_connect_timeout_second", 10.0, "seconds", "How long a connection to a source may take.", _at_least(1)
+        "source_connect_timeout_second", 10.0, "seconds", "How long a connection to a source may take.", at_least(1)
     ),
-    Setting("max_connections", 1024, "connections", "Console connections at one time.", _at_least(1)),
-    Setting("max_allowed_packet", 64 * MiB, "bytes", "Largest statement the console takes.", _at_least(1024)),
-    Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", _at_least(1)),
-    Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", _at_least(1)),
-    Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", _at_least(1)),
-    Setting(
-        "net_write_timeout", 60.0, "seconds", "A client that takes no rows for this long is dropped.", _at_least(1)
-    ),
-    Setting("query_threads", 32, "threads", "Statements of the console that run at one time.", _at_least(1)),
+    Setting("max_connections", 1024, "connections", "Console connections at one time.", at_least(1)),
+    Setting("max_allowed_packet", 64 * MiB, "bytes", "Largest statement the console takes.", at_least(1024)),
+    Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", at_least(1)),
+    Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", at_least(1)),
+    Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", at_least(1)),
+    Setting("net_write_timeout", 60.0, "seconds", "A client that takes no rows for this long is dropped.", at_least(1)),
+    Setting("query_threads", 32, "threads", "Statements of the console that run at one time.", at_least(1)),
     Setting(
         "spark_start_timeout_second",
         300.0,
         "seconds",
         "How long a statement or a job waits for Spark to start (the first start downloads jars).",
-        _at_least(1),
+        at_least(1),
     ),
 )
 

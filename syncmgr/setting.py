@@ -1,0 +1,60 @@
+"""One key of conf/fe.conf, and the checks of its values.
+
+Owns: what is known of a key; why a value is wrong.
+Must not know: which keys there are, who uses them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Value = int | float | str | bool
+
+
+def at_least(minimum: float) -> Callable[[Value], str | None]:
+    return lambda value: None if not isinstance(value, str) and value >= minimum else f"it must be at least {minimum:g}"
+
+
+def between(minimum: float, maximum: float) -> Callable[[Value], str | None]:
+    def check(value: Value) -> str | None:
+        fits = not isinstance(value, str) and minimum <= value <= maximum
+        return None if fits else f"it must be from {minimum:g} to {maximum:g}"
+
+    return check
+
+
+def port(value: Value) -> str | None:
+    return None if isinstance(value, int) and 0 < value < 65536 else "a port is between 1 and 65535"
+
+
+def anything(value: Value) -> str | None:  # noqa: ARG001 - the check of a value that cannot be wrong
+    return None
+
+
+def switch(value: Value) -> str | None:
+    return None if value in {"ON", "OFF"} else "it must be ON or OFF"
+
+
+def log_level(value: Value) -> str | None:
+    return None if value in {"DEBUG", "INFO", "WARNING", "ERROR"} else "it must be DEBUG, INFO, WARNING or ERROR"
+
+
+def not_empty(value: Value) -> str | None:
+    return None if value else "it must not be empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key. `check` gives the reason why a value is wrong. `job`: PROPERTIES of a job may override it."""
+
+    name: str
+    default: Value
+    unit: str
+    doc: str
+    check: Callable[[Value], str | None] = anything
+    mutable: bool = False
+    job: bool = False
+    secret: bool = False
+
+    @property
+    def kind(self) -> type:
+        return type(self.default)
