@@ -21,7 +21,7 @@ from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.whole import literal
 from syncmgr.meta.channels import Joining
 from syncmgr.planning import Inspect, Plan, Planner, Survey, Table, Wanted
-from syncmgr.written import altered, family, patterns, refuse_twice, renamed, with_channels, without
+from syncmgr.written import altered, family, forgetting, patterns, refuse_twice, renamed, with_channels, without
 from syncsql import (
     AddTables,
     AlterSync,
@@ -177,6 +177,15 @@ class Altering:
             raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered; PAUSE it first")
         if not self._store.ddl.settle(job.id, node.instead):
             raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name)
+
+    def let_go(self, job: SyncJob) -> bool:
+        """Channels whose targets were dropped with their sources leave a job of which nothing runs; False: it has no
+        other.
+        """
+        dropped = [channel for channel in job.channels if channel.dropped]
+        if dropped and len(dropped) < len(job.channels):
+            self._store.alter(forgetting(job, dropped), leaving=[channel.token for channel in dropped])
+        return len(dropped) < len(job.channels)
 
     # -- more tables
 

@@ -14,13 +14,15 @@ import syncsql
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job import target
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.spark.ancestry import token_property
 from syncmgr.spark.lake import Lake
-from syncmgr.spark.layout import FORMAT_VERSION, Field, Layout, PartitionField
+from syncmgr.spark.layout import FORMAT_VERSION, UUID, Field, Layout, PartitionField
 
 TYPES: Final = target.TYPES
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
 COMMENT: Final = "comment"
+TOKEN: Final = token_property("")
 ENGINES: Final = frozenset({"iceberg", "olap"})
 MYSQL_ENGINES: Final = frozenset({"innodb", "myisam", "aria", "rocksdb"})
 UTF8: Final = frozenset({"utf8", "utf8mb3", "utf8mb4"})
@@ -264,6 +266,8 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
             for key in target.PROPERTIES
             if properties.get(key, CREATED.get(key)) != CREATED.get(key)
         ),
+        uuid=properties.get(UUID, ""),
+        writers=tuple(key.removeprefix(TOKEN) for key in properties if key.startswith(TOKEN)),
     )
 
 

@@ -48,7 +48,8 @@ from syncmgr.meta.store import Store
 from syncmgr.mysql import opening as mysql_opening
 from syncmgr.mysql.opening import OpenMysql
 from syncmgr.pipeline.messages import Limits
-from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
+from syncmgr.pipeline.run import JobRun
+from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from syncmgr.pipeline.worker import OpenSource
 from syncmgr.planning import Inspected

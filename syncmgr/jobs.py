@@ -318,6 +318,9 @@ class Jobs:
                 self._store.forget(job.id)
 
     def _start(self, job: SyncJob, now: float) -> None:
+        if not self._altering.let_go(job):
+            self._store.save(job.on(JobEvent.TARGET_DROPPED, at=now))
+            return
         self._store.part(job.id)
         stored = self._store.by_id(job.id)
         assert stored is not None, "only a cancelled job is forgotten"

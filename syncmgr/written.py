@@ -71,6 +71,18 @@ def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
     return job.with_statement(replace(statement, channels=tuple(kept)).masked().sql())
 
 
+def forgetting(job: SyncJob, channels: Iterable[ChannelDescription]) -> SyncJob:
+    """The job whose text does not name channels whose targets are gone; what its patterns mean may come again."""
+    statement = _statement(job)
+    gone = {(channel.target_db, channel.target) for channel in channels}
+    kept = tuple(
+        each
+        for each in statement.channels
+        if not isinstance(each, Channel) or (each.target.db or job.db, each.target.name) not in gone
+    )
+    return job.with_statement(replace(statement, channels=kept).masked().sql())
+
+
 def family(node: Tables) -> Family:
     """The tables that a pattern means."""
     return Family(db=node.db, pattern=node.pattern, exclude=tuple(out.name for out in node.exclude))

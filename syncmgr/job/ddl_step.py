@@ -26,6 +26,11 @@ class DdlStep:
     changes: Mapping[str, tuple[LakeChange, ...]] = field(default_factory=dict)
     done: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def dropped(self) -> frozenset[str]:
+        """Tokens of the channels whose target goes, with whatever waits for it."""
+        return frozenset(token for token, channel in self.channels.items() if channel.dropped)
+
     def without(self, tokens: Collection[str]) -> "DdlStep":
         """What it makes of the other channels."""
         return replace(

@@ -4,6 +4,7 @@ Owns: PROPERTIES, the plan of a channel and every check that needs no IO.
 Must not know: servers, Spark, statements' text.
 """
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -78,7 +79,11 @@ JOB_PROPERTIES: Final = (
         "Of a type that changes values, or that the target cannot take: `pause`, or `new_column`, called `name__2`.",
     ),
     Property("on_truncate", "as on_ddl", "Of TRUNCATE alone: `apply`, `ignore` or `pause`."),
-    Property("on_drop_table", "as on_ddl", "Of a dropped table alone: `keep` the target's rows, or `pause`."),
+    Property(
+        "on_drop_table",
+        "as on_ddl",
+        "Of a dropped table alone: `keep` the target's rows, `drop` the target, or `pause`.",
+    ),
     Property(
         "on_value_error",
         OnValueError.STOP,
@@ -172,8 +177,8 @@ class ChannelDescription:
     them, in the same order. `where`: Spark SQL or None. `places`: empty where columns are mapped by name; else Doris'
     list, which names the source columns by their place: `reads` and `source_keys` hold its names, and `source` has no
     columns until the first rows have told them. `follows`: there is no column list, so that new columns come
-    along. `gone`: the source table was dropped. `shadows`: copies of it that may take its place,
-    and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
+    along. `gone`: the source table was dropped; `dropped`: the target with it. `shadows`: copies that may take its
+    place, and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
     `stopped`: why it is not read any more, "": it is.
     """
 
@@ -189,13 +194,24 @@ class ChannelDescription:
     places: tuple[Listed, ...] = ()
     follows: bool = False
     gone: bool = False
+    dropped: bool = False
     shadows: tuple[Shadow, ...] = ()
     after: Position | None = None
     stopped: str = ""
 
     def has_begun(self, at: Position) -> bool:
         """Whether what stands right before that place of the source's history is a change of this channel."""
-        return not self.stopped and (self.after is None or not has_passed(self.after, at))
+        return self.is_read and (self.after is None or not has_passed(self.after, at))
+
+    @property
+    def is_read(self) -> bool:
+        return not self.stopped and not self.dropped
+
+    @property
+    def way(self) -> str:
+        """The same where the same columns of the source go into the same ones of the target."""
+        columns = [self.source.column(name) for name in self.reads]
+        return hashlib.sha256(repr((columns, self.columns)).encode()).hexdigest()[:16]
 
     @property
     def label(self) -> str:

@@ -16,8 +16,8 @@ from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
 from syncmgr.job.evolution import RefusedError, Step, Terms, evolve
-from syncmgr.job.lake_change import DoubtKeys, EmptyTable, LakeChange
-from syncmgr.job.policy import Deed, Kind, OnDdl
+from syncmgr.job.lake_change import DoubtKeys, DropTable, EmptyTable, LakeChange
+from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.statement import nodes
@@ -63,6 +63,10 @@ class Rules:
     deeds: Mapping[Kind, Deed] = field(default_factory=dict)
     unlogged: bool = False
     on_value_error: OnValueError | None = None
+
+    def deed(self, kind: Kind) -> Deed:
+        """What is done with DDL of that kind."""
+        return self.deeds.get(kind, RULES[kind][self.policy])
 
     @property
     def keeps_out(self) -> bool:
@@ -358,9 +362,22 @@ class _Following:
     def _drop(self, channels: Iterable[ChannelDescription]) -> None:
         for channel in channels:
             self.at = _table(channel)
-            self._refuse(Kind.DROP_TABLE, "it drops the table")
+            deed = self._refuse(Kind.DROP_TABLE, "it drops the table")
             self._channels[channel.token] = replace(channel, gone=True)
-            self._done.setdefault(channel.token, []).append("dropped in the source; the target keeps its rows")
+            drops = deed is Deed.APPLY and not channel.gone
+            told = self._drop_target(channel) if drops else "the target keeps its rows"
+            self._done.setdefault(channel.token, []).append(f"dropped in the source; {told}")
+
+    def _drop_target(self, channel: ChannelDescription) -> str:
+        """In words. A copy of the table may yet take its place, and the rows of other channels are theirs."""
+        target = self._rules.describe(channel)
+        if any(not shadow.left for shadow in channel.shadows):
+            return "the target keeps its rows for a copy that may follow"
+        if set(target.writers) - {channel.token}:
+            return "the target keeps its rows: another channel has written into it"
+        self._channels[channel.token] = replace(channel, gone=True, dropped=True)
+        self._changes[channel.token] = (DropTable(uuid=target.uuid),)
+        return "the target is dropped, too"
 
     def _truncate(self, channels: Iterable[ChannelDescription]) -> None:
         for channel in channels:

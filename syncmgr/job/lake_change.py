@@ -71,10 +71,35 @@ class EmptyTable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FillField:
+    """Rows from before get a value, in Iceberg's JSON for single values; all of them are written anew."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DoubtKeys:
     """From here on rows of the source may go unseen: a key that is inserted may be in the table already."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DropTable:
+    """The table goes, if it is still the one of that uuid; nothing else is changed beside."""
+
+    uuid: str
+
+
 LakeChange = (
-    DropField | RenameField | AddField | RetypeField | RelaxField | CommentField | MoveField | EmptyTable | DoubtKeys
+    DropField
+    | RenameField
+    | AddField
+    | RetypeField
+    | RelaxField
+    | CommentField
+    | MoveField
+    | EmptyTable
+    | DoubtKeys
+    | DropTable
+    | FillField
 )

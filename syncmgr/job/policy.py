@@ -87,6 +87,7 @@ MEANING: Final[Mapping[tuple[Kind, Deed], str]] = {
     (Kind.CONVERT, A): "the target's column keeps what it has; a new one has the values from here on",
     (Kind.TRUNCATE, A): "the target is emptied",
     (Kind.TRUNCATE, K): "the target keeps its rows",
+    (Kind.DROP_TABLE, A): "the target is dropped, and the job goes on without the table",
     (Kind.DROP_TABLE, K): "the target keeps its rows",
     (Kind.CREATE_TABLE, A): "the target is emptied and gets the columns of the new table",
     (Kind.RENAME_TABLE, A): "the job reads the table under its new name",
@@ -100,7 +101,7 @@ OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Deed]]]] = {
     "on_old_values": (Kind.OLD_VALUES, {"pause": P, "null": A}),
     "on_type_change": (Kind.CONVERT, {"new_column": A, "pause": P}),
     "on_truncate": (Kind.TRUNCATE, {"apply": A, "ignore": K, "pause": P}),
-    "on_drop_table": (Kind.DROP_TABLE, {"keep": K, "pause": P}),
+    "on_drop_table": (Kind.DROP_TABLE, {"keep": K, "drop": A, "pause": P}),
 }
 
 

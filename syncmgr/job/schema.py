@@ -4,7 +4,7 @@ Owns: MySQL's column types as values, the Arrow type in which each travels, the 
 Must not know: where a schema was read, how a value is decoded or written.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
@@ -155,7 +155,10 @@ class TargetColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TargetTable:
-    """A table of the lake as CREATE TABLE made it. `keys` empty: rows are only appended."""
+    """A table of the lake as CREATE TABLE made it. `keys` empty: rows are only appended.
+
+    Of one that is there, beside what it is like: its `uuid`, and the tokens of the channels that have committed epochs.
+    """
 
     db: str
     name: str
@@ -165,6 +168,8 @@ class TargetTable:
     partition: tuple[str, ...] = ()  # transforms as Spark prints them: "bucket(4, id)", "day(at)", "region"
     comment: str = ""
     properties: tuple[tuple[str, str], ...] = ()
+    uuid: str = field(default="", compare=False)
+    writers: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def label(self) -> str:

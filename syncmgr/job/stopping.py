@@ -18,7 +18,7 @@ def stopped_by(error: SyncError, channels: Sequence[ChannelDescription]) -> Chan
     """The channel that an error concerns, where others are left to go on."""
     if error.code not in OF_ONE_TABLE and not error.context.get(UNREAD):
         return None
-    read = [channel for channel in channels if not channel.stopped]
+    read = [channel for channel in channels if channel.is_read]
     found = [channel for channel in read if channel.source.label == error.context.get("table")]
     return found[0] if found and len(read) > 1 else None
 

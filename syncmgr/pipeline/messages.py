@@ -12,6 +12,7 @@ from syncmgr.errors import SyncError
 from syncmgr.job.description import AppendOnChange, ChannelDescription, Listed, OnValueError, Shadow
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
 from syncmgr.job.following import Rules, Said
+from syncmgr.job.policy import Deed, Kind
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.value_error import ValueRules, rules_of
@@ -21,7 +22,7 @@ from syncmgr.job.whole import Family
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerChannel:
     """What a worker needs of a channel. `source_keys` empty: rows are only appended. `after`: changes up to there are
-    passed over, None: none. The rest: as the description's.
+    passed over, None: none. `complete`: no column of the source may be left out. The rest: as the description's.
     """
 
     token: str
@@ -33,6 +34,7 @@ class WorkerChannel:
     shadows: tuple[Shadow, ...] = ()
     values: ValueRules = ValueRules(policy=OnValueError.STOP)  # noqa: RUF009 - frozen
     after: Position | None = None
+    complete: bool = False
 
     @classmethod
     def of(cls, channel: ChannelDescription, rules: Rules, after: Position | None) -> Self:
@@ -46,6 +48,7 @@ class WorkerChannel:
             shadows=channel.shadows,
             values=rules_of(channel, rules.describe, rules.on_value_error),
             after=after,
+            complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Deed.KEEP,
         )
 
 

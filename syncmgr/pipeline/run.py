@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,17 +17,15 @@ from typing import Final
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
-from syncmgr.job.ddl import Table
 from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import Epoch
-from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Retry, Series, remedy
-from syncmgr.job.following import Rules, arrived, refused, settle
+from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Series, remedy
+from syncmgr.job.following import arrived, refused, settle
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
 from syncmgr.job.stopping import standstill, stopped_by
-from syncmgr.job.whole import Family
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
@@ -39,7 +37,6 @@ from syncmgr.pipeline.messages import (
     Finish,
     Finished,
     FromWorker,
-    Limits,
     Met,
     Progress,
     Retune,
@@ -49,45 +46,13 @@ from syncmgr.pipeline.messages import (
     WorkerChannel,
     WorkerPlan,
 )
+from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot
 from syncmgr.pipeline.staging import sweep
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunOptions:
-    """What a run needs to know of its job. `folder`: the job's own staging folder.
-
-    `silence_second`: longer than this a source in good health is never silent. `finish_second`: a worker that was told
-    to finish and has not ended by then is killed; what it staged and did not send is read again. `families`: whose new
-    tables join the job. `leaves_out`: a table that cannot be read on stops alone, since it can be brought back.
-    """
-
-    job_id: int
-    name: str
-    channels: tuple[ChannelDescription, ...]
-    rules: Rules
-    folder: Path
-    silence_second: float
-    limits: Callable[[], Limits]
-    retry: Callable[[], Retry]
-    max_backlog_bytes: Callable[[], int]
-    finish_second: Callable[[], float]
-    families: tuple[Family, ...] = ()
-    leaves_out: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Listeners:
-    """Whom a run tells. All are called from the run's own threads."""
-
-    on_trouble: Callable[[SyncError | None], None]  # a passing error is being retried; None: it has passed
-    on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
-    # Tables that have come: why each does not join, None: it does, and the run is told to finish.
-    on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None]] = lambda _: {}
 
 
 class JobRun:
@@ -273,11 +238,11 @@ class JobRun:
     def _live(self) -> None:
         """One worker's life, until it finished as asked, or for a snapshot. Raises what ended it otherwise."""
         self._finish_intents()
-        if self._snapshot is not None:
+        if self._snapshot is not None and not self._ending.is_set():
             self._snapshot.run(self._ending, self._mended)
             self._catch_up()
-            if self._ending.is_set():
-                return
+        if self._ending.is_set():
+            return
         self._sweep()
         passing(CrashPoint.STAGING_SWEPT)
         life = self._life = Life(self._plan(), self._open_source, self._on_progress)
@@ -369,9 +334,9 @@ class JobRun:
         if self._joined(met, step):
             return  # the next run reads it again
         waiting = {token: held for token in step.channels.keys() | step.changes.keys() if (held := self._held(token))}
-        for token in step.changes.keys() & waiting.keys():
+        for token in step.changes.keys() & waiting.keys() - step.dropped:
             raise waiting[token]
-        if not self._committer.caught_up((step.channels.keys() | step.changes.keys()) - waiting.keys()):
+        if not self._committer.caught_up((step.channels.keys() | step.changes.keys()) - waiting.keys() - step.dropped):
             return
         passing(CrashPoint.DDL_DECIDED)
         self._commit(self._judged(replace(met.epoch, ddl=step)), self._committer.commit)
@@ -478,7 +443,7 @@ class JobRun:
         return last
 
     def _worker_channels(self) -> tuple[WorkerChannel, ...]:
-        read = [channel for channel in self._channels if not channel.stopped and not self._waits(channel.token)]
+        read = [channel for channel in self._channels if channel.is_read and not self._waits(channel.token)]
         points = self._points()
         return tuple(WorkerChannel.of(c, self._options.rules, points.get(c.token, c.after)) for c in read)
 

@@ -17,6 +17,7 @@ from syncmgr.job.lake_change import (
     CommentField,
     DoubtKeys,
     DropField,
+    DropTable,
     EmptyTable,
     LakeChange,
     MoveField,
@@ -50,6 +51,10 @@ class Alter:
 
         A schema is never changed on newer metadata than that: Iceberg refuses. Refused or unknown: from the start.
         """
+        dropped = next((change for change in self._alter.changes if isinstance(change, DropTable)), None)
+        if dropped is not None:
+            with self._indexing.lock:
+                return self._drop(dropped)
         for _ in range(ATTEMPTS):
             try:
                 with self._indexing.lock:
@@ -80,7 +85,7 @@ class Alter:
         passing(CrashPoint.TABLE_ALTERED)
         current = self._iceberg.current(self._iceberg.table_of(transaction))
         return ChannelCommitted(
-            snapshot=current.snapshot if current and empties else None, foreign=empties or self._doubts
+            snapshot=current.snapshot if current and writes else None, foreign=empties or self._doubts
         )
 
     # -- the fence

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.jvm import Java, activate, java_class
 from syncmgr.spark.launch import CATALOG
-from syncmgr.spark.layout import FORMAT_VERSION, Field, Layout, Snapshot, layout_of
+from syncmgr.spark.layout import FORMAT_VERSION, UUID, Field, Layout, Snapshot, layout_of
 
 FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
@@ -155,7 +155,11 @@ class Iceberg:
 
     def properties(self, table: Java) -> dict[str, str]:
         found = {str(key): str(value) for key, value in dict(table.properties()).items()}
-        return found | {FORMAT_VERSION: str(self.format_version(table))}
+        return found | {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table)}
+
+    def uuid(self, table: Java) -> str:
+        """One that was dropped and made anew has another."""
+        return str(table.uuid())
 
     def use_pool(self, name: str) -> None:
         """Which scheduler pool the calling thread's Spark jobs go to from now on."""

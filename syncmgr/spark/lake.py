@@ -18,6 +18,7 @@ from syncmgr.errors import SyncError
 from syncmgr.job.causes import of_lake
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
+from syncmgr.job.lake_change import DropTable
 from syncmgr.job.target import Transform
 from syncmgr.spark.alter import Alter
 from syncmgr.spark.commit import Commit
@@ -210,6 +211,8 @@ class Lake:
             with asked():
                 done = Alter(self.iceberg(), alter, upkeep.indexing).run()
             self._make_durable()
+        if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
+            self._forget(alter.db, alter.table)
         return done
 
     def upkeep(self, db: str, table: str) -> tuple[Ran, ...]:
@@ -352,6 +355,9 @@ class Lake:
         with asked():
             self.iceberg().drop_table(db, table)
         self._make_durable()
+        self._forget(db, table)
+
+    def _forget(self, db: str, table: str) -> None:
         with self._lock:
             upkeep = self._upkeep.pop((db, table), None)
         if upkeep is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 FORMAT_VERSION: Final = "format-version"  # Iceberg takes it as a property and keeps it elsewhere
+UUID: Final = "uuid"  # a word that Iceberg takes as no property
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

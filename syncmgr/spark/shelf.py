@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.launch import CATALOG
-from syncmgr.spark.layout import FORMAT_VERSION, Layout, layout_of
+from syncmgr.spark.layout import FORMAT_VERSION, UUID, Layout, layout_of
 
 BUSY_SECOND: Final = 30.0
 
@@ -49,8 +49,8 @@ class Shelf:
         metadata = json.loads(Path(self.pointer(db, table).location.removeprefix("file:")).read_text(encoding="utf-8"))
         schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
         spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
-        properties = metadata.get("properties", {}) | {FORMAT_VERSION: str(metadata["format-version"])}
-        return layout_of(schema, spec), properties
+        told = {FORMAT_VERSION: str(metadata["format-version"]), UUID: metadata["table-uuid"]}
+        return layout_of(schema, spec), metadata.get("properties", {}) | told
 
     def pointer(self, db: str, table: str) -> Pointer:
         """Raises NO_SUCH_TABLE."""

@@ -16,10 +16,12 @@ from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Thresholds
 from syncmgr.job.failure import FailType, Remedy, Retry, remedy
 from syncmgr.job.following import Said
+from syncmgr.job.policy import deeds_of
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.messages import Limits
-from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
+from syncmgr.pipeline.run import JobRun
+from syncmgr.pipeline.run_options import Listeners, RunOptions
 from tests.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
 from tests.unit.job.factories import make_channel, make_rules, make_source_table
 from tests.until import until
@@ -67,6 +69,7 @@ class Bench:
         self.troubles: list[SyncError | None] = []
         self.ends: list[tuple[SyncError | None, FailType]] = []
         self.backlog_bytes = 10**9
+        self.rules = make_rules()
 
     def start(self, transactions: int, given: tuple[Batch, ...] = (), *, leaves_out: bool = False) -> JobRun:
         """`given`: instead of so many transactions."""
@@ -74,7 +77,7 @@ class Bench:
             job_id=1,
             name="demo.job1",
             channels=tuple(map(channel, TOKENS)),
-            rules=make_rules(),
+            rules=self.rules,
             folder=self.folder,
             silence_second=5.0,
             limits=lambda: Limits(
@@ -253,6 +256,24 @@ def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     assert [record.state for record in bench.ledger.refused] == [DdlState.DONE]
     assert not bench.ledger.last_epoch().end.whole
     assert any(trouble is not None and trouble.code is Code.TABLE_STOPPED for trouble in bench.troubles)
+
+
+def test_a_dropped_target_ends_its_channel_alone(bench: Bench) -> None:
+    """Also one that could not be committed: what waits for it is nobody's. The run ends, and the job goes on without
+    the table.
+    """
+    bench.lake.broken["bad"] = WRONG
+    bench.rules = replace(make_rules(), deeds=deeds_of({"on_drop_table": "drop"}))
+    said = Said(text="DROP TABLE bad", db="shop", modes=Modes(), moment=Moment(at=1))
+    ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
+    run = bench.start(0, (*batches(10), make_batch(ddl=ddl), *map(of_good, batches(20)[10:])))
+    assert run.join(40)
+    assert bench.ends == [(None, FailType.UNKNOWN)]
+    assert bench.rows("good") == expected(10)
+    assert bench.lake.altered == [("bad", {})]
+    step = bench.ledger.stored[-1][0].ddl
+    assert step is not None
+    assert step.dropped == {"bad"}
 
 
 def of_good(batch: Batch) -> Batch:

@@ -15,6 +15,7 @@ from syncmgr.job.lake_change import (
     CommentField,
     DoubtKeys,
     DropField,
+    DropTable,
     EmptyTable,
     LakeChange,
     MoveField,
@@ -225,6 +226,28 @@ def test_a_second_change_is_passed_over(tables: Tables) -> None:
     assert [table.lake.alter(doubted).foreign for _ in range(2)] == [True, True]
 
 
+def test_a_table_is_dropped_once(tables: Tables) -> None:
+    """However often it is tried; who has its name by then is another table, and one of a later epoch fences."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    found = tables.catalog.table(table.db, table.name)
+    assert found.writers == (table.token,)
+    change = altering(table, DropTable(uuid=found.uuid))
+    assert [table.lake.alter(change).passed_over for _ in range(2)] == [False, True]
+    assert table.name not in tables.catalog.tables(table.db)
+    tables.catalog.make(found)
+    assert table.lake.alter(change).passed_over
+    again = tables.catalog.table(table.db, table.name)
+    assert again.uuid != found.uuid
+    table.last_snapshot = None
+    table.epoch += 1
+    table.commit([(INS, 2, 2)])
+    with pytest.raises(SyncError) as caught:
+        table.lake.alter(replace(change, changes=(DropTable(uuid=again.uuid),)))
+    assert caught.value.code is Code.FENCED
+    assert table.rows() == [(2, 2)]
+
+
 @pytest.mark.parametrize("rivals", ["the same", "and the next epoch"])
 def test_a_second_writer_changes_nothing_twice(tables: Tables, rivals: str) -> None:
     """Between every two calls another frontend makes the same change, and goes on: a column that was dropped and
@@ -261,3 +284,5 @@ def test_a_second_writer_changes_nothing_twice(tables: Tables, rivals: str) -> N
         assert table.rows() == ([(2, 2)] if rivals == "and the next epoch" else [])
         at += 4
     assert at > 5
+
+

@@ -17,7 +17,8 @@ from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.pipeline import run as run_module
 from syncmgr.pipeline.messages import Limits
-from syncmgr.pipeline.run import JobRun, Listeners, RunOptions
+from syncmgr.pipeline.run import JobRun
+from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.worker import OpenSource
 from tests.fakes import (
     BatchSource,

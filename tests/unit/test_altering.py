@@ -130,6 +130,20 @@ def test_the_last_table_does_not_leave() -> None:
         shelf.altering().alter(job_of(LINES), node)
 
 
+def test_a_table_whose_target_was_dropped_is_named_no_more() -> None:
+    """A pattern may mean it again when it comes again; where no other is left, the job ends."""
+    shelf, dropped = Shelf(), replace(LINES, gone=True, dropped=True)
+    assert shelf.altering().let_go(job_of())
+    assert shelf.saved == []
+    assert shelf.altering().let_go(job_of(make_channel(), dropped))
+    assert shelf.marked["leaving"] == ("lines",)
+    assert "`lines`" not in shelf.saved[-1].statement
+    text = STATEMENT.replace("FROM shop.lines INTO lines", "FROM shop.`l%` INTO demo.*")
+    assert shelf.altering().let_go(make_job(channels=(make_channel(), dropped), statement=text))
+    assert "EXCLUDE" not in shelf.saved[-1].statement
+    assert not shelf.altering().let_go(job_of(dropped))
+
+
 def test_a_name_is_free_or_refused() -> None:
     """Of a job that is not cancelled; what runs need not know of another name."""
     node = RenameSync(job=Name(name="job1"), to="job2")

@@ -15,6 +15,7 @@ from syncmgr.job.lake_change import (
     CommentField,
     DoubtKeys,
     DropField,
+    DropTable,
     EmptyTable,
     LakeChange,
     MoveField,
@@ -306,6 +307,34 @@ def test_tables_exchange_their_names() -> None:
     }
 
 
+DROPS = deeds_of({"on_drop_table": "drop"})
+
+
+@pytest.mark.parametrize("text", ["DROP TABLE customers, orders", "DROP DATABASE shop"])
+def test_a_target_is_dropped_with_its_source(text: str) -> None:
+    """By policy, and as the table that it is: one made later under its name is another."""
+    step = followed(text, deeds=DROPS, target=replace(TARGET, uuid="u-1", writers=("token-orders",)))
+    assert step.changes == {"token-orders": (DropTable(uuid="u-1"),)}
+    assert step.dropped == {"token-orders"}
+    assert not step.channels["token-orders"].is_read
+    assert step.done == {"token-orders": "dropped in the source; the target is dropped, too"}
+
+
+@pytest.mark.parametrize(
+    ("before", "target", "told"),
+    [
+        (channel(), replace(TARGET, writers=("token-orders", "x")), "another channel has written into it"),
+        (replace(channel(), gone=True), TARGET, "the target keeps its rows"),
+        (followed("CREATE TABLE _orders_new LIKE orders").channels["token-orders"], TARGET, "a copy that may follow"),
+    ],
+)
+def test_a_target_whose_rows_may_be_wanted_stays(before: ChannelDescription, target: TargetTable, told: str) -> None:
+    """Those of another channel, of a table that was dropped long ago, of one that a tool is about to replace."""
+    step = followed("DROP TABLE IF EXISTS orders", before, deeds=DROPS, target=target)
+    assert step.changes == {}
+    assert step.done["token-orders"].endswith(told)
+
+
 def test_a_table_that_takes_a_synced_name_pauses() -> None:
     """Nobody knows its rows."""
     assert "table shop.new takes its name" in refusal("RENAME TABLE orders TO old, new TO orders")
@@ -381,7 +410,7 @@ def test_a_statement_older_than_the_known_schema_must_not_matter() -> None:
 
 
 def test_a_table_of_v2_shows_no_defaults() -> None:
-    """There NULL can be added, and a value pauses."""
+    """There a value is written into the rows that are there; or, as the policy says, NULL is, or the job pauses."""
     v2 = replace(TARGET, properties=(("format-version", "2"),))
     assert changes("ALTER TABLE orders ADD c INT", target=v2) == (AddField(name="c", type=kind("INT")),)
     assert "format v2" in refusal("ALTER TABLE orders ADD c INT NOT NULL", target=v2)

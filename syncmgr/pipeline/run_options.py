@@ -1,0 +1,50 @@
+"""What a run of a job is given.
+
+Owns: its options, and whom it tells.
+Must not know: what a run does with them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from syncmgr.errors import SyncError
+from syncmgr.job.ddl import Table
+from syncmgr.job.description import ChannelDescription
+from syncmgr.job.failure import FailType, Retry
+from syncmgr.job.following import Rules
+from syncmgr.job.whole import Family
+from syncmgr.pipeline.messages import Limits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """What a run needs to know of its job. `folder`: the job's own staging folder.
+
+    `silence_second`: longer than this a source in good health is never silent. `finish_second`: a worker that was told
+    to finish and has not ended by then is killed; what it staged and did not send is read again. `families`: whose new
+    tables join the job. `leaves_out`: a table that cannot be read on stops alone, since it can be brought back.
+    """
+
+    job_id: int
+    name: str
+    channels: tuple[ChannelDescription, ...]
+    rules: Rules
+    folder: Path
+    silence_second: float
+    limits: Callable[[], Limits]
+    retry: Callable[[], Retry]
+    max_backlog_bytes: Callable[[], int]
+    finish_second: Callable[[], float]
+    families: tuple[Family, ...] = ()
+    leaves_out: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listeners:
+    """Whom a run tells. All are called from the run's own threads."""
+
+    on_trouble: Callable[[SyncError | None], None]  # a passing error is being retried; None: it has passed
+    on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
+    # Tables that have come: why each does not join, None: it does, and the run is told to finish.
+    on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None]] = lambda _: {}
