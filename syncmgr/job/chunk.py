@@ -33,7 +33,7 @@ class ChunkPlan:
     key includes, so that two rows of one target key are never in two chunks. None: one chunk, whatever there is.
     `rows`: estimated by the server. `point`: where the one reading of a table without a key stands in the binlog, None
     where there was none yet, or keys tell rows apart. `replaces`: its one chunk takes the place of all rows that the
-    table has.
+    table has; `way`: of the channel, which another plan follows once that is another.
     """
 
     id: str
@@ -42,6 +42,7 @@ class ChunkPlan:
     rows: int
     point: Position | None = None
     replaces: bool = False
+    way: str = ""
 
     @property
     def count(self) -> int:

@@ -73,6 +73,9 @@ class JobLedger:
     def loads(self) -> Mapping[str, Load]:
         return self._store.loads.of(self._job_id)
 
+    def begin_loads(self, tokens: Collection[str]) -> None:
+        self._store.loads.begin_anew(tokens)
+
     def plan_load(self, token: str, plan: ChunkPlan) -> None:
         self._store.loads.plan(token, plan)
 

@@ -38,6 +38,11 @@ class Loads:
         with self._reading() as connection:
             return {row.token: _load(row) for row in connection.execute(query).all()}
 
+    def begin_anew(self, tokens: Collection[str]) -> None:
+        """Nothing of these tables has been read; what comes takes the place of what they have."""
+        with self._writing() as connection:
+            begin(connection, frozenset(tokens), replaces=True)
+
     def plan(self, token: str, plan: ChunkPlan) -> None:
         with self._writing() as connection:
             connection.execute(update(LOADS).where(LOADS.c.token == token).values(plan=codec.plan_json(plan)))

@@ -97,10 +97,13 @@ class Laggards:
             self._failed(laggard, error)
 
     def refuse_standstill(self, failed: Mapping[str, SyncError]) -> None:
-        """Raises the mildest error where no channel of the job could go on if those of `failed` could not."""
+        """Raises the mildest error where no channel of the job could go on if those of `failed` could not; not where
+        all wait for their rows, while what comes behind them is staged.
+        """
         errors = {token: laggard.error for token, laggard in self._by_token.items() if laggard.error is not None}
         errors |= failed
-        if errors and len(errors) == len(self._tables):
+        waits = all(error.code is Code.SNAPSHOT_OPEN for error in errors.values())
+        if not waits and len(errors) == len(self._tables):
             raise mildest(errors.values())
 
     def refuse_behind(self, tokens: Collection[str]) -> None:

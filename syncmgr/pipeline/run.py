@@ -10,8 +10,8 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
-from pathlib import Path
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -285,7 +285,7 @@ class JobRun:
     def _standstill(self) -> SyncError | None:
         """Of one table; the others go on."""
         late = None if self._snapshot is None else self._snapshot.trouble()
-        return self._committer.laggards.trouble() or late or standstill(self._channels)
+        return late or self._committer.laggards.trouble() or standstill(self._channels)
 
     def _catch_up(self) -> None:
         if self._snapshot is not None and self._snapshot.is_catching_up:
@@ -331,8 +331,11 @@ class JobRun:
             if error.code is Code.SOURCE_DDL:
                 self._refuse(refused(met.said, met.epoch.end, met.table, error), error)
             raise
-        if self._joined(met, step):
-            return  # the next run reads it again
+        if not self._joined(met, step):  # else the next run reads it again
+            with nullcontext() if self._snapshot is None else self._snapshot.begun_anew(step):
+                self._follow_with(met, step)
+
+    def _follow_with(self, met: Met, step: DdlStep) -> None:
         waiting = {token: held for token in step.channels.keys() | step.changes.keys() if (held := self._held(token))}
         for token in step.changes.keys() & waiting.keys() - step.dropped:
             raise waiting[token]
@@ -376,6 +379,10 @@ class JobRun:
         if epoch.ddl is not None:
             self._channels = tuple(epoch.ddl.channels.get(c.token, c) for c in self._channels)
             self._committer.read_as(self._channels)
+            if self._snapshot is not None:
+                self._snapshot.read_as(self._channels)
+            if epoch.ddl.dropped:
+                self.finish()
         self._committing = None
         took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from typing import Final, Protocol
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
+from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.failure import Retry, Series, mildest
@@ -25,30 +26,14 @@ from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription
 from syncmgr.job.value_error import ValueRules
+from syncmgr.pipeline.apart import OF_ONE_TABLE, apart
 from syncmgr.pipeline.committer import Lake, Progressed
+from syncmgr.pipeline.turns import LOOK_SECOND, Ending, Turns
 
-LOOK_SECOND: Final = 0.2  # how often the wish to end is looked at while chunks are read
 SLOW_SECOND: Final = 10  # so long a chunk may take where rows a second are bounded
 SHORT_HOURS: Final = 24.0  # a binlog that is kept for less is told of
 HELD_SECOND: Final = 30.0  # how often the server is asked whether it still has the binlog from the start on
 LATE: Final = Retry(first=5.0, most=300.0)  # how often a table that failed alone is tried again
-
-# They concern one table: the others go on without it.
-OF_ONE_TABLE: Final = frozenset(
-    {
-        Code.SNAPSHOT_BROKEN,
-        Code.SNAPSHOT_WAITS,
-        Code.SNAPSHOT_REFUSED,
-        Code.SOURCE_VALUE,
-        Code.TARGET_REPLACED,
-        Code.TABLE_BROKEN,
-        Code.NO_SUCH_TABLE,
-        Code.UNKNOWN_COLUMN,
-        Code.COLUMN_NOT_COVERED,
-        Code.BAD_EXPRESSION,
-        Code.TYPE_DOES_NOT_FIT,
-    }
-)
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +63,7 @@ class Ledger(Protocol):
     """What a snapshot writes down, for one job."""
 
     def loads(self) -> Mapping[str, Load]: ...
+    def begin_loads(self, tokens: Collection[str]) -> None: ...
     def plan_load(self, token: str, plan: ChunkPlan) -> None: ...
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None: ...
     def end_loads(self, tokens: Collection[str], upper: Position) -> None: ...
@@ -127,6 +113,8 @@ class Snapshot:
         self._turn = threading.Lock()  # whose tables are brought now
         self._turns = Series()  # of tables without a key that failed
         self._due = 0.0  # monotonic; their next turn
+        self._order = Turns()
+        self._given: frozenset[str] = frozenset()  # tokens of open tables whose changes may be committed
 
     def run(self, ending: threading.Event, on_chunk: Callable[[], None]) -> None:
         """Bring what is missing. A crash after any step resumes at that step; `ending` ends it behind a chunk.
@@ -141,7 +129,7 @@ class Snapshot:
         when this is called again, while no binlog is read, as soon as `is_due`.
         """
         self._on_chunk, self._begun = on_chunk, True
-        if len(self._open) == len(self._channels):
+        if len(self._open) == len(self._channels) and not self._open & self._anew:
             self._bring_first(set(self._open), ending)
         elif self.is_due():
             self._bring_waiting(ending)
@@ -187,12 +175,13 @@ class Snapshot:
     def held(self, token: str) -> SyncError | None:
         """Why no change of a table may be committed yet; None: all of its chunks are in the lake. From any thread.
 
-        What an earlier life was about to commit to a table that is read anew is committed before.
+        What an earlier life was about to commit to a table that is read anew is committed before. That such a reading
+        fails stops nothing: the statement that mends it may be still to come.
         """
-        if token not in self._open or (not self._begun and token in self._anew):
+        if token not in self._open or token in self._given or (not self._begun and token in self._anew):
             return None
-        label = self._channels[token].source.label
-        return self._failed.get(token) or SyncError(Code.SNAPSHOT_OPEN, table=label)
+        waits = SyncError(Code.SNAPSHOT_OPEN, table=self._channels[token].source.label)
+        return waits if token in self._anew else self._failed.get(token, waits)
 
     def points(self) -> dict[str, Position]:
         """By channel token, where changes begin of tables without a key: what is before them came with their rows."""
@@ -219,6 +208,36 @@ class Snapshot:
             for token in passed:
                 del self._uppers[token]
 
+    # -- statements on tables that are being read
+
+    def read_as(self, channels: Iterable[ChannelDescription]) -> None:
+        """What the channels are from the next reading on."""
+        self._channels |= {channel.token: channel for channel in channels}
+
+    @contextmanager
+    def begun_anew(self, step: DdlStep) -> Iterator[None]:
+        """Around the following of a statement. The rows of tables that it changes are read from the beginning behind
+        it, and what waits for them is committed before it, to the rows that are there: those that come replace them.
+
+        Waits for a reading under way, whose rows may be from before the statement, and come behind it.
+        """
+        if not self._changed(step):
+            yield
+            return
+        with self._order.statement():
+            self._given = frozenset(self._changed(step))
+            self._ledger.begin_loads(self._given)
+            self._anew |= self._given
+            try:
+                yield
+            finally:
+                self._given = frozenset()
+
+    def _changed(self, step: DdlStep) -> set[str]:
+        ways = {token for token, channel in step.channels.items() if channel.way != self._channels[token].way}
+        changed = (ways | step.changes.keys()) & self._open - step.dropped
+        return {token for token in changed if self._channels[token].keys}
+
     @property
     def is_catching_up(self) -> bool:
         return bool(self._uppers)
@@ -234,9 +253,10 @@ class Snapshot:
         """At once where others have gone on in an earlier life; a table that has just failed waits first."""
         series = Series().failed(time.monotonic()) if self._failed.keys() & self._with_key() else Series()
         self._await_branches(ending)
-        while self._with_key() and not (series.failures and ending.wait(series.wait(LATE))) and not ending.is_set():
+        while self._with_key() and not self._order.rests(series.wait(LATE) if series.failures else 0.0, ending):
             try:
-                self._bring(self._with_key(), ending)
+                with self._order.reading(ending) as end:
+                    self._bring(self._with_key(), end)
             except SyncError as error:
                 log.warning("tables that failed alone fail again: %s", error)
                 self._failed |= dict.fromkeys(self._with_key() - self._failed.keys(), error)
@@ -256,12 +276,12 @@ class Snapshot:
         last = self._ledger.last_epoch()
         return frozenset() if last is None else frozenset(last.prepared)
 
-    def _bring(self, tokens: Collection[str], ending: threading.Event) -> None:
+    def _bring(self, tokens: Collection[str], ending: Ending) -> None:
         """Raises the mildest error where each of them failed alone."""
         with self._turn:
             self._bring_now(tokens, ending)
 
-    def _bring_now(self, tokens: Collection[str], ending: threading.Event) -> None:
+    def _bring_now(self, tokens: Collection[str], ending: Ending) -> None:
         failed: dict[str, SyncError] = {}
         wanted = [channel for token, channel in self._channels.items() if token in tokens]
         self._settle(wanted, failed)
@@ -270,7 +290,7 @@ class Snapshot:
         if ending.is_set():
             return
         for channel in self._without(wanted, failed):
-            with _apart(channel, failed):
+            with apart(channel, failed):
                 self._source.check_same([(channel.source, channel.reads)])
         self._check_held()
         done = [channel.token for channel in self._without(wanted, failed)]
@@ -303,7 +323,7 @@ class Snapshot:
         bound.
         """
         for channel in channels:
-            with _apart(channel, failed):
+            with apart(channel, failed):
                 self._lake.check_whole(channel.target_db, channel.target)
         host, port = self._source.settle(self._start)
         self._description = replace(self._options.description, host=host, port=port)
@@ -315,18 +335,24 @@ class Snapshot:
             log.warning("the source keeps its binlog for %.1f hours, and it is read behind the snapshot", hours)
         self._held_at = time.monotonic()
 
-    def _plan(
-        self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: threading.Event
-    ) -> None:
+    def _plan(self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: Ending) -> None:
         loads = self._ledger.loads()
         for channel in self._without(channels, failed):
-            if loads[channel.token].plan is None and not ending.is_set():
-                with _apart(channel, failed):
-                    anew = loads[channel.token].replaces
-                    key = () if anew else channel.source_keys
-                    plan = self._source.plan(channel.source, key, self._chunk_rows())
-                    self._ledger.plan_load(channel.token, replace(plan, replaces=anew))
-                    passing(CrashPoint.PLAN_STORED)
+            if not ending.is_set():
+                with apart(channel, failed):
+                    self._plan_one(channel, loads[channel.token])
+
+    def _plan_one(self, channel: ChannelDescription, load: Load) -> None:
+        """What was read in another way, by an earlier life or before a statement, counts as nothing."""
+        anew, made = load.replaces, load.plan is not None
+        if load.plan is not None and anew and load.plan.way != channel.way:
+            self._ledger.begin_loads([channel.token])
+            made = False
+        if not made:
+            key = () if anew else channel.source_keys
+            plan = self._source.plan(channel.source, key, self._chunk_rows())
+            self._ledger.plan_load(channel.token, replace(plan, replaces=anew, way=channel.way))
+            passing(CrashPoint.PLAN_STORED)
 
     def _chunk_rows(self) -> int:
         """Of which a slow reading needs small ones: it waits between them."""
@@ -336,7 +362,7 @@ class Snapshot:
     # -- the chunks
 
     def _read_chunks(
-        self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: threading.Event
+        self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: Ending
     ) -> None:
         """Side by side; all that began have ended when this returns or raises the first error."""
         chunks = () if ending.is_set() else self._missing(self._without(channels, failed))
@@ -432,7 +458,7 @@ class Snapshot:
         self,
         running: dict[Future[ChannelCommitted], ChannelCommit],
         failed: dict[str, SyncError],
-        ending: threading.Event,
+        ending: Ending,
     ) -> None:
         """What has ended goes into the ledger; waits for that a moment."""
         if not running:
@@ -440,7 +466,7 @@ class Snapshot:
         done, _ = wait(running, LOOK_SECOND, FIRST_COMPLETED)
         for future in done:
             commit = running.pop(future)
-            with _apart(self._channels[commit.token], failed):
+            with apart(self._channels[commit.token], failed):
                 self._took(commit, future.result())
         if time.monotonic() - self._held_at > HELD_SECOND:
             self._check_held()
@@ -453,15 +479,3 @@ class Snapshot:
         self._read[commit.token] = rows + committed.rows, began
         self._rows += committed.rows
         self._on_chunk()
-
-
-@contextmanager
-def _apart(channel: ChannelDescription, failed: dict[str, SyncError]) -> Iterator[None]:
-    """What concerns one table alone is noted, and the others go on."""
-    try:
-        yield
-    except SyncError as error:
-        if error.code not in OF_ONE_TABLE:
-            raise
-        log.warning("the snapshot of %s fails alone: %s", channel.source.label, error)
-        failed.setdefault(channel.token, error)

@@ -132,6 +132,12 @@ def test_a_standstill_of_all_is_the_job_s() -> None:
     assert caught.value is FULL
 
 
+def test_tables_that_are_all_read_anew_are_no_standstill() -> None:
+    """Their changes are staged meanwhile, and a statement among them may have to be met."""
+    bench = Bench()
+    bench.laggards.refuse_standstill({t: SyncError(Code.SNAPSHOT_OPEN, table=f"shop.{t}") for t in ("a", "b")})
+
+
 def test_what_concerns_the_whole_job_is_raised() -> None:
     """A frontend that was replaced must not go on with the other tables."""
     bench = Bench()

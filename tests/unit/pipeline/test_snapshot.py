@@ -8,8 +8,10 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, ChunkRows, Load
+from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
 from syncmgr.job.failure import Retry
+from syncmgr.job.lake_change import DropField
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline import snapshot as snapshot_module
@@ -40,6 +42,9 @@ class MemoryLoads:
 
     def loads(self) -> Mapping[str, Load]:
         return dict(self.known)
+
+    def begin_loads(self, tokens: Collection[str]) -> None:
+        self.known |= {token: Load(token=token, replaces=True) for token in tokens}
 
     def plan_load(self, token: str, plan: ChunkPlan) -> None:
         self.known[token] = replace(self.known[token], plan=plan)
@@ -412,3 +417,77 @@ def test_a_table_that_is_read_anew_has_one_chunk_that_replaces() -> None:
     snapshot.join()
     assert [chunk is not None and chunk.replaces for chunk in chunks] == [True]
     assert bench.source.keys == [()]
+
+
+def anew() -> Bench:
+    """One of two tables is read anew, in one chunk."""
+    bench = Bench()
+    bench.source.chunks = 1
+    bench.loads.known = {"one": Load(token="one", caught_up=True, upper=END), "two": Load(token="two", replaces=True)}
+    return bench
+
+
+def test_a_statement_on_a_table_that_is_read_begins_that_again() -> None:
+    """It waits for the chunk under way; what waits for the table may be committed before it; then all is read again,
+    as the statement has left the table.
+    """
+    bench = anew()
+    entered, gate = threading.Event(), threading.Event()
+    reads: list[tuple[str, ...]] = []
+
+    def on_commit(commit: ChannelCommit) -> None:
+        assert commit.chunk is not None
+        reads.append(commit.chunk.columns)
+        entered.set()
+        assert gate.wait(10)
+
+    bench.lake.on_commit = on_commit
+    snapshot = bench.run()
+    assert entered.wait(10)
+    altered = replace(bench.options.channels[1], reads=("id", "status"))
+    step = DdlStep(statement="", channels={"two": altered}, changes={"two": (DropField(name="x"),)})
+    held: list[bool] = []
+
+    def follow() -> None:
+        with snapshot.begun_anew(step):
+            held.append(snapshot.held("two") is not None)
+            snapshot.read_as([altered])
+
+    statement = threading.Thread(target=follow)
+    statement.start()
+    until(snapshot._order._wanted.is_set, deadline=10)
+    assert snapshot.held("two") is not None
+    gate.set()
+    statement.join(10)
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+    assert held == [False]
+    assert reads == [("id",), ("id", "status")]
+
+
+def test_rows_that_were_read_in_another_way_count_as_none() -> None:
+    """Also where a crash came between the statement and its second reading; and nothing else begins again."""
+    bench = anew()
+    plan = ChunkPlan(id="p", key=(), bounds=(), rows=1, replaces=True, way="another")
+    bench.loads.known["two"] = Load(token="two", plan=plan, done=frozenset({1}), replaces=True)
+    snapshot = bench.run()
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+    assert bench.lake.commits == [("two", 1)]
+    step = DdlStep(statement="", changes={"one": (DropField(name="x"),), "two": (DropField(name="x"),)})
+    with snapshot.begun_anew(step):
+        assert bench.loads.known["one"].upper == bench.loads.known["two"].upper == END
+
+
+def test_the_only_table_is_read_anew_beside_its_changes() -> None:
+    """Or a statement that its columns wait for would never be met; that it fails is told, and stops nothing."""
+    bench = anew()
+    bench.loads.known = {token: Load(token=token, replaces=True) for token in ("one", "two")}
+    bench.lake.on_commit = refuse_both
+    snapshot = bench.run()
+    until(snapshot.failures, deadline=10)
+    held = snapshot.held("two")
+    assert held is not None
+    assert held.code is Code.SNAPSHOT_OPEN
+    bench.ending.set()
+    snapshot.join()

@@ -1,0 +1,70 @@
+"""Whose turn it is: the reading of rows that come late, or a statement that must not come into it.
+
+Owns: that one waits for the other, and that a reading gives way behind a chunk.
+Must not know: what is read, which statement.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+LOOK_SECOND: Final = 0.2  # how often the wish to end is looked at
+
+
+class Ending(Protocol):
+    """The wish that a reading ends behind a chunk."""
+
+    def is_set(self) -> bool: ...
+    def wait(self, timeout: float) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Either:
+    """Two such wishes."""
+
+    one: Ending
+    other: Ending
+
+    def is_set(self) -> bool:
+        return self.one.is_set() or self.other.is_set()
+
+    def wait(self, timeout: float) -> bool:
+        """The other is looked at behind it."""
+        return self.one.wait(timeout) or self.other.is_set()
+
+
+class Turns:
+    """One thread reads, another one has statements."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wanted, self._renewed = threading.Event(), threading.Event()
+
+    @contextmanager
+    def reading(self, ending: Ending) -> Iterator[Ending]:
+        """When it is to end; a statement waits for that."""
+        with self._lock:
+            self._renewed.clear()
+            yield _Either(ending, self._wanted)
+
+    @contextmanager
+    def statement(self) -> Iterator[None]:
+        """Behind it there is something to read at once."""
+        self._wanted.set()
+        with self._lock:
+            self._wanted.clear()
+            try:
+                yield
+            finally:
+                self._renewed.set()
+
+    def rests(self, second: float, ending: Ending) -> bool:
+        """The reader waits so long, and for a statement; whether it is to end."""
+        until = time.monotonic() + second
+        while self._wanted.is_set() or (time.monotonic() < until and not self._renewed.is_set()):
+            if ending.wait(LOOK_SECOND):
+                break
+        return ending.is_set()

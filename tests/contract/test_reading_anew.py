@@ -1,0 +1,128 @@
+"""A table that is read anew beside its job, and a statement that changes it meanwhile."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from syncmgr.job.batch import Ddl
+from syncmgr.job.chunk import Load
+from syncmgr.job.default_value import Moment
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, Thresholds
+from syncmgr.job.failure import Retry
+from syncmgr.job.following import Said
+from syncmgr.job.lake_change import EmptyTable
+from syncmgr.job.position import Position
+from syncmgr.job.statement.reading import Modes
+from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.run import JobRun
+from syncmgr.pipeline.run_options import Listeners, RunOptions
+from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
+from tests.contract.test_failure_domains import TOKENS, batches, channel, expected
+from tests.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
+from tests.unit.job.factories import make_rules, make_source
+from tests.unit.pipeline.test_snapshot import END, MemoryLoads, MemorySource
+from tests.until import until
+
+READ_EARLY = {99: 99}
+
+
+@dataclass
+class Loads(MemoryLoads):
+    """What the job's ledger keeps of its snapshot."""
+
+    ledger: MemoryLedger = field(kw_only=True)
+
+    def last_epoch(self) -> Epoch:
+        return self.ledger.last_epoch()
+
+
+class Anew:
+    """A lake of two tables; the rows of one are read, as often as is wanted, from what its source has at that time."""
+
+    def __init__(self) -> None:
+        self.tables = {token: MemoryLake() for token in TOKENS}
+        self.at_source: list[dict[int, int]] = [{}, READ_EARLY]  # the last one first
+        self.entered, self.gate = threading.Event(), threading.Event()
+        self.altered: list[dict[int, int]] = []
+
+    def check_whole(self, db: str, table: str) -> None:
+        """They always are."""
+
+    def commit(self, commit: ChannelCommit) -> ChannelCommitted:
+        table = self.tables[commit.token]
+        if commit.chunk is None:
+            return table.commit(commit)
+        assert commit.chunk.replaces
+        found = self.at_source.pop()
+        self.entered.set()
+        assert self.gate.wait(30)
+        table.rows = dict(found)
+        return ChannelCommitted(snapshot=None, rows=len(found))
+
+    def alter(self, alter: ChannelAlter) -> ChannelCommitted:
+        assert alter.changes == (EmptyTable(),)
+        self.altered.append(dict(self.tables[alter.token].rows))
+        self.tables[alter.token].rows = {}
+        return ChannelCommitted(snapshot=None)
+
+
+def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
+    """What was read before it is emptied with the table, what waited goes in before it, and what is read behind it
+    stays: no row of the first reading comes back.
+    """
+    lake, ledger = Anew(), MemoryLedger(TOKENS)
+    loads = Loads({"bad": Load(token="bad", replaces=True)}, ledger=ledger)
+    source = MemorySource(chunks=1)
+    options = SnapshotOptions(
+        description=make_source(start="snapshot"),
+        channels=tuple(map(channel, TOKENS)),
+        connect_timeout=1.0,
+        connections=lambda: 1,
+        chunk_rows=lambda: 1000,
+        rows_per_second=lambda: 0,
+    )
+    snapshot = Snapshot(options, source, loads, lake)
+    said = Said(text="TRUNCATE bad", db="shop", modes=Modes(), moment=Moment(at=1))
+    ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
+    rows = batches(20)
+    with ThreadPoolExecutor(4) as pool:
+        run = JobRun(
+            RunOptions(
+                job_id=1,
+                name="demo.job1",
+                channels=options.channels,
+                rules=make_rules(),
+                folder=tmp_path,
+                silence_second=5.0,
+                limits=lambda: Limits(
+                    thresholds=Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1),
+                    position_interval_second=0.2,
+                    max_staged_bytes=10**9,
+                    queue_batches=64,
+                    queue_bytes=10**9,
+                ),
+                retry=lambda: Retry(times=3),
+                max_backlog_bytes=lambda: 10**9,
+                finish_second=lambda: 20.0,
+            ),
+            ledger,
+            lake,
+            pool,
+            BatchSource((*rows[:10], make_batch(ddl=ddl), *rows[10:])),
+            Listeners(on_trouble=lambda _: None, on_end=lambda _error, _kind: None),
+            snapshot,
+        )
+        run.start()
+        assert lake.entered.wait(40)
+        until(lambda: lake.tables["good"].rows == expected(10), deadline=40)
+        until(snapshot._order._wanted.is_set, deadline=40)
+        assert (lake.tables["bad"].rows, lake.altered) == ({}, [])
+        lake.gate.set()
+        until(lambda: lake.tables["good"].rows == expected(20) and loads.known["bad"].upper == END, deadline=40)
+        until(lambda: not run.behind(), deadline=40)
+        run.finish()
+        assert run.join(20)
+    assert lake.altered == [READ_EARLY | expected(10)]
+    assert lake.at_source == []
+    assert lake.tables["bad"].rows == {n % 7: n for n in range(11, 21)}
