@@ -23,7 +23,7 @@ from syncmgr.mysql import wire
 from syncmgr.mysql.decoder import RowsDecoder, Wanted
 from syncmgr.mysql.events import Query
 from syncmgr.mysql.reached import Gtid, Reached
-from syncmgr.mysql.table_map import TableMap, agreed, identified, parse, source_table
+from syncmgr.mysql.table_map import TableMap, agreed, identified, parse, refuse_unknown, source_table
 from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
@@ -37,7 +37,7 @@ class Subscription:
 
     `schema`: the table as CREATE SYNC found it. `schema_holds`: from where reading began on, so that it may interpret
     rows whose metadata is below FULL. `shadows`: tables that may take its place. `after`: changes up to there
-    are not wanted.
+    are not wanted. `complete`: no column of the table may be left out.
     """
 
     columns: tuple[str, ...]
@@ -46,6 +46,7 @@ class Subscription:
     schema_holds: bool = True
     shadows: tuple[Table, ...] = ()
     after: Position | None = None
+    complete: bool = False
 
 
 class Channel(Protocol):
@@ -61,6 +62,8 @@ class Channel(Protocol):
     def shadows(self) -> tuple[Shadow, ...]: ...
     @property
     def after(self) -> Position | None: ...
+    @property
+    def complete(self) -> bool: ...
 
 
 def subscriptions(channels: Iterable[Channel], *, schema_holds: bool) -> dict[Table, Subscription]:
@@ -73,6 +76,7 @@ def subscriptions(channels: Iterable[Channel], *, schema_holds: bool) -> dict[Ta
             schema_holds=schema_holds,
             shadows=tuple((shadow.db, shadow.name) for shadow in channel.shadows),
             after=channel.after,
+            complete=channel.complete,
         )
         for channel in channels
     }
@@ -141,6 +145,8 @@ class Subscriptions:
         if table_map.full:
             stored = subscription.schema if subscription.schema_holds else None
             told = source_table(table_map)
+            if stored is not None and subscription.complete:
+                refuse_unknown(table_map, told, stored)
             return told if stored is None else identified(told, stored)
         if subscription.schema is None or not subscription.schema_holds:
             reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"

@@ -4,6 +4,7 @@ Owns: the event's layout, its optional metadata, and the source schema that foll
 Must not know: rows, connections.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -73,6 +74,10 @@ CHARACTER: Final = frozenset(STRING_WORDS)
 BLOBS: Final = frozenset({wire.BLOB, wire.BLOB_COMPRESSED})
 LABELLED: Final = frozenset({wire.ENUM, wire.SET})
 COLLATED: Final = CHARACTER | {wire.VECTOR}  # what the charsets are of
+HIDDEN: Final = re.compile(r"!hidden!.*|my_row_id|row_start|row_end|DB_ROW_HASH_\d+")  # the servers' own columns
+BRING_BACK: Final = (
+    'DROP the table from the job, make its target anew, and ADD it; or leave such columns out by "on_ddl" = "ignore"'
+)
 COMPRESSED_HEADER: Final = 1  # byte by which a compressed column is longer than declared
 
 
@@ -355,13 +360,30 @@ def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
 def agreed(table: TableMap, stored: SourceTable) -> SourceTable:
     """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot."""
     if len(table.fields) != len(stored.columns):
-        raise disagreement(table, f"the binlog has {len(table.fields)} columns, the table {len(stored.columns)}")
+        told = ", ".join(_word(made, CHARSET_OF.get(made.collation or 0)) for made in table.fields)
+        facts = f"the binlog has {len(table.fields)} columns ({told}), the table {len(stored.columns)}"
+        raise disagreement(table, f"{facts} ({_listed(stored)})")
     stored = replace(stored, columns=tuple(map(_with_charset, table.fields, stored.columns)))
     for made, column in zip(table.fields, stored.columns, strict=True):
         reason = _contradiction(made, column)
         if reason:
             raise disagreement(table, f"column '{column.name}' is {column.text}, but the binlog {reason}")
     return stored
+
+
+def refuse_unknown(table: TableMap, told: SourceTable, stored: SourceTable) -> None:
+    """Raises SOURCE_SCHEMA where a table map tells a column that nobody has told before, as after an ALTER TABLE that
+    was not logged.
+    """
+    unknown = [c.name for c in told.columns if stored.column(c.name) is None and not HIDDEN.fullmatch(c.name)]
+    if unknown:
+        facts = f"the binlog has ({_listed(told)}), the job knows ({_listed(stored)})"
+        reason = f"{facts}: column '{unknown[0]}' came without a statement in the binlog; {BRING_BACK}"
+        raise SyncError(Code.SOURCE_SCHEMA, table=table.label, reason=reason)
+
+
+def _listed(table: SourceTable) -> str:
+    return ", ".join(f"{column.name} {column.text}" for column in table.columns)
 
 
 def _with_charset(made: Field, column: SourceColumn) -> SourceColumn:

@@ -9,7 +9,7 @@ from typing import Final
 import pymysql
 import pytest
 
-from syncmgr.errors import Code
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.alteration import altered
 from syncmgr.job.batch import OP
 from syncmgr.job.description import AppendOnChange
@@ -272,3 +272,30 @@ def test_a_table_begins_behind_a_place_of_its_own(any_server: MysqlServer, db: s
         reader.until(latest(any_server))
         assert [row["v"] for row in reader.rows((db, "late"))] == ["three"]
         assert [row["v"] for row in reader.rows((db, "t"))] == ["one", "two"]
+
+
+@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db: str, metadata: str) -> None:
+    """The rows behind it disagree with what the job knows of the table: both are told, and no column is left out."""
+    any_server.run(f"CREATE TABLE {db}.u (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    known = channel_of(facts(any_server, [(db, "u")]).tables[0])
+    with any_server.global_variable("binlog_row_metadata", f"'{metadata}'"):
+        start = latest(any_server)
+        any_server.run(
+            f"INSERT INTO {db}.u VALUES (1, 'seen')",
+            "SET sql_log_bin = 0",
+            f"ALTER TABLE {db}.u ADD COLUMN w INT",
+            "SET sql_log_bin = 1",
+            f"INSERT INTO {db}.u VALUES (2, 'unseen', 3)",
+        )
+        wanted = subscriptions([replace(known, complete=True)], schema_holds=True)
+        with reading(any_server, wanted, start, options=QUICK) as reader, pytest.raises(SyncError) as caught:
+            reader.until(latest(any_server))
+    assert caught.value.code is Code.SOURCE_SCHEMA
+    assert "(id bigint, v varchar(100))" in str(caught.value)
+    told = "(id bigint, v varchar(100), w int)" if metadata == "FULL" else "(bigint, varchar, int)"
+    assert told in str(caught.value)
+    if metadata == "FULL":  # whose names tell which column is which
+        with reading(any_server, subscriptions([known], schema_holds=True), start, options=QUICK) as reader:
+            reader.until(latest(any_server))
+            assert [row["v"] for row in reader.rows((db, "u"))] == ["seen", "unseen"]
