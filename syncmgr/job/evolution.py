@@ -19,6 +19,7 @@ from syncmgr.job.lake_change import (
     AddField,
     CommentField,
     DropField,
+    FillField,
     LakeChange,
     MoveField,
     RelaxField,
@@ -88,6 +89,7 @@ class _Changes:
     renames: list[LakeChange] = field(default_factory=list)
     others: list[LakeChange] = field(default_factory=list)
     moves: list[LakeChange] = field(default_factory=list)
+    fills: list[LakeChange] = field(default_factory=list)
 
 
 class _Evolution:
@@ -137,7 +139,7 @@ class _Evolution:
             source_keys=tuple(self._now[name.casefold()] for name in self._channel.source_keys),
             reads=tuple(c.name for c in self._alteration.table.columns if c.name.casefold() in self._read_now),
         )
-        changes = (*made.drops, *made.renames, *made.others, *made.moves)
+        changes = (*made.drops, *made.renames, *made.others, *made.moves, *made.fills)
         return Step(channel=channel, changes=changes, done=tuple(self._done))
 
     def _key(self, source_key: str) -> str:
@@ -323,8 +325,11 @@ class _Evolution:
         if self._stays(name):
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
         value, told = self._initial(column)
-        added = AddField(name=name, type=kind, comment=definition.comment or "", initial=value)
+        fills = value is not None and not self._terms.defaults
+        added = AddField(name=name, type=kind, comment=definition.comment or "", initial=None if fills else value)
         self._changes.others.append(added)
+        if value is not None and fills:
+            self._changes.fills.append(FillField(name=name, value=value))
         self._added.append(_Plain(TargetColumn(name=name, type=kind), name))
         self._read_now.add(name.casefold())
         self._done.append(f"added column '{name}' {kind.text}{told}")
@@ -338,10 +343,11 @@ class _Evolution:
             value = initial(replace(column.definition, column=column.now), self._terms.moment)
         except UnknowableError as error:
             return None, self._unknown(column, str(error))
-        if value is not None and not self._terms.defaults:
+        if value is not None and not self._terms.defaults and Kind.OLD_VALUES in self._terms.deeds:
             why = f"a table of Iceberg's format v2 cannot show {value} in rows from before"
             return None, self._unknown(column, why)
-        return value, f", {value} in rows from before" if value else ""
+        anew = "" if self._terms.defaults else ", which are written anew"
+        return value, f", {value} in rows from before{anew}" if value else ""
 
     def _unknown(self, column: Column, why: str) -> str:
         if self._terms.deed(Kind.OLD_VALUES) is Deed.PAUSE:

@@ -6,7 +6,8 @@ Must not know: jobs, intents, statements; how Java is called.
 
 import json
 import logging
-from collections.abc import Iterable
+import uuid
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -19,6 +20,7 @@ from syncmgr.job.lake_change import (
     DropField,
     DropTable,
     EmptyTable,
+    FillField,
     LakeChange,
     MoveField,
     RelaxField,
@@ -30,6 +32,10 @@ from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, stan
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
+from syncmgr.spark.layout import Layout
+from syncmgr.spark.leaves import files_below
+from syncmgr.spark.refill import refill
+from syncmgr.spark.rows import DATA, KIND
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -71,22 +77,39 @@ class Alter:
         if self._borne(table):
             return self._passed_over(table)
         self._refuse_replaced(table)
-        changes = self._alter.changes
+        changes, before = self._alter.changes, self._iceberg.layout(table)
         self._change(transaction, [c for c in changes if isinstance(c, DropField | RenameField)])
-        others = DropField | RenameField | EmptyTable | DoubtKeys
+        others = DropField | RenameField | EmptyTable | DoubtKeys | FillField
         self._change(transaction, [c for c in changes if not isinstance(c, others)])
         empties = any(isinstance(change, EmptyTable) for change in changes)
         if empties:
             self._iceberg.empty(transaction, {EPOCH_MARK: self._mark})
+        fills = {change.name: change.value for change in changes if isinstance(change, FillField)}
+        if fills and not empties:
+            self._fill(transaction, before, fills)
         token, number = self._alter.token, str(self._alter.epoch)
         marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
         self._iceberg.set_properties(transaction, marks | self._types(table, self._iceberg.table_of(transaction)))
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
         current = self._iceberg.current(self._iceberg.table_of(transaction))
+        writes = current is not None and (empties or bool(fills))
         return ChannelCommitted(
             snapshot=current.snapshot if current and writes else None, foreign=empties or self._doubts
         )
+
+    def _drop(self, change: DropTable) -> ChannelCommitted:
+        """A table that cannot bear a token is known by its uuid: one that has the name by now stays."""
+        alter = self._alter
+        passed_over = not self._iceberg.table_exists(alter.db, alter.table)
+        if not passed_over:
+            table = self._iceberg.load(alter.db, alter.table)
+            passed_over = self._iceberg.uuid(table) != change.uuid
+        if not passed_over:
+            self._borne(table)
+            self._iceberg.drop_table(alter.db, alter.table)
+        passing(CrashPoint.TABLE_ALTERED)
+        return ChannelCommitted(snapshot=None, passed_over=passed_over)
 
     # -- the fence
 
@@ -147,8 +170,19 @@ class Alter:
                 update.updateColumnDoc(name, comment)
             case MoveField(name=name, after=after):
                 update.moveFirst(name) if after is None else update.moveAfter(name, after)
-            case EmptyTable() | DoubtKeys():
+            case EmptyTable() | DoubtKeys() | DropTable() | FillField():
                 raise AssertionError("no change of a schema")
+
+    def _fill(self, transaction: Java, before: Layout, values: Mapping[str, str]) -> None:
+        """As one replacement of all rows, which nobody may have changed since the transaction opened."""
+        table = self._iceberg.table_of(transaction)
+        if self._iceberg.current(table) is None:
+            return
+        alter, layout = self._alter, self._iceberg.layout(table)
+        folder = f"{table.location()}/data/{alter.token}-{alter.epoch}-{uuid.uuid4()}"
+        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder)
+        files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", self._label)
+        self._iceberg.replace(transaction, files, {EPOCH_MARK: self._mark})
 
     def _types(self, before: Java, after: Java) -> dict[str, str]:
         """Doris' words for the types, by field id."""

@@ -6,7 +6,6 @@ Must not know: jobs, intents, the source; how Java is called.
 
 import logging
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,10 +24,10 @@ from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import CERTAIN, FAILURES, REFUSED, Java, failed, java_class, text_of
 from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, key_shape
 from syncmgr.spark.layout import Layout
+from syncmgr.spark.leaves import files_below
 from syncmgr.spark.vectors import Deletion
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
-TAKEN_FOR_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 logger = logging.getLogger(__name__)
 
@@ -292,34 +291,8 @@ class Commit:
         return [self._iceberg.equality_delete(table, file, keys) for file in self._files(table, written, rows.GONE)]
 
     def _files(self, table: Java, written: Written, kind: int) -> list[Java]:
-        return [
-            file
-            for folder, partition in self._leaves(written, kind)
-            for file in self._iceberg.files(table, folder, partition)
-        ]
-
-    def _leaves(self, written: Written, kind: int) -> Iterator[tuple[str, dict[str, str]]]:
-        """Folders that hold files, each with its partition: field name -> value as text."""
-        root = f"{written.folder}/{rows.KIND}={kind}"
-        names = [field.name for field in written.layout.partition]
-        for path in self._walk(root, len(names)):
-            values = [bytes.fromhex(part.partition("=x")[2]).decode() for part in path]
-            if TAKEN_FOR_NULL in values:
-                reason = "Iceberg takes it for NULL in a partition"
-                table = f"{self._channel.db}.{self._channel.table}"
-                column = ", ".join(names)
-                raise SyncError(
-                    Code.SOURCE_VALUE, column=column, table=table, value=f"'{TAKEN_FOR_NULL}'", reason=reason
-                )
-            yield "/".join([root, *path]), dict(zip(names, values, strict=True))
-
-    def _walk(self, root: str, depth: int) -> Iterator[tuple[str, ...]]:
-        if not depth:
-            yield ()
-            return
-        for name in self._iceberg.folders(root):
-            for rest in self._walk(f"{root}/{name}", depth - 1):
-                yield (name, *rest)
+        root, label = f"{written.folder}/{rows.KIND}={kind}", f"{self._channel.db}.{self._channel.table}"
+        return files_below(self._iceberg, table, written.layout, root, label)
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
         """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count."""

@@ -115,9 +115,13 @@ def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: 
     columns = filled(channel, layout)
     as_they_are = not channel.keys or (writing.distinct and writing.gone is Gone.NONE)
     shape = _appends(channel) if as_they_are else _upserts(channel, columns, writing.gone)
-    images = _images(shape(_changes(spark, channel)), columns, layout)
-    options = {"compression": writing.codec, **ZSTD_LEVEL}
-    images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(writing.folder)
+    save(shape(_changes(spark, channel)), columns, layout, writing.folder, writing.codec)
+
+
+def save(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout, folder: str, codec: str) -> None:
+    """Rows that have a `syncmgr_kind`, as `write` does."""
+    images, options = _images(rows, columns, layout), {"compression": codec, **ZSTD_LEVEL}
+    images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(folder)
 
 
 def _changes(spark: SparkSession, channel: ChannelCommit) -> DataFrame:

@@ -1,6 +1,8 @@
 """Changes of schema in real Iceberg tables: once, at their place, with old and new rows right in every file."""
 
 import datetime as dt
+import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +19,7 @@ from syncmgr.job.lake_change import (
     DropField,
     DropTable,
     EmptyTable,
+    FillField,
     LakeChange,
     MoveField,
     RelaxField,
@@ -106,6 +109,36 @@ def _plain(value: object) -> object:
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.astimezone(dt.UTC).replace(tzinfo=None)
     return bytes(value) if isinstance(value, bytearray) else value
+
+
+@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+def test_a_table_of_v2_is_written_anew_with_what_mysql_shows(tables: Tables, place: str) -> None:
+    """Whatever the type, beside other changes of the statement, once, and without the rows that were deleted."""
+    table = tables.make(f'(id INT NOT NULL, v INT) UNIQUE KEY(id) {place} PROPERTIES ("format-version" = "2")')
+    table.types = {"id": pa.int32(), "v": pa.int32()}
+    fills = [FillField(name=f"c_{word}", value=text) for word, text, _ in ADDED]
+    added = [AddField(name=f"c_{word}", type=kind(word)) for word, _, _ in ADDED]
+    assert alter(table, AddField(name="e", type=kind("INT")), FillField(name="e", value="1")).snapshot is None
+    table.commit([(INS, key, key) for key in range(1, 5)])
+    table.commit([(UPD, 1, 10), (DEL, 2, None)])
+    decimal, odd = kind("DECIMAL", 20, 4), "it's a \\ \u00e9"
+    more = [AddField(name="d", type=decimal), AddField(name="s", type=kind("STRING"))]
+    texts = [FillField(name="d", value='"1.5000"'), FillField(name="s", value=json.dumps(odd))]
+    change = altering(
+        table, RenameField(old="v", new="w"), *added, *more, MoveField(name="s", after=None), *fills, *texts
+    )
+    done = table.lake.alter(change)
+    assert (done.snapshot is not None, done.foreign) == (True, False)
+    assert table.lake.alter(change).passed_over
+    table.last_snapshot = done.snapshot
+    names = ", ".join(f"`{change.name}`" for change in added)
+    shown = (*(_plain(value) for _, _, value in ADDED), Decimal("1.5000"), odd)
+    rows = [_without_zone(row) for row in table.rows(f"id, w, e, {names}, d, s")]
+    assert rows == [(key, value, None, *shown) for key, value in ((1, 10), (3, 3), (4, 4))]
+    table.columns, table.types = ("id", "w"), {"id": pa.int32(), "w": pa.int32()}
+    table.commit([(UPD, 3, 30), (DEL, 4, None), (INS, 9, 9)])
+    rows = [_without_zone(row) for row in table.rows("id, w, d, s")]
+    assert rows == [(1, 10, Decimal("1.5000"), odd), (3, 30, None, None), (9, 9, None, None)]
 
 
 @pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])

@@ -17,6 +17,7 @@ from syncmgr.job.lake_change import (
     DropField,
     DropTable,
     EmptyTable,
+    FillField,
     LakeChange,
     MoveField,
     RelaxField,
@@ -413,7 +414,12 @@ def test_a_table_of_v2_shows_no_defaults() -> None:
     """There a value is written into the rows that are there; or, as the policy says, NULL is, or the job pauses."""
     v2 = replace(TARGET, properties=(("format-version", "2"),))
     assert changes("ALTER TABLE orders ADD c INT", target=v2) == (AddField(name="c", type=kind("INT")),)
-    assert "format v2" in refusal("ALTER TABLE orders ADD c INT NOT NULL", target=v2)
+    text, added = "ALTER TABLE orders ADD c INT NOT NULL FIRST", AddField(name="c", type=kind("INT"))
+    moved = MoveField(name="c", after=None)
+    assert changes(text, target=v2) == (added, moved, FillField(name="c", value="0"))
+    assert "0 in rows from before, which are written anew" in followed(text, target=v2).done["token-orders"]
+    assert changes(text, target=v2, deeds=deeds_of({"on_old_values": "null"})) == (added, moved)
+    assert "format v2" in refusal(text, target=v2, deeds=deeds_of({"on_old_values": "pause"}))
 
 
 def skipped(text: str) -> DdlStep:
