@@ -36,6 +36,10 @@ from syncsql import (
 )
 
 BY_GTID: Final = "only by GTID is it known from where on the binlog has more than its rows; SET gtid_mode = ON"
+PART: Final = (
+    "RESYNC TABLE ... WHERE: a row that differs may match in one of both tables alone, and would be lost or stay;"
+    " leave WHERE out, and all rows are read"
+)
 
 
 class Catalog(planning.Catalog, Protocol):
@@ -137,7 +141,9 @@ class Altering:
                 if len(job.channels) == 1:
                     raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
                 self._store.alter(without(job, channel), leaving=(channel.token,))
-            case ResyncTable(table=table):
+            case ResyncTable(table=table, where=where):
+                if where is not None:
+                    raise SyncError(Code.NOT_SUPPORTED, what=PART)
                 self._resync(job, table, looked_at)
             case RenameSync(to=to):
                 self._rename(job, to)

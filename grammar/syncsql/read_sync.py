@@ -81,7 +81,8 @@ def alter_sync(at: Cursor) -> JobAlteration | AddTables:
         return at.end(LeaveTable(job=job, table=at.name("a source table")))
     if at.take("RESYNC"):
         at.expect("TABLE")
-        return at.end(ResyncTable(job=job, table=at.name("a source table")))
+        table = at.name("a source table")
+        return at.end(ResyncTable(job=job, table=table, where=at.expression("condition") if at.take("WHERE") else None))
     if at.take("SKIP"):
         at.expect("DDL")
         return at.end(SettleDdl(job=job))

@@ -205,13 +205,14 @@ class LeaveTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResyncTable:
-    """ALTER SYNC [JOB] [db.]job RESYNC TABLE [db.]table; the table is one of the source."""
+    """ALTER SYNC [JOB] [db.]job RESYNC TABLE [db.]table [WHERE condition]; the table is one of the source."""
 
     job: Name
     table: Name
+    where: Expression | None = None
 
     def sql(self) -> str:
-        return f"ALTER SYNC JOB {self.job.sql()} RESYNC TABLE {self.table.sql()}"
+        return f"ALTER SYNC JOB {self.job.sql()} RESYNC TABLE {self.table.sql()}" + clause("WHERE", printed(self.where))
 
 
 JobAlteration: TypeAlias = AlterSync | RenameSync | LeaveTable | ResyncTable | SettleDdl

@@ -11,7 +11,10 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
+from syncmgr.job.default_value import Moment
+from syncmgr.job.description import AppendOnChange, plan_channel
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.job.following import Rules, Said, follow
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,
@@ -26,7 +29,9 @@ from syncmgr.job.lake_change import (
     RenameField,
     RetypeField,
 )
-from syncmgr.job.schema import TargetType
+from syncmgr.job.policy import OnDdl, deeds_of
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetType
+from syncmgr.job.statement.reading import Modes
 from syncmgr.spark.alter import Alter
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.compaction import Compaction
@@ -319,3 +324,44 @@ def test_a_second_writer_changes_nothing_twice(tables: Tables, rivals: str) -> N
     assert at > 5
 
 
+@pytest.mark.parametrize("version", ["3", "2"])
+def test_a_type_that_changes_values_goes_on_in_a_column_of_its_own(tables: Tables, version: str) -> None:
+    """Rows from before keep theirs in the old one, whatever is written behind the statement is in the new one."""
+    properties = f'PROPERTIES ("format-version" = "{version}")'
+    table = tables.make(f"(id BIGINT NOT NULL, b VARCHAR(20) NOT NULL) UNIQUE KEY(id) {properties}", ("id", "b"))
+    table.types = {"b": pa.string()}
+    text = SourceColumn(name="b", type="varchar", length=20, charset="utf8mb4", nullable=False)
+    columns = (SourceColumn(name="id", type="bigint", nullable=False, key=1), text)
+    channel = plan_channel(
+        token=table.token,
+        source=SourceTable(db="shop", name="t", columns=columns),
+        unique_keys=[("id",)],
+        target=tables.catalog.table(table.db, table.name),
+        items=(),
+        where=None,
+    )
+    rules = Rules(
+        policy=OnDdl.EVOLVE,
+        append_on_change=AppendOnChange.ERROR,
+        describe=lambda channel: tables.catalog.table(channel.target_db, channel.target),
+        deeds=deeds_of({"on_type_change": "new_column"}),
+    )
+    table.commit([(INS, 1, "5"), (INS, 2, "6"), (INS, 3, "7")])
+    for definition, kind_of, rows in (
+        ("INT NOT NULL", pa.int32(), [(UPD, 2, 60), (INS, 4, 40), (DEL, 3, None)]),
+        ("DATE", pa.date32(), [(UPD, 1, dt.date(2024, 2, 29)), (INS, 5, None)]),
+    ):
+        statement = f"ALTER TABLE t MODIFY b {definition}"
+        said = Said(text=statement, db="shop", modes=Modes(strict=True), moment=Moment(at=1))
+        step = follow(said, [channel], rules)
+        alter(table, *step.changes[table.token])
+        channel = step.channels[table.token]
+        table.expressions = {mapped.target: mapped.expression for mapped in channel.columns}
+        table.types = {"b": kind_of}
+        table.commit(rows)
+    assert table.rows("id, b, b__2, b__3") == [
+        (1, None, None, dt.date(2024, 2, 29)),
+        (2, None, 60, None),
+        (4, None, 40, None),
+        (5, None, None, None),
+    ]

@@ -11,7 +11,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceColumn, SourceTable
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.planning import Planner
-from syncsql import LeaveTable, Name, RenameSync, ResyncTable
+from syncsql import Expression, LeaveTable, Name, RenameSync, ResyncTable
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table
 
 NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
@@ -118,6 +118,14 @@ def test_what_cannot_be_read_anew_is_refused(job: SyncJob, position: Position, c
     with pytest.raises(SyncError) as raised:
         Shelf(position=position).altering().alter(job, RESYNC)
     assert raised.value.code is code
+
+
+def test_a_part_of_a_table_is_not_read_anew() -> None:
+    """A row that went unseen from what the condition means would be taken for one that is gone, or stay."""
+    where = Expression(canonical="`id` > 5", text="id > 5", line=1, column=1)
+    with pytest.raises(SyncError, match="leave WHERE out") as raised:
+        Shelf().altering().alter(job_of(), replace(RESYNC, where=where))
+    assert raised.value.code is Code.NOT_SUPPORTED
 
 
 def test_the_last_table_does_not_leave() -> None:
