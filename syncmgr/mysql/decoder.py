@@ -156,7 +156,8 @@ class RowsDecoder:
     def _find(self, data: NDArray[np.uint8], begins: Ints, ends: Ints, present: NDArray[np.bool_]) -> _Found:
         """Walk all events at once, recording offsets only; a cursor must end exactly where its event does."""
         slots, bitmap_size = self._slots(present), (int(present.sum()) + 7) // 8
-        walk = _Walk(data, [place for slot in slots for place, _ in slot.columns])
+        nullable = any(slot.null_bit >= 0 for slot in slots)
+        walk = _Walk(data, [place for slot in slots for place, _ in slot.columns], bitmap_size if nullable else 0)
         active = np.flatnonzero(begins < ends)
         at, stop = begins[active], ends[active]
         while len(at):
@@ -260,24 +261,27 @@ def _u32(data: NDArray[np.uint8], at: Ints) -> Ints:
 class _Walk:
     """Collects, step by step, where cells begin."""
 
-    def __init__(self, data: NDArray[np.uint8], places: list[int]) -> None:
+    def __init__(self, data: NDArray[np.uint8], places: list[int], bitmap_size: int) -> None:
+        """`bitmap_size`: of NULLs in front of each row, in bytes; 0 where nothing can be NULL."""
         self._data = data
+        self._bytes = np.arange(bitmap_size)
+        self._nulls = np.zeros((0, 0), np.bool_)  # by bit, then by event
+        self._any_null: list[bool] = []  # by bit
         self._events: list[Ints] = []
         self._bitmaps: list[Ints] = []
         self._starts: dict[int, list[Ints]] = {place: [] for place in places}
         self._sizes: dict[int, list[Ints]] = {place: [] for place in places}
-        self._bitmap = np.zeros(0, np.int64)
 
     def begin(self, events: Ints, bitmap: Ints) -> None:
         self._events.append(events)
         self._bitmaps.append(bitmap)
-        self._bitmap = bitmap
+        if len(self._bytes):
+            by_event = np.unpackbits(self._data[bitmap[:, None] + self._bytes], axis=1, bitorder="little")
+            self._nulls = np.ascontiguousarray(by_event.T).view(np.bool_)
+            self._any_null = self._nulls.any(axis=1).tolist()
 
     def _null(self, bit: int) -> NDArray[np.bool_] | None:
-        if bit < 0:
-            return None
-        null = (self._data[self._bitmap + (bit >> 3)] >> (bit & 7) & 1).astype(np.bool_)
-        return null if null.any() else None
+        return self._nulls[bit] if bit >= 0 and self._any_null[bit] else None
 
     def fixed(self, slot: Slot, at: Ints) -> Ints:
         for place, offset in slot.columns:

@@ -1,0 +1,44 @@
+import struct
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.position import Position
+from syncmgr.mysql import wire
+from syncmgr.mysql.router import Limits, Router
+from syncmgr.mysql.subscriptions import Subscriptions
+
+
+def event(kind: int, log_pos: int, body: bytes = b"") -> bytes:
+    size = wire.HEADER + len(body)
+    return struct.pack("<IBIIIH", 1_700_000_000, kind, 1, size, log_pos, 0) + body
+
+
+def fed(*told: bytes) -> Router:
+    """A router behind these events, which stand in a file from its begin on."""
+    router = Router(
+        Subscriptions({}, "db1:3306"), Limits(), Position(file="binlog.000001", offset=4, server="s"), "db1:3306", {}
+    )
+    for each in told:
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    return router
+
+
+def transaction(log_pos: int) -> tuple[bytes, bytes]:
+    return event(wire.ANONYMOUS_GTID, log_pos - 31, bytes(25)), event(wire.XID, log_pos, bytes(8))
+
+
+def test_an_incident_ends_the_source() -> None:
+    """The server says itself that events are missing: nothing may go on as if they were not."""
+    with pytest.raises(SyncError, match="events are missing from its binlog") as caught:
+        fed(event(wire.INCIDENT, 200, b"\x01\x00\x00"))
+    assert caught.value.code is Code.SOURCE_UNSUPPORTED
+
+
+def test_positions_grow_beyond_32_bits() -> None:
+    """Events tell the lower half; a file that a transaction made larger than 4 GiB goes on behind them."""
+    ends = (2**32 - 100, 50, 2**32 - 10, 2**31)
+    offsets = [
+        fed(*(part for end in ends[:count] for part in transaction(end))).position().offset for count in range(5)
+    ]
+    assert offsets == [4, 2**32 - 100, 2**32 + 50, 2**33 - 10, 2**33 + 2**31]
