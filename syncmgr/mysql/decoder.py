@@ -266,7 +266,7 @@ class _Walk:
         self._data = data
         self._bytes = np.arange(bitmap_size)
         self._nulls = np.zeros((0, 0), np.bool_)  # by bit, then by event
-        self._any_null: list[bool] = []  # by bit
+        self._told_null: set[int] = set()  # the bits that some event has
         self._events: list[Ints] = []
         self._bitmaps: list[Ints] = []
         self._starts: dict[int, list[Ints]] = {place: [] for place in places}
@@ -278,10 +278,10 @@ class _Walk:
         if len(self._bytes):
             by_event = np.unpackbits(self._data[bitmap[:, None] + self._bytes], axis=1, bitorder="little")
             self._nulls = np.ascontiguousarray(by_event.T).view(np.bool_)
-            self._any_null = self._nulls.any(axis=1).tolist()
+            self._told_null = set(np.flatnonzero(self._nulls.any(axis=1)).tolist())
 
     def _null(self, bit: int) -> NDArray[np.bool_] | None:
-        return self._nulls[bit] if bit >= 0 and self._any_null[bit] else None
+        return self._nulls[bit] if bit in self._told_null else None
 
     def fixed(self, slot: Slot, at: Ints) -> Ints:
         for place, offset in slot.columns:

@@ -22,6 +22,7 @@ from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, St
 from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
 from syncmgr.mysql.wire import MalformedEventError
 
+MOST_LINGERS: Final = 20
 MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
 
 
@@ -29,8 +30,9 @@ MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another rep
 class SourceOptions:
     """How a source reads. Times in seconds.
 
-    `linger`: how long rows wait for company, which makes batches out of a trickle. `position_interval`: how often
-    the position alone is told while only foreign transactions pass.
+    `linger`: how long rows wait for company, which makes batches out of a trickle; for company that is there already,
+    MOST_LINGERS times as long, or a process that shares its core would make many small batches. `position_interval`:
+    how often the position alone is told while only foreign transactions pass.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -133,9 +135,10 @@ class MysqlSource:
             return self._position_is_due() and self._chunk is None
         now = time.monotonic()
         self._since = self._since or now
-        return now - self._since >= self._options.linger
+        return now - self._since >= MOST_LINGERS * self._options.linger
 
     def _read(self, deadline: float) -> bool:
+        """Whether something came. Rows that have lingered long enough wait for nothing that is not there yet."""
         assert self._stream is not None
         now = time.monotonic()
         until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
