@@ -95,6 +95,7 @@ loose-enforce-gtid-consistency = ON
 loose-mysqlx = OFF
 innodb-flush-log-at-trx-commit = 2
 sync-binlog = 0
+secure-file-priv = $DEMO
 user = $(id -un)
 CONF
 }

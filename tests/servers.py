@@ -115,6 +115,7 @@ class MysqlServer:
             "--bind-address=127.0.0.1",
             f"--socket={self._folder / 'sock'}",
             f"--pid-file={self._folder / 'pid'}",
+            f"--secure-file-priv={self._folder}",  # Ubuntu's own is a folder that its core package does not make
             *([*self._as_root, "--loose-mysqlx=OFF"]),
             *(f"--{name}={value}" for name, value in self._variables.items()),
         ]
