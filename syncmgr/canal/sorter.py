@@ -22,6 +22,9 @@ from syncmgr.job.position import Position
 
 ROWS: Final = frozenset({entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE})
 XA: Final = frozenset({entry_pb2.XACOMMIT, entry_pb2.XAROLLBACK})
+PLACELESS: Final = (
+    "rows without a place in the binlog, as a MariaDB from 11.8 on writes them; read it with 'type' = 'mysql'"
+)
 BACK_SECOND: Final = 10  # the clocks of two servers of one history differ by less than canal's step back of 60 s
 START: Final = Place(file="", offset=0, length=0, number=0, counted=False, server="", time=0, gtid="", gtids="")
 
@@ -154,6 +157,8 @@ class Sorter:
 
     def _entry(self, entry: entry_pb2.Entry, size: int) -> None:
         header = entry.header
+        if header.logfileOffset < 0:
+            raise self._unsupported(PLACELESS)
         if entry.entryType == entry_pb2.ROWDATA and header.eventType in ROWS and self._follows(header):
             self._rows(entry.storeValue, header, size)
             return

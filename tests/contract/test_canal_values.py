@@ -20,7 +20,7 @@ from syncmgr.job.canal_text import refusal
 from syncmgr.job.schema import SourceTable, arrow_type
 from syncmgr.mysql.subscriptions import Subscription
 from tests.canal_servers import CanalServer
-from tests.conftest import need_canal
+from tests.conftest import need_canal, need_follower
 from tests.contract.canal_reader import endpoint
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.contract.test_mysql_values import COMMON, MYSQL_ONLY, columns, fill
@@ -77,6 +77,7 @@ def chain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Each flavour in turn, with one canal for all tests here."""
     need_canal()
     mysql: MysqlServer = request.getfixturevalue(f"{request.param}_server")
+    need_follower(mysql)
     canal = CanalServer(tmp_path_factory.mktemp("canal"), mysql).start()
     yield Chain(mysql, canal)
     canal.stop()

@@ -232,6 +232,18 @@ def test_rows_of_an_xa_transaction_stop() -> None:
     assert Sorting().values([*other, log.statement("XA COMMIT", entry_pb2.XACOMMIT, ddl=False)]) == []
 
 
+def test_rows_without_a_place_stop() -> None:
+    """MariaDB 11.8 tells no end of what is inside a transaction, from which canal takes the length: nothing is old."""
+    log, sorting = Binlog(), Sorting()
+    sorting.feed(log.transaction("a"))
+    placeless = [entry_pb2.Entry.FromString(entry) for entry in log.transaction("b")]
+    for entry in placeless[:-1]:
+        entry.header.logfileOffset = -LENGTH
+    with pytest.raises(SyncError, match="without a place") as raised:
+        sorting.feed([entry.SerializeToString() for entry in placeless])
+    assert raised.value.code is Code.CANAL_UNSUPPORTED
+
+
 def test_a_name_in_another_case_stops() -> None:
     """Canal's filter knows no case, tables do: nothing is dropped because of it, and nothing guessed."""
     log, sorting = Binlog(), Sorting()
