@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from syncmgr.canal import packet
 from syncmgr.canal.acks import Acks
 from syncmgr.canal.proto import entry_pb2
 from syncmgr.canal.sorter import Altered, Sorter
@@ -77,7 +78,7 @@ class FakeChanges:
 
     def __init__(self, table: tuple[str, str], parts: Sequence[bytes], altered: Altered | None) -> None:
         self.table = table
-        self.values = [entry_pb2.RowChange.FromString(part).ddlSchemaName for part in parts]
+        self.values = [packet.row_change(part).ddlSchemaName for part in parts]
         self.altered = altered
         self.told: SourceTable | None = None
 
