@@ -10,7 +10,7 @@ import pytest
 
 from syncmgr.crash import CrashPoint
 from syncmgr.errors import Code
-from tests.acceptance.altered import BINLOG, CAUGHT_UP_SECOND, Altered
+from tests.acceptance.altered import BINLOG, CAUGHT_UP_SECOND, COLUMNS, Altered
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
 from tests.until import until
@@ -236,3 +236,59 @@ def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
     t.run("UPDATE cutting.t SET b = 'whole' WHERE id = 2")
     t.wait_until_equal()
     until(lambda: frontend.job("cutting")["Msg"] is None, deadline=30, why="no Msg")
+
+
+def test_a_statement_begins_the_reading_of_its_table_again(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """What is altered and emptied while it is read anew, also before that was met in the binlog, has all of its rows
+    and columns in the end; it is the only table of its job.
+    """
+    t = Altered("restarting", mysql_server, frontend, rows=ROWS)
+    t.wait_until_equal()
+    t.run("SET sql_log_bin = 0", "UPDATE restarting.t SET b = 'unseen' WHERE id < 500")
+    frontend.sql("PAUSE SYNC JOB restarting.job1")
+    frontend.sql("ALTER SYNC JOB restarting.job1 RESYNC TABLE restarting.t")
+    t.run(
+        "UPDATE restarting.t SET a = -1 WHERE id % 7 = 0",
+        "ALTER TABLE restarting.t ADD c INT NOT NULL DEFAULT 7, MODIFY a BIGINT NOT NULL",
+        "UPDATE restarting.t SET a = 5000000000 WHERE id % 7 = 1",
+        "ALTER TABLE restarting.t DROP COLUMN b",
+        "DELETE FROM restarting.t WHERE id % 7 = 2",
+    )
+    frontend.sql("RESUME SYNC JOB restarting.job1")
+    t.wait_until_equal()
+    streams(t, "t")
+    t.run("ALTER TABLE restarting.t ADD e INT", "UPDATE restarting.t SET e = id WHERE id % 7 = 3")
+    frontend.sql("ALTER SYNC JOB restarting.job1 RESYNC TABLE restarting.t")
+    t.run(
+        "TRUNCATE TABLE restarting.t",
+        "INSERT INTO restarting.t (id, a, e) VALUES (1, 1, 1)",
+        "ALTER TABLE restarting.t RENAME COLUMN e TO f",
+        "INSERT INTO restarting.t (id, a, f) VALUES (2, 2, 2)",
+    )
+    t.wait_until_equal()
+    streams(t, "t")
+    t.wait_until_equal()
+
+
+def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Its rows have a column that nobody told the job of: Msg has both shapes, the others go on, and it comes back."""
+    t = Altered("unlogged", mysql_server, frontend, tables=("t", "u"), rows=5)
+    t.wait_until_equal()
+    t.run("SET sql_log_bin = 0", "ALTER TABLE unlogged.t ADD z INT", "UPDATE unlogged.t SET z = id")
+    t.run("INSERT INTO unlogged.t VALUES (100, 1, 'x', 1, 7)", "INSERT INTO unlogged.u VALUES (100, 1, 'x', 1)")
+    t.wait_until_equal("u", "u")
+    until(lambda: "'unlogged.t' is not read any more" in str(frontend.job("unlogged")["Msg"]), deadline=30, why="a Msg")
+    for shape in ("b varchar(20), d decimal(8,2))", "b varchar(20), d decimal(8,2), z int)"):
+        assert shape in frontend.job("unlogged")["Msg"]
+    with pytest.raises(pymysql.err.MySQLError, match="columns have changed"):
+        frontend.sql("ALTER SYNC JOB unlogged.job1 RESYNC TABLE unlogged.t")
+    frontend.sql("ALTER SYNC JOB unlogged.job1 DROP TABLE unlogged.t")
+    channels = "SELECT target_table FROM information_schema.sync_channels WHERE job_schema = 'unlogged'"
+    until(lambda: frontend.sql(channels) == [{"target_table": "u"}], deadline=60, why="the end of the channel")
+    frontend.sql("DROP TABLE unlogged.t")
+    frontend.sql(f"CREATE TABLE unlogged.t (id BIGINT NOT NULL, {COLUMNS}, z INT) UNIQUE KEY(id)")
+    added(t, "t")
+    t.wait_until_equal()
+    until(lambda: frontend.job("unlogged")["Msg"] is None, deadline=30, why="no Msg")

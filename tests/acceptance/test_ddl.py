@@ -2,6 +2,7 @@
 
 import random
 import threading
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,67 @@ def test_whole_tables_are_emptied_and_renamed(mysql_server: MysqlServer, fronten
     ]
     assert t.lake() == before
     assert frontend.job("whole")["State"] == "RUNNING"
+
+
+@pytest.mark.parametrize("version", ["3", "2"])
+def test_a_type_that_changes_values_has_a_column_of_its_own(
+    mysql_server: MysqlServer, frontend: FrontendProcess, version: str
+) -> None:
+    """By policy: rows from before keep theirs in the old column, whatever is written behind it is in the new one."""
+    name = f"retyping_{version}"
+    key = f'UNIQUE KEY(id) PROPERTIES ("format-version" = "{version}")'
+    t = Altered(name, mysql_server, frontend, key=key, properties='PROPERTIES ("on_type_change" = "new_column")')
+    t.run(
+        f"INSERT INTO {name}.t VALUES (1, 1, '5', 1), (2, 2, '6', 2), (3, 3, '7', 3), (4, 4, NULL, 4)",
+        f"ALTER TABLE {name}.t MODIFY b INT",
+        f"UPDATE {name}.t SET a = 20 WHERE id = 2",
+        f"INSERT INTO {name}.t VALUES (5, 5, 50, 5)",
+        f"DELETE FROM {name}.t WHERE id = 3",
+        f"ALTER TABLE {name}.t MODIFY b DECIMAL(4,1) NOT NULL DEFAULT 0, MODIFY d FLOAT",
+        f"UPDATE {name}.t SET b = 0.5 WHERE id = 1",
+        f"INSERT INTO {name}.t VALUES (6, 6, 6.5, 6.5)",
+    )
+    expected: list[tuple[object, ...]] = [
+        ("id", "a", "b", "d", "b__2", "b__3", "d__2"),
+        (1, 1, None, None, None, Decimal("0.5"), 1.0),
+        (2, 20, None, Decimal(2), 6, None, None),
+        (4, 4, None, Decimal(4), None, None, None),
+        (5, 5, None, Decimal(5), 50, None, None),
+        (6, 6, None, None, None, Decimal("6.5"), 6.5),
+    ]
+    until(lambda: t.lake() == expected, deadline=CAUGHT_UP_SECOND, why=f"the new columns: {t.lake()}")
+    assert frontend.job(name)["State"] == "RUNNING"
+
+
+def test_a_target_is_dropped_with_its_source(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """By policy and once, though the frontend dies right behind it: the others go on, the job forgets the table, and
+    ends with the last one.
+    """
+    t = Altered(
+        "dropping",
+        mysql_server,
+        frontend,
+        tables=("t", "u"),
+        rows=5,
+        properties='PROPERTIES ("on_drop_table" = "drop")',
+    )
+    t.wait_until_equal()
+    t.wait_until_equal("u", "u")
+    frontend.arm(CrashPoint.TABLE_ALTERED)
+    t.run("INSERT INTO dropping.t VALUES (100, 1, 'x', 1)", "DROP TABLE dropping.t")
+    t.run("INSERT INTO dropping.u VALUES (100, 1, 'x', 1)")
+    frontend.await_death(CrashPoint.TABLE_ALTERED, deadline=DEATH_SECOND)
+    frontend.start()
+    t.wait_until_equal("u", "u")
+    channels = "SELECT target_table FROM information_schema.sync_channels WHERE job_schema = 'dropping'"
+    until(lambda: frontend.sql(channels) == [{"target_table": "u"}], deadline=60, why="the end of the channel")
+    assert frontend.sql("SHOW TABLES FROM dropping") == [{"Tables_in_dropping": "u"}]
+    assert "INTO `t`" not in str(frontend.sql("SHOW CREATE SYNC JOB dropping.job1"))
+    told = frontend.sql("SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = 'dropping'")
+    assert told == [{"outcome": "dropped in the source; the target is dropped, too"}]
+    t.run("DROP DATABASE dropping")
+    until(lambda: frontend.job("dropping")["State"] == "CANCELLED", deadline=60, why="the end of the job")
+    assert frontend.sql("SHOW TABLES FROM dropping") == []
 
 
 def test_what_cannot_be_followed_pauses_and_is_told(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
