@@ -110,8 +110,8 @@ class Snapshot:
         self._failed: dict[str, SyncError] = {}
         self._on_chunk: Callable[[], None] = lambda: None
         self._late: threading.Thread | None = None
-        self._turn = threading.Lock()  # whose tables are brought now
-        self._turns = Series()  # of tables without a key that failed
+        self._bringing = threading.Lock()  # held while tables are brought
+        self._tries = Series()  # of tables without a key, that failed
         self._due = 0.0  # monotonic; their next turn
         self._order = Turns()
         self._given: frozenset[str] = frozenset()  # tokens of open tables whose changes may be committed
@@ -145,7 +145,7 @@ class Snapshot:
 
     def is_due(self) -> bool:
         """Whether `run` is to be called, again, for tables without a key."""
-        return bool(self._without_key()) and time.monotonic() >= self._due and not self._turn.locked()
+        return bool(self._without_key()) and time.monotonic() >= self._due and not self._bringing.locked()
 
     def waits(self, token: str) -> bool:
         """Whether no change of a table is read yet."""
@@ -164,8 +164,8 @@ class Snapshot:
         finally:
             if self._without_key():
                 now = time.monotonic()
-                self._turns = self._turns.failed(now)
-                self._due = now + self._turns.wait(LATE)
+                self._tries = self._tries.failed(now)
+                self._due = now + self._tries.wait(LATE)
 
     def join(self) -> None:
         """Wait for the chunks of late tables that are under way; `ending` is set."""
@@ -278,7 +278,7 @@ class Snapshot:
 
     def _bring(self, tokens: Collection[str], ending: Ending) -> None:
         """Raises the mildest error where each of them failed alone."""
-        with self._turn:
+        with self._bringing:
             self._bring_now(tokens, ending)
 
     def _bring_now(self, tokens: Collection[str], ending: Ending) -> None:
