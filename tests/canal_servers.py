@@ -24,8 +24,7 @@ def installed() -> bool:
 
 def follows(mysql: MysqlServer) -> bool:
     """Whether canal 1.1.8 can: it knows neither the collations of a MariaDB from 11.8 on nor where its rows stand."""
-    major, minor = str(mysql.run("SELECT VERSION()")[0][0]).split(".")[:2]
-    return mysql.flavour == "mysql" or (int(major), int(minor)) < (11, 8)
+    return mysql.flavour == "mysql" or mysql.version() < (11, 8)
 
 
 class _Server:

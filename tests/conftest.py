@@ -48,6 +48,11 @@ def need_follower(mysql: MysqlServer) -> None:
         pytest.skip("canal 1.1.8 cannot read a MariaDB from 11.8 on")
 
 
+def need_version(mysql: MysqlServer, version: tuple[int, int]) -> None:
+    if mysql.version() < version:
+        pytest.skip(f"this server is {mysql.version()}, it takes {version}")
+
+
 @pytest.fixture
 def canal(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[Callable[..., CanalServer]]:
     """Starts canal servers, of the run's MySQL unless another is given; they end with the test."""

@@ -168,6 +168,16 @@ class MysqlServer:
                 cursor.execute(statement)
             return list(cursor.fetchall())
 
+    def version(self) -> tuple[int, int]:
+        """Of MariaDB and MySQL alike: which is told by `flavour`."""
+        major, minor = str(self.run("SELECT VERSION()")[0][0]).split(".")[:2]
+        return int(major), int(minor)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Of MySQL, from 9.0 on; MariaDB has others."""
+        return self.flavour == "mysql" and self.version() >= (9, 0)
+
     @contextlib.contextmanager
     def global_variable(self, name: str, value: str) -> Iterator[None]:
         """Set for a while. The sessions opened inside see it."""

@@ -18,6 +18,7 @@ from syncmgr.job.position import GtidSet, Order, Position, compare
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
+from tests.conftest import need_version
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.servers import MysqlServer
 from tests.until import until
@@ -376,6 +377,7 @@ def test_close_ends_a_waiting_get_at_once(any_server: MysqlServer, db: str) -> N
 
 def test_tagged_gtids(mysql_server: MysqlServer) -> None:
     """Tagged transactions are counted in the position, and reading resumes behind them."""
+    need_version(mysql_server, (8, 3))
     with database(mysql_server) as db:
         mysql_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
         with reading(mysql_server, {(db, "t"): WANTED}, options=QUICK) as reader:

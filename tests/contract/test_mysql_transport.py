@@ -120,6 +120,8 @@ def test_tables_without_transactions_arrive(any_server: MysqlServer, db: str) ->
 @pytest.mark.parametrize("change", ["DELETE FROM {db}.t WHERE id = 1", "UPDATE {db}.t SET id = 10 WHERE id = 1"])
 def test_logged_cascades_arrive(mysql_server: MysqlServer, change: str) -> None:
     """Where the server tells what a foreign key does, the child's rows follow."""
+    if not mysql_server.run("SHOW VARIABLES LIKE 'innodb_native_foreign_keys'"):
+        pytest.skip("the engine of this server cascades unseen")
     with database(mysql_server) as db:
         _parent_and_child(mysql_server, db)
         tables = {(db, "t"): WANTED, (db, "child"): WANTED}
@@ -165,7 +167,7 @@ def plain_mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServe
     options = {
         "gtid-mode": "OFF",
         "enforce-gtid-consistency": "OFF",
-        "innodb-native-foreign-keys": "ON",
+        "loose-innodb-native-foreign-keys": "ON",
         "binlog-row-metadata": "MINIMAL",
         "binlog-checksum": "NONE",
         "max-binlog-size": "4096",

@@ -18,6 +18,7 @@ from syncmgr.job.position import GtidSet, Position
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
+from tests.conftest import need_version
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.contract.test_mysql_source import kill_readers
 from tests.servers import MysqlServer
@@ -96,6 +97,7 @@ def test_04_a_start_by_file(any_server: MysqlServer, db: str) -> None:
 
 def test_05_tagged_gtids(mysql_server: MysqlServer) -> None:
     """A transaction with a tag comes, and counts in the position."""
+    need_version(mysql_server, (8, 3))
     with database(mysql_server) as db:
         mysql_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
         with reading(mysql_server, wanted(db), options=QUICK) as reader:
@@ -139,6 +141,7 @@ def test_08_partial_json(mysql_server: MysqlServer) -> None:
 
 def test_09_vectors(mysql_server: MysqlServer) -> None:
     """A table with a VECTOR is read, its vector too."""
+    need_version(mysql_server, (9, 0))
     with database(mysql_server) as db:
         insert = f"INSERT INTO {db}.t VALUES (1, TO_VECTOR('[1, 2]'), 'behind')"
         [row] = rows_of(mysql_server, db, "id INT PRIMARY KEY, v VECTOR(4), w VARCHAR(9)", insert)

@@ -203,7 +203,7 @@ def _identifier(dice: random.Random) -> Kind:
 
 
 COMMON: Final = (_integer, _decimal, _floating, _moment, _text, _text, _bytes, _bit, _label)
-OF_MYSQL: Final = (_json, _geometry, _vector)
+OF_MYSQL: Final = (_json, _geometry)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -230,6 +230,7 @@ class Shape:
 
 def shape(dice: random.Random, server: MysqlServer, most: int) -> Shape:
     makers = (*COMMON, *(OF_MYSQL if server.flavour == "mysql" else (_identifier,)))
+    makers += (_vector,) if server.has_vectors else ()
     kinds = tuple(dice.choice(makers)(dice) for _ in range(dice.randint(1, most)))
     return Shape(kinds=kinds, nullable=tuple(dice.random() < 0.7 for _ in kinds), generated=dice.random() < 0.3)
 
