@@ -88,7 +88,10 @@ class MysqlServer:
 
     def _initialise(self) -> None:
         if self.flavour == "mysql":
-            program = [self._program, "--no-defaults", "--initialize-insecure", f"--datadir={self._data}"]
+            places = (
+                f"--{name}={self._variables[name]}" for name in ("basedir", "plugin-dir") if name in self._variables
+            )
+            program = [self._program, "--no-defaults", "--initialize-insecure", f"--datadir={self._data}", *places]
         else:
             program = ["mariadb-install-db", "--no-defaults", f"--datadir={self._data}", "--skip-test-db"]
             program += ["--auth-root-authentication-method=normal", *self._as_root]
