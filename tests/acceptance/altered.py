@@ -33,16 +33,15 @@ class Altered:
         tables: tuple[str, ...] = ("t",),
         rows: int = 0,
         properties: str = "",
-        key: str = "UNIQUE KEY(id)",
     ) -> None:
-        """`rows`: that are there before the job, which begins with a snapshot then. `key`: of the targets."""
+        """`rows`: that are there before the job, which begins with a snapshot then."""
         self.name = name
         self.mysql = mysql
         self.fe = fe
         self.run(f"CREATE DATABASE {name}")
         fe.sql(f"CREATE DATABASE {name}")
         for table in tables:
-            self.create(table, rows, key)
+            self.create(table, rows)
         channels = ", ".join(f"FROM {name}.{table} INTO {table}" for table in tables)
         binlog = BINLOG.format(port=mysql.port, start="snapshot" if rows else "latest")
         fe.sql(f"CREATE SYNC {name}.job1 ({channels}) {binlog} {properties}")
