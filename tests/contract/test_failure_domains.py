@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,29 @@ class Tables:
         return ChannelCommitted(snapshot=None)
 
 
+def run_options(folder: Path, **changes: Any) -> RunOptions:
+    """Of a job of all tables, that commits as often as it can."""
+    facts: dict[str, Any] = {
+        "job_id": 1,
+        "name": "demo.job1",
+        "channels": tuple(map(channel, TOKENS)),
+        "rules": make_rules(),
+        "folder": folder,
+        "silence_second": 5.0,
+        "limits": lambda: Limits(
+            thresholds=Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1),
+            position_interval_second=0.2,
+            max_staged_bytes=10**9,
+            queue_batches=64,
+            queue_bytes=10**9,
+        ),
+        "retry": lambda: Retry(times=3),
+        "max_backlog_bytes": lambda: 10**9,
+        "finish_second": lambda: 20.0,
+    }
+    return RunOptions(**(facts | changes))
+
+
 class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder, self.lake, self.ledger = folder, Tables(), MemoryLedger(TOKENS)
@@ -73,24 +97,8 @@ class Bench:
 
     def start(self, transactions: int, given: tuple[Batch, ...] = (), *, leaves_out: bool = False) -> JobRun:
         """`given`: instead of so many transactions."""
-        options = RunOptions(
-            job_id=1,
-            name="demo.job1",
-            channels=tuple(map(channel, TOKENS)),
-            rules=self.rules,
-            folder=self.folder,
-            silence_second=5.0,
-            limits=lambda: Limits(
-                thresholds=Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1),
-                position_interval_second=0.2,
-                max_staged_bytes=10**9,
-                queue_batches=64,
-                queue_bytes=10**9,
-            ),
-            retry=lambda: Retry(times=3),
-            max_backlog_bytes=lambda: self.backlog_bytes,
-            finish_second=lambda: 20.0,
-            leaves_out=leaves_out,
+        options = run_options(
+            self.folder, rules=self.rules, max_backlog_bytes=lambda: self.backlog_bytes, leaves_out=leaves_out
         )
         listeners = Listeners(
             on_trouble=self.troubles.append, on_end=lambda error, kind: self.ends.append((error, kind))

@@ -8,19 +8,17 @@ from pathlib import Path
 from syncmgr.job.batch import Ddl
 from syncmgr.job.chunk import Load
 from syncmgr.job.default_value import Moment
-from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, Thresholds
-from syncmgr.job.failure import Retry
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.following import Said
 from syncmgr.job.lake_change import EmptyTable
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
-from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
-from syncmgr.pipeline.run_options import Listeners, RunOptions
+from syncmgr.pipeline.run_options import Listeners
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
-from tests.contract.test_failure_domains import TOKENS, batches, channel, expected
+from tests.contract.test_failure_domains import TOKENS, batches, channel, expected, run_options
 from tests.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
-from tests.unit.job.factories import make_rules, make_source
+from tests.unit.job.factories import make_source
 from tests.unit.pipeline.test_snapshot import END, MemoryLoads, MemorySource
 from tests.until import until
 
@@ -88,24 +86,7 @@ def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
     rows = batches(20)
     with ThreadPoolExecutor(4) as pool:
         run = JobRun(
-            RunOptions(
-                job_id=1,
-                name="demo.job1",
-                channels=options.channels,
-                rules=make_rules(),
-                folder=tmp_path,
-                silence_second=5.0,
-                limits=lambda: Limits(
-                    thresholds=Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1),
-                    position_interval_second=0.2,
-                    max_staged_bytes=10**9,
-                    queue_batches=64,
-                    queue_bytes=10**9,
-                ),
-                retry=lambda: Retry(times=3),
-                max_backlog_bytes=lambda: 10**9,
-                finish_second=lambda: 20.0,
-            ),
+            run_options(tmp_path),
             ledger,
             lake,
             pool,
