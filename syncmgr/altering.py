@@ -21,7 +21,17 @@ from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.whole import literal
 from syncmgr.meta.channels import Joining
 from syncmgr.planning import Inspect, Plan, Planner, Survey, Table, Wanted
-from syncmgr.written import altered, family, forgetting, patterns, refuse_twice, renamed, with_channels, without
+from syncmgr.written import (
+    altered,
+    databases,
+    forgetting,
+    pattern_of,
+    patterns,
+    refuse_twice,
+    renamed,
+    with_channels,
+    without,
+)
 from syncsql import (
     AddTables,
     AlterSync,
@@ -32,6 +42,7 @@ from syncsql import (
     RenameSync,
     ResyncTable,
     SettleDdl,
+    Shards,
     Tables,
 )
 
@@ -195,7 +206,7 @@ class Altering:
 
     # -- more tables
 
-    def plan(self, job: SyncJob, channels: tuple[Channel | Tables, ...], start: str | None = None) -> Plan:
+    def plan(self, job: SyncJob, channels: tuple[Channel | Tables | Shards, ...], start: str | None = None) -> Plan:
         """Blocks for as long as source and lake take. `start`: other than the job's.
 
         Raises what the first failed check says.
@@ -211,6 +222,7 @@ class Altering:
             without_key=WithoutKey(job.properties.get("tables_without_key", WithoutKey.REFUSE)),
             chunk_rows=self._chunk_rows(job.properties),
             checked="on_value_error" in job.properties,
+            shared=frozenset((each.target_db, each.target) for each in job.channels if each.part is not None),
         )
         plan = self._planner.plan(wanted)
         if plan.takes_snapshot and not plan.inspected.start.gtids:
@@ -239,17 +251,17 @@ class Altering:
         """
         assert isinstance(job.source, MysqlDescription), "canal has no patterns"
         wanted = patterns(job)
-        there = self._survey(job.source, sorted({each.db for each in wanted}))
+        there = self._survey(job.source, sorted({databases(each) for each in wanted}))
         synced = {(channel.source.db, channel.source.name) for channel in job.channels}
         new = {
-            (db, name): Tables(db=db, target_db=each.target_db, pattern=literal(name))
+            table: _only(each, table)
             for each in wanted
-            for db, name in sorted(there.keys() - synced)
-            if family(each).has((db, name))
+            for table in sorted(there.keys() - synced)
+            if pattern_of(each).has(table)
         }
         return self._plans(job, new) if new else ([], {})
 
-    def _plans(self, job: SyncJob, new: Mapping[Table, Tables]) -> tuple[list[Plan], dict[Table, SyncError]]:
+    def _plans(self, job: SyncJob, new: Mapping[Table, Tables | Shards]) -> tuple[list[Plan], dict[Table, SyncError]]:
         """All at once, and where that fails one by one. Their rows come first whatever the job's start: all are new."""
         try:
             return [self.plan(job, tuple(new.values()), SNAPSHOT)], {}
@@ -267,6 +279,14 @@ class Altering:
         for plan in plans:
             job = job.with_statement(job.statement)
             self._add(job, plan)
+
+
+def _only(node: Tables | Shards, table: Table) -> Tables | Shards:
+    """What it says of one of its tables."""
+    db, name = table
+    if isinstance(node, Shards):
+        return replace(node, databases=literal(db), exclude=())
+    return Tables(db=db, target_db=node.target_db, pattern=literal(name))
 
 
 def _refuse_cancelled(job: SyncJob) -> None:

@@ -202,6 +202,11 @@ class Code(Enum):
         "HY000",
         'Table \'{table}\' has no unique key that a target can have; EXCLUDE it, or append by "tables_without_key" = "append"',
     )
+    SHARDS_REFUSED = (
+        20033,
+        "HY000",
+        "The rows of '{table}' cannot go into '{target}' beside those of other databases: {reason}",
+    )
     SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' has no key and cannot be locked for its snapshot: {reason}"
     TABLE_STOPPED = (
         20145,

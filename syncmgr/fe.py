@@ -58,7 +58,7 @@ from syncmgr.setting import Value
 from syncmgr.settings import Settings, find, parse
 from syncmgr.spark.lake import Lake
 from syncmgr.users import Users
-from syncmgr.written import family, patterns
+from syncmgr.written import pattern_of, patterns
 
 LOG_BYTES: Final = 64 * 1024 * 1024
 LOG_FILES: Final = 5
@@ -177,7 +177,7 @@ class Frontend:
             retry=partial(retry_of, settings, job),
             max_backlog_bytes=lambda: int(value_of(settings, job, "max_channel_backlog_bytes")),
             finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
-            families=tuple(map(family, patterns(job))),
+            families=tuple(map(pattern_of, patterns(job))),
             leaves_out=isinstance(job.source, MysqlDescription),
         )
         ledger = JobLedger(
@@ -219,9 +219,9 @@ class Frontend:
             case _:
                 assert_never(source)
 
-    def _survey(self, source: MysqlDescription, databases: Sequence[str]) -> Mapping[tuple[str, str], Found]:
+    def _survey(self, source: MysqlDescription, patterns: Sequence[str]) -> Mapping[tuple[str, str], Found]:
         timeout = self._settings.seconds("source_connect_timeout_second")
-        return mysql_opening.survey(source, databases, connect_timeout=timeout)
+        return mysql_opening.survey(source, patterns, connect_timeout=timeout)
 
     def _check_exact(self, source: MysqlDescription, tables: Sequence[SourceTable]) -> None:
         mysql_opening.check_exact(
@@ -288,7 +288,7 @@ class Frontend:
         for job in self._store.jobs():
             if job.finished_at is not None:
                 continue
-            for channel in job.channels:
+            for channel in {(each.target_db, each.target): each for each in job.channels}.values():
                 try:
                     do(job, channel)
                 except SyncError as error:

@@ -4,8 +4,8 @@ Owns: the order of the checks of CREATE SYNC, and what EXPLAIN SYNC says of each
 Must not know: the lives of jobs, what is stored.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from uuid import uuid4
 
@@ -16,10 +16,11 @@ from syncmgr.job.description import ChannelDescription, WithoutKey, check_loadab
 from syncmgr.job.position import Position
 from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.shard import Part
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
-from syncmgr.job.whole import Found, target_of
-from syncmgr.written import condition, family, item, refuse_twice
-from syncsql import Channel, Name, Tables
+from syncmgr.job.whole import Found, literal, sharded, target_of
+from syncmgr.written import condition, databases, item, items, pattern_of, refuse_twice
+from syncsql import Channel, Name, Shards, Tables
 
 OK: Final = "ok"
 Row = tuple[str, str, str, str, str]  # as EXPLAIN_COLUMNS names them
@@ -60,8 +61,8 @@ class Lake(Protocol):
     def check_channel(self, channel: ChannelDescription) -> None:
         """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
 
-    def is_empty(self, db: str, table: str) -> bool:
-        """Whether the table has no row, not even a deleted one."""
+    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
+        """Whether the table, or a part of it, has no row, not even a deleted one."""
 
 
 Inspect = Callable[[SourceDescription, Sequence[Table]], Inspected]
@@ -73,15 +74,17 @@ Survey = Callable[[MysqlDescription, Sequence[str]], Mapping[Table, Found]]
 class Wanted:
     """What a statement asks for, and how its job is to take it. `chunk_rows`: of a snapshot.
 
-    `checked`: each value will be looked at, so that a target may be narrower than its source.
+    `checked`: each value will be looked at, so that a target may be narrower than its source. `shared`: targets that
+    have shards of the same job already.
     """
 
     db: str
-    channels: tuple[Channel | Tables, ...]
+    channels: tuple[Channel | Tables | Shards, ...]
     source: SourceDescription
     without_key: WithoutKey
     chunk_rows: int
     checked: bool = False
+    shared: frozenset[Table] = frozenset()
 
     @property
     def takes_snapshot(self) -> bool:
@@ -114,15 +117,23 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Place:
-    """A channel of the statement; `target` None: it is to be made, as `found` says."""
+    """A channel of the statement; `target` None: it is to be made, as `found` says.
+
+    `shards`: what says that the tables of other databases go into the target, too.
+    """
 
     node: Channel
     target: TargetTable | None
     found: Found | None = None
+    shards: Shards | None = None
 
     @property
     def table(self) -> Table:
         return str(self.node.source.db), self.node.source.name
+
+    @property
+    def written(self) -> Channel | Shards:
+        return self.shards or self.node
 
 
 class Planner:
@@ -155,14 +166,14 @@ class Planner:
         if isinstance(wanted.source, CanalDescription):
             return self._positional(wanted.source, places)
         inspected = self._inspect(wanted.source, [place.table for place in places])
+        made: dict[Table, TargetTable] = {}
         planned = [
-            self._channel(wanted, place, table, keys)
-            for place, (table, keys) in zip(places, _told(inspected), strict=True)
+            self._channel(wanted, place, told, made) for place, told in zip(places, _told(inspected), strict=True)
         ]
         return Plan(
             channels=tuple(channel for channel, _, _ in planned),
             inspected=inspected,
-            made=tuple(made for _, made, _ in planned if made is not None),
+            made=tuple(made.values()),
             empty=frozenset(channel.token for channel, _, empty in planned if empty),
             takes_snapshot=wanted.takes_snapshot,
         )
@@ -178,69 +189,87 @@ class Planner:
         return Plan(channels=tuple(map(untold, channels)), inspected=inspected, made=(), empty=empty)
 
     def _channel(
-        self, wanted: Wanted, place: _Place, table: SourceTable, unique_keys: tuple[tuple[str, ...], ...]
-    ) -> tuple[ChannelDescription, TargetTable | None, bool]:
-        """With the target that is to be made for it, and whether the target has no row."""
-        made = None
-        if place.target is None:
-            assert place.found is not None, "only tables that were found have no target yet"
-            made = target_of(table, unique_keys, place.found, place.node.target.db or wanted.db)
-            if not made.keys and wanted.without_key is WithoutKey.REFUSE:
-                raise SyncError(Code.NO_SOURCE_KEY, table=table.label)
-        target = place.target or made
-        assert target is not None
-        channel = plan_channel(
-            token=str(uuid4()),
-            source=table,
-            unique_keys=unique_keys,
-            target=target,
-            items=[item(column) for column in place.node.columns],
-            where=condition(place.node),
-            checked=wanted.checked,
-        )
-        if made is None:
+        self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]
+    ) -> tuple[ChannelDescription, TargetTable, bool]:
+        """With its target, which is in `made` from here on if it is not there yet, and whether that has no row of it.
+
+        Raises SHARDS_REFUSED for what is wrong with one of many.
+        """
+        table, unique_keys = told
+        target = place.target or self._made(wanted, place, told, made)
+        try:
+            channel = plan_channel(
+                token=str(uuid4()),
+                source=table,
+                unique_keys=unique_keys,
+                target=target,
+                items=items(place.written, table.db),
+                where=condition(place.written),
+                checked=wanted.checked,
+                shard=place.shards is not None,
+            )
+        except SyncError as error:
+            if place.shards is None or error.code is Code.SHARDS_REFUSED:
+                raise
+            raise SyncError(Code.SHARDS_REFUSED, table=table.label, target=target.label, reason=error) from error
+        if place.target is not None:
             self._lake.check_channel(channel)
-        empty = made is not None or self._lake.is_empty(target.db, target.name)
+        empty = place.target is None or self._lake.is_empty(target.db, target.name, channel.part)
         if wanted.takes_snapshot:
             check_loadable(channel, is_empty=empty)
             assert isinstance(wanted.source, MysqlDescription), "canal has no snapshots"
             if not channel.keys:
                 self._check_exact(wanted.source, [channel.source])
-        return channel, made, empty
+        return channel, target, empty
+
+    def _made(self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]) -> TargetTable:
+        """The target of the first table that needs it is that of all."""
+        assert place.found is not None, "only tables that were found have no target yet"
+        table, unique_keys = told
+        home = place.node.target.db or wanted.db, place.node.target.name
+        if home not in made:
+            found = replace(target_of(table, unique_keys, place.found, home[0]), name=home[1])
+            if not found.keys and wanted.without_key is WithoutKey.REFUSE:
+                raise SyncError(Code.NO_SOURCE_KEY, table=table.label)
+            made[home] = sharded(found) if place.shards is not None else found
+        return made[home]
 
     # -- which tables
 
     def _places(self, wanted: Wanted) -> list[_Place]:
         """Raises what is wrong with the names: twice, not there, in use."""
         found = self._found(wanted)
-        nodes = [node for each in wanted.channels for node in _expanded(each, found)]
-        refuse_twice(f"{node.source.db}.{node.source.name}" for node, _ in nodes)
+        wishes = [wish for each in wanted.channels for wish in _expanded(each, found)]
+        refuse_twice(f"{wish.node.source.db}.{wish.node.source.name}" for wish in wishes)
         homes = {each.target_db for each in wanted.channels if isinstance(each, Tables)}
+        homes |= {each.target.db or wanted.db for each in wanted.channels if isinstance(each, Shards)}
         there = {(db, name) for db in homes for name in self._catalog.tables(db)}
-        places = [self._place(wanted.db, node, table, there) for node, table in nodes]
-        refuse_twice(f"{place.node.target.db or wanted.db}.{place.node.target.name}" for place in places)
+        places = [self._place(wanted, wish, there) for wish in wishes]
+        refuse_twice(f"{target.db or wanted.db}.{target.name}" for target in _targets(places))
         return places
 
     def _found(self, wanted: Wanted) -> Mapping[Table, Found]:
-        databases = sorted({each.db for each in wanted.channels if isinstance(each, Tables)})
-        if not databases:
+        patterns = sorted({databases(each) for each in wanted.channels if not isinstance(each, Channel)})
+        if not patterns:
             return {}
         if isinstance(wanted.source, CanalDescription):
-            raise SyncError(Code.NOT_SUPPORTED, what="FROM db.* with canal, which tells no tables; name each of them")
-        return self._survey(wanted.source, databases)
+            what = "FROM with a pattern and canal, which tells no tables; name each of them"
+            raise SyncError(Code.NOT_SUPPORTED, what=what)
+        return self._survey(wanted.source, patterns)
 
-    def _place(self, db: str, node: Channel, found: Found | None, there: Collection[Table]) -> _Place:
-        home = node.target.db or db
-        if found is not None and (home, node.target.name) not in there:
-            return _Place(node=node, target=None, found=found)
+    def _place(self, wanted: Wanted, wish: _Place, there: Collection[Table]) -> _Place:
+        node = wish.node
+        home = node.target.db or wanted.db
+        if wish.found is not None and (home, node.target.name) not in there:
+            return wish
         target = self._catalog.table(home, node.target.name)
         if node.partitions is not None:
             names = ", ".join(node.partitions.names)
             raise SyncError(Code.PARTITION_REFUSED, partitions=names, table=target.label)
         owner = self._job_of(target.db, target.name)
-        if owner is not None:
+        if owner is not None and (wish.shards is None or (target.db, target.name) not in wanted.shared):
             raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
-        return _Place(node=node, target=target, found=found)
+        return replace(wish, target=target)
 
     # -- EXPLAIN SYNC
 
@@ -255,9 +284,10 @@ class Planner:
         rows = [*self._explain_server(wanted)]
         if rows[0][-1] != OK:
             return rows
-        told = self._survey(wanted.source, sorted({place.table[0] for place in places}))
+        told = self._survey(wanted.source, sorted({literal(place.table[0]) for place in places}))
+        made: dict[Table, TargetTable] = {}
         for place, inspected in zip(places, self._each(wanted.source, places), strict=True):
-            rows += self._explain_table(wanted, place, inspected, told.get(place.table))
+            rows += self._explain_table(wanted, place, inspected, told.get(place.table), made)
         return rows
 
     def _each(self, source: SourceDescription, places: Sequence[_Place]) -> Sequence[_Told | SyncError]:
@@ -292,17 +322,22 @@ class Planner:
         yield _row("", "", "start", start.gtids or f"{start.file}:{start.offset}")
 
     def _explain_table(
-        self, wanted: Wanted, place: _Place, inspected: _Told | SyncError, told: Found | None
+        self,
+        wanted: Wanted,
+        place: _Place,
+        inspected: _Told | SyncError,
+        told: Found | None,
+        made: dict[Table, TargetTable],
     ) -> Iterator[Row]:
         source, target = ".".join(place.table), f"{place.node.target.db or wanted.db}.{place.node.target.name}"
         try:
             if isinstance(inspected, SyncError):
                 raise inspected
-            channel, made, _ = self._channel(wanted, place, *inspected)
+            channel, home, _ = self._channel(wanted, place, inspected, made)
         except SyncError as error:
             yield _row(source, target, "check", "", error)
             return
-        yield from _explain_channel(channel, made or place.target, "exists" if made is None else "is created")
+        yield from _explain_channel(channel, home, "is created" if place.target is None else "exists")
         if told is not None and wanted.takes_snapshot:
             size = chunk_rows(told.rows, wanted.chunk_rows, told.bytes // max(told.rows, 1))
             yield _row(source, target, "rows", f"about {told.rows}")
@@ -325,13 +360,26 @@ def _told(inspected: Inspected) -> list[_Told]:
     return list(zip(inspected.tables, inspected.unique_keys, strict=True))
 
 
-def _expanded(each: Channel | Tables, found: Mapping[Table, Found]) -> Iterator[tuple[Channel, Found | None]]:
+def _expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> Iterator[_Place]:
     if isinstance(each, Channel):
-        yield each, None
+        yield _Place(node=each, target=None)
         return
-    for db, name in family(each).members(found):
-        channel = Channel(source=Name(db=db, name=name), target=Name(db=each.target_db, name=name))
-        yield channel, found[db, name]
+    for db, name in pattern_of(each).members(found):
+        shards = each if isinstance(each, Shards) else None
+        target = each.target if isinstance(each, Shards) else Name(db=each.target_db, name=name)
+        node = Channel(source=Name(db=db, name=name), target=target)
+        yield _Place(node=node, target=None, found=found[db, name], shards=shards)
+
+
+def _targets(places: Iterable[_Place]) -> Iterator[Name]:
+    """Each once for all shards of one rule."""
+    rules: list[Shards] = []
+    for place in places:
+        if place.shards is None:
+            yield place.node.target
+        elif not any(place.shards is one for one in rules):
+            rules.append(place.shards)
+            yield place.node.target
 
 
 def _explain_channel(channel: ChannelDescription, target: TargetTable | None, state: str) -> Iterator[Row]:

@@ -14,15 +14,17 @@ from syncmgr.job.description import ChannelDescription, ColumnItem, Condition, o
 from syncmgr.job.policy import OF_ONE_KIND
 from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
 from syncmgr.job.sync_job import SyncJob
-from syncmgr.job.whole import Family, literal, matches
+from syncmgr.job.whole import Family, Namesakes, Pattern, literal, matches
 from syncsql import (
     AlterSync,
     Channel,
     ColumnMapping,
     CreateSync,
+    DatabaseColumn,
     Expression,
     Name,
     Property,
+    Shards,
     SqlSyntaxError,
     Tables,
 )
@@ -49,7 +51,7 @@ def renamed(job: SyncJob, to: str) -> SyncJob:
     return job.renamed(to, replace(_statement(job), job=Name(db=job.db, name=to)).masked().sql())
 
 
-def with_channels(job: SyncJob, channels: Iterable[Channel | Tables]) -> SyncJob:
+def with_channels(job: SyncJob, channels: Iterable[Channel | Tables | Shards]) -> SyncJob:
     """The job whose text has what ALTER SYNC ... ADD TABLE says, too."""
     statement = _statement(job)
     return job.with_statement(replace(statement, channels=(*statement.channels, *channels)).masked().sql())
@@ -58,9 +60,11 @@ def with_channels(job: SyncJob, channels: Iterable[Channel | Tables]) -> SyncJob
 def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
     """The job whose text does not mean a channel any more: it is not named, or patterns exclude its source."""
     statement, source = _statement(job), channel.source
-    kept: list[Channel | Tables] = []
+    kept: list[Channel | Tables | Shards] = []
     for each in statement.channels:
-        if isinstance(each, Channel):
+        if isinstance(each, Shards):
+            kept.append(_excluding(each, source.db) if pattern_of(each).has((source.db, source.name)) else each)
+        elif isinstance(each, Channel):
             if (each.target.db or job.db, each.target.name) != (channel.target_db, channel.target):
                 kept.append(each)
         elif (each.db, each.target_db) == (source.db, channel.target_db) and matches(each.pattern, source.name):
@@ -69,6 +73,10 @@ def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
         else:
             kept.append(each)
     return job.with_statement(replace(statement, channels=tuple(kept)).masked().sql())
+
+
+def _excluding(shards: Shards, db: str) -> Shards:
+    return replace(shards, exclude=(*shards.exclude, Name(db=db, name=shards.table)))
 
 
 def forgetting(job: SyncJob, channels: Iterable[ChannelDescription]) -> SyncJob:
@@ -83,14 +91,21 @@ def forgetting(job: SyncJob, channels: Iterable[ChannelDescription]) -> SyncJob:
     return job.with_statement(replace(statement, channels=kept).masked().sql())
 
 
-def family(node: Tables) -> Family:
+def pattern_of(node: Tables | Shards) -> Pattern:
     """The tables that a pattern means."""
+    if isinstance(node, Shards):
+        return Namesakes(databases=node.databases, table=node.table, exclude=tuple(str(out.db) for out in node.exclude))
     return Family(db=node.db, pattern=node.pattern, exclude=tuple(out.name for out in node.exclude))
 
 
-def patterns(job: SyncJob) -> tuple[Tables, ...]:
-    """What a job says of whole databases."""
-    return tuple(each for each in _statement(job).channels if isinstance(each, Tables))
+def databases(node: Tables | Shards) -> str:
+    """The pattern of LIKE for the databases that it is about."""
+    return node.databases if isinstance(node, Shards) else literal(node.db)
+
+
+def patterns(job: SyncJob) -> tuple[Tables | Shards, ...]:
+    """What a job says of tables that it does not name."""
+    return tuple(each for each in _statement(job).channels if not isinstance(each, Channel))
 
 
 def _statement(job: SyncJob) -> CreateSync:
@@ -126,7 +141,15 @@ def item(column: ColumnMapping) -> ColumnItem:
     )
 
 
-def condition(node: Channel) -> Condition | None:
+def items(node: Channel | Shards, database: str) -> list[ColumnItem]:
+    """Of the column list of a channel, or of shards in that database. Raises SYNTAX."""
+    return [
+        ColumnItem(target=column.target, constant=database) if isinstance(column, DatabaseColumn) else item(column)
+        for column in node.columns
+    ]
+
+
+def condition(node: Channel | Shards) -> Condition | None:
     """Of a channel's WHERE. Raises SYNTAX."""
     if node.where is None:
         return None

@@ -4,7 +4,7 @@ Owns: their syntax, Doris' order of clauses.
 Must not know: what a property, a partition or a column means.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from syncsql.cursor import Cursor
@@ -15,6 +15,7 @@ from syncsql.sync import (
     Channel,
     ColumnMapping,
     CreateSync,
+    DatabaseColumn,
     ExplainSync,
     JobAlteration,
     LeaveTable,
@@ -24,10 +25,11 @@ from syncsql.sync import (
     ResumeSync,
     ResyncTable,
     SettleDdl,
+    Shards,
     StopSync,
     Tables,
 )
-from syncsql.tokens import Kind
+from syncsql.tokens import Kind, Token
 
 
 def create_sync(at: Cursor) -> CreateSync:
@@ -134,7 +136,7 @@ def _string_name(at: Cursor) -> str:
     return name
 
 
-def _channels(at: Cursor) -> tuple[Channel | Tables, ...]:
+def _channels(at: Cursor) -> tuple[Channel | Tables | Shards, ...]:
     """Without brackets, up to the end."""
     found = [_channel(at)]
     while at.take_sign(","):
@@ -142,10 +144,12 @@ def _channels(at: Cursor) -> tuple[Channel | Tables, ...]:
     return tuple(found)
 
 
-def _channel(at: Cursor) -> Channel | Tables:
+def _channel(at: Cursor) -> Channel | Tables | Shards:
     at.expect("FROM")
     if _sees_star(at):
         return _all_tables(at)
+    if (databases := _databases(at)) is not None:
+        return _shards(at, databases)
     source_at = at.peek()
     source = at.name("a source table")
     if source.db is None:
@@ -160,6 +164,48 @@ def _channel(at: Cursor) -> Channel | Tables:
     if not _sees_end(at):
         raise at.error(_channel_may_end(at))
     return Channel(source=source, target=target, partitions=partitions, columns=columns, where=where)
+
+
+def _databases(at: Cursor) -> str | None:
+    """A pattern of databases with the dot behind it, quoted or bare: words and % that touch each other."""
+    pieces: list[Token] = []
+    while (token := at.peek(len(pieces))) is not None and _continues(pieces, token):
+        pieces.append(token)
+    text = "".join(token.text for token in pieces)
+    if "%" not in text or not at.sees_sign(".", len(pieces)):
+        return None
+    for _ in pieces:
+        at.take_token()
+    at.expect_sign(".", "behind a source database")
+    return text
+
+
+def _continues(pieces: Sequence[Token], token: Token) -> bool:
+    if token.kind is Kind.NAME or not pieces:
+        return not pieces and (token.kind in {Kind.NAME, Kind.WORD} or token.text == "%")
+    bare = token.kind in {Kind.WORD, Kind.NUMBER} or (token.kind is Kind.SIGN and token.text == "%")
+    return bare and pieces[-1].kind is not Kind.NAME and token.start == pieces[-1].end
+
+
+def _shards(at: Cursor, databases: str) -> Shards:
+    """Behind the dot."""
+    table = at.identifier("a source table")
+    at.expect("INTO")
+    target = at.name("a target table")
+    columns = _shard_columns(at) if at.sees_sign("(") else ()
+    exclude = at.in_brackets(lambda: _excluded_shard(at, table), "table") if at.take("EXCLUDE") else ()
+    where = at.expression("condition") if at.take("WHERE") else None
+    if not _sees_end(at):
+        raise at.error(_channel_may_end(at))
+    return Shards(databases=databases, table=table, target=target, columns=columns, exclude=exclude, where=where)
+
+
+def _excluded_shard(at: Cursor, table: str) -> Name:
+    start = at.peek()
+    name = at.name("a table name")
+    if name.db is None or name.name != table:
+        raise at.error(f"only database.{table} can be excluded here", start)
+    return name
 
 
 def _all_tables(at: Cursor) -> Tables:
@@ -227,14 +273,29 @@ def _partitions(at: Cursor) -> PartitionNames | None:
 
 def _columns(at: Cursor) -> tuple[ColumnMapping, ...]:
     seen: set[str] = set()
+    return at.in_brackets(lambda: _mapping(at, _target_column(at, seen)), "column")
 
-    def one() -> ColumnMapping:
-        target = at.unseen(seen, at.identifier("a column name"), "column")
-        if not at.take_sign("="):
-            return ColumnMapping(target=target)
-        return ColumnMapping(target=target, expression=at.expression("expression"))
+
+def _shard_columns(at: Cursor) -> tuple[ColumnMapping | DatabaseColumn, ...]:
+    seen: set[str] = set()
+
+    def one() -> ColumnMapping | DatabaseColumn:
+        target = _target_column(at, seen)
+        if at.sees_sign("=") and at.word(1) in {"DATABASE", "SCHEMA"} and at.sees_sign("(", 2) and at.sees_sign(")", 3):
+            for _ in range(4):
+                at.take_token()
+            return DatabaseColumn(target=target)
+        return _mapping(at, target)
 
     return at.in_brackets(one, "column")
+
+
+def _target_column(at: Cursor, seen: set[str]) -> str:
+    return at.unseen(seen, at.identifier("a column name"), "column")
+
+
+def _mapping(at: Cursor, target: str) -> ColumnMapping:
+    return ColumnMapping(target=target, expression=at.expression("expression") if at.take_sign("=") else None)
 
 
 READERS: Final[dict[str, Callable[[Cursor], PauseSync | ResumeSync | StopSync]]] = {

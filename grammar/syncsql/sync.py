@@ -82,11 +82,44 @@ class Tables:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DatabaseColumn:
+    """A target column that tells from which database of the source a row is."""
+
+    target: str
+
+    def sql(self) -> str:
+        return f"{quote_name(self.target)} = DATABASE()"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shards:
+    """FROM `pattern`.table INTO table: the tables of that name in many databases, all into one target.
+
+    `databases`: as of LIKE, with a % in it. `exclude`: tables of single databases.
+    """
+
+    databases: str
+    table: str
+    target: Name
+    columns: tuple[ColumnMapping | DatabaseColumn, ...] = ()
+    exclude: tuple[Name, ...] = ()
+    where: Expression | None = None
+
+    def sql(self) -> str:
+        text = f"FROM {quote_name(self.databases)}.{quote_name(self.table)} INTO {self.target.sql()}"
+        if self.columns:
+            text += f" ({', '.join(column.sql() for column in self.columns)})"
+        if self.exclude:
+            text += f" EXCLUDE ({', '.join(name.sql() for name in self.exclude)})"
+        return text + clause("WHERE", printed(self.where))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CreateSync:
     """CREATE SYNC [JOB] [IF NOT EXISTS] [db.]job (channel, ...) FROM BINLOG (...) [PROPERTIES (...)]"""
 
     job: Name
-    channels: tuple[Channel | Tables, ...]
+    channels: tuple[Channel | Tables | Shards, ...]
     binlog: tuple[Property, ...]
     properties: tuple[Property, ...] = ()
     if_not_exists: bool = False
@@ -185,7 +218,7 @@ class AddTables:
     """ALTER SYNC [JOB] [db.]job ADD TABLE channel, ..."""
 
     job: Name
-    channels: tuple[Channel | Tables, ...]
+    channels: tuple[Channel | Tables | Shards, ...]
 
     def sql(self) -> str:
         channels = ",\n  ".join(channel.sql() for channel in self.channels)

@@ -12,7 +12,18 @@ from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, L
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope, database, job, table
-from syncsql import AddTables, Channel, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name, Tables
+from syncsql import (
+    AddTables,
+    Channel,
+    CreateSync,
+    CreateTable,
+    DropTable,
+    ExplainSync,
+    JobAlteration,
+    Name,
+    Shards,
+    Tables,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,13 +89,15 @@ class GuardedJobs:
         self._access.need(Privilege.LOAD, database(home))
         self._need_targets(node.channels, home)
 
-    def _need_targets(self, channels: Iterable[Channel | Tables], home: str) -> None:
+    def _need_targets(self, channels: Iterable[Channel | Tables | Shards], home: str) -> None:
         for channel in channels:
             if isinstance(channel, Tables):
                 self._access.need(Privilege.LOAD, database(channel.target_db))
                 self._access.need(Privilege.CREATE, database(channel.target_db))
-            else:
-                self._access.need(Privilege.LOAD, table(channel.target.db or home, channel.target.name))
+                continue
+            self._access.need(Privilege.LOAD, table(channel.target.db or home, channel.target.name))
+            if isinstance(channel, Shards):
+                self._access.need(Privilege.CREATE, table(channel.target.db or home, channel.target.name))
 
     def pause(self, name: Name, db: str | None) -> None:
         self._need(name, db)

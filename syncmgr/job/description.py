@@ -15,6 +15,7 @@ from syncmgr.job.fitting import Fit, fit
 from syncmgr.job.policy import OF_ONE_KIND, OnDdl
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
+from syncmgr.job.shard import DATABASE, Part, check_apart
 from syncmgr.job.source import Property, wrong_property
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.target import spark_cast
@@ -25,10 +26,14 @@ PROPERTIES: Final = "PROPERTIES"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MappedColumn:
-    """Target column and the Spark SQL expression over source columns that fills it."""
+    """Target column and the Spark SQL expression over source columns that fills it.
+
+    `constant`: the text that it has in every row, of which `expression` is the literal; None: rows differ.
+    """
 
     target: str
     expression: str
+    constant: str | None = None
 
 
 class AppendOnChange(StrEnum):
@@ -120,11 +125,15 @@ def overrides_of(given: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnItem:
-    """One entry of a channel's column list: `target`, or `target = expression` with the source columns it reads."""
+    """One entry of a channel's column list: `target`, or `target = expression` with the source columns it reads.
+
+    `constant`: the text that it has in every row, in place of an expression.
+    """
 
     target: str
     expression: str | None = None  # Spark SQL
     reads: tuple[str, ...] = ()
+    constant: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,11 +183,12 @@ class ChannelDescription:
 
     `token`: random, made at CREATE SYNC, never reused. `source`: the schema at the job's start position. `reads`:
     the source columns that a segment must hold. `keys`: target key columns; `source_keys`: the source columns behind
-    them, in the same order. `where`: Spark SQL or None. `places`: empty where columns are mapped by name; else Doris'
-    list, which names the source columns by their place: `reads` and `source_keys` hold its names, and `source` has no
-    columns until the first rows have told them. `follows`: there is no column list, so that new columns come
-    along. `gone`: the source table was dropped; `dropped`: the target with it. `shadows`: copies that may take its
-    place, and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
+    them, in the same order, but for one that has the same text in every row. `where`: Spark SQL or None. `places`:
+    empty where columns are mapped by name; else Doris' list, which names the source columns by their place: `reads`
+    and `source_keys` hold its names, and `source` has no columns until the first rows have told them. `follows`: there
+    is no column list, so that new columns come along. `gone`: the source table was dropped; `dropped`: the target with
+    it. `left`: target columns that it filled once, which keep those values. `shadows`: copies that may take its place,
+    and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
     `stopped`: why it is not read any more, "": it is.
     """
 
@@ -195,6 +205,7 @@ class ChannelDescription:
     follows: bool = False
     gone: bool = False
     dropped: bool = False
+    left: tuple[str, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     after: Position | None = None
     stopped: str = ""
@@ -214,6 +225,12 @@ class ChannelDescription:
         return hashlib.sha256(repr((columns, self.columns)).encode()).hexdigest()[:16]
 
     @property
+    def part(self) -> Part | None:
+        """Where other channels fill the same target: the rows that are its own."""
+        found = ((c.target, c.constant) for c in self.columns if c.constant is not None)
+        return next((Part(column=column, value=value) for column, value in found), None)
+
+    @property
     def label(self) -> str:
         """As Doris' Channel column prints it."""
         return f"{self.source.label}->{self.target}"
@@ -228,22 +245,27 @@ def plan_channel(
     items: Sequence[ColumnItem],
     where: Condition | None,
     checked: bool = False,
+    shard: bool = False,
 ) -> ChannelDescription:
     """The channel that these descriptions make.
 
     `unique_keys`: the column sets of the source's primary and NOT NULL unique keys. No items: every source column
     goes into the target column of its name. `checked`: each value will be looked at, so that a target may be narrower
-    than its source. Raises UNKNOWN_COLUMN, DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN,
-    TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED.
+    than its source. `shard`: tables of other databases go into the target, too. Raises UNKNOWN_COLUMN,
+    DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED.
     """
     follows = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
+    if shard:
+        items = _told_apart(items, source, target)
     mapped = [_mapped(item, source, target, checked=checked) for item in items]
     _refuse_duplicates(column.target for column, _ in mapped)
     plain = {
-        column.target: reads[0] for (column, reads), item in zip(mapped, items, strict=True) if not item.expression
+        column.target: reads[0]
+        for (column, reads), item in zip(mapped, items, strict=True)
+        if not item.expression and item.constant is None
     }
-    source_keys = _source_keys(target, plain)
+    source_keys = _source_keys(target, plain, {column.target for column, _ in mapped if column.constant is not None})
     if target.keys:
         _check_key_covers(source, target, source_keys, list(unique_keys))
     _check_not_null(source, target, mapped, plain)
@@ -264,12 +286,23 @@ def plan_channel(
     )
 
 
+def _told_apart(items: Sequence[ColumnItem], source: SourceTable, target: TargetTable) -> list[ColumnItem]:
+    """With the column that has the name of the source's database."""
+    if not any(item.constant is not None for item in items):
+        items = [*items, ColumnItem(target=DATABASE, constant=source.db)]
+    column = next(item.target for item in items if item.constant is not None)
+    check_apart(target, column, source.db, source.label)
+    return list(items)
+
+
 def _mapped(
     item: ColumnItem, source: SourceTable, target: TargetTable, *, checked: bool
 ) -> tuple[MappedColumn, tuple[str, ...]]:
     column = target.column(item.target)
     if column is None:
         raise SyncError(Code.UNKNOWN_COLUMN, column=item.target, where=target.label)
+    if item.constant is not None:
+        return MappedColumn(target=column.name, expression=literal(item.constant), constant=item.constant), ()
     if item.expression is not None:
         if column.name in target.keys:
             reason = f"key column '{column.name}' cannot be an expression; name a source column of the same name"
@@ -284,6 +317,11 @@ def _mapped(
 def _narrowed(expression: str, column: TargetColumn) -> str:
     """Iceberg stores TINYINT and SMALLINT as int: their ranges hold only where the expression is cast."""
     return spark_cast(expression, column.type) if column.type.name in {"TINYINT", "SMALLINT"} else expression
+
+
+def literal(text: str) -> str:
+    """A text in Spark SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def quoted(name: str) -> str:
@@ -324,12 +362,13 @@ def _refuse_duplicates(names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _source_keys(target: TargetTable, plain: Mapping[str, str]) -> tuple[str, ...]:
-    missing = [key for key in target.keys if key not in plain]
+def _source_keys(target: TargetTable, plain: Mapping[str, str], constants: Collection[str]) -> tuple[str, ...]:
+    keys = [key for key in target.keys if key not in constants]
+    missing = [key for key in keys if key not in plain]
     if missing:
         reason = f"key column '{missing[0]}' is not in the channel's column list"
         raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
-    return tuple(plain[key] for key in target.keys)
+    return tuple(plain[key] for key in keys)
 
 
 def _check_key_covers(

@@ -13,6 +13,7 @@ from syncmgr.job.chunk import ChunkRows
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import MappedColumn
 from syncmgr.job.position import Position
+from syncmgr.job.shard import Part
 
 if TYPE_CHECKING:
     from syncmgr.job.ddl_step import DdlStep
@@ -130,6 +131,7 @@ class ChannelCommit:
     `fingerprint`: the epoch's; a table that bears the epoch under another one was written by another history.
     `settled` False: the rows before were no state of the source, so that a change may meet a row that has it, or none.
     `chunk`: of a snapshot, instead of `files`: its rows go behind `epoch`, which stays the one that the table bears.
+    `part`: where other channels commit to the table, too: the rows that are this one's.
     """
 
     token: str
@@ -145,6 +147,7 @@ class ChannelCommit:
     last_snapshot: int | None
     settled: bool = True
     chunk: ChunkRows | None = None
+    part: Part | None = None
 
     @property
     def empty(self) -> bool:
@@ -163,6 +166,7 @@ class ChannelAlter:
     table: str
     changes: "tuple[LakeChange, ...]"
     last_snapshot: int | None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,7 +174,8 @@ class ChannelCommitted:
     """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written. `rows`: of a chunk.
 
     `passed_over`: the table bore the epoch already. `foreign`: someone else committed rows since `last_snapshot`.
-    `dead`: of a chunk, the rows that were kept out.
+    `dead`: of a chunk, the rows that were kept out. `sequence`: of the snapshot among those of a table that other
+    channels commit to, too; None: none does.
     """
 
     snapshot: int | None
@@ -178,3 +183,4 @@ class ChannelCommitted:
     foreign: bool = False
     rows: int = 0
     dead: tuple[DeadLetter, ...] = ()
+    sequence: int | None = None

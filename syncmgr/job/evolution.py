@@ -101,7 +101,10 @@ class _Evolution:
         self._changes = _Changes()
         self._done: list[str] = []
         self._computed = [c for c in channel.columns if not PLAIN.fullmatch(c.expression)]
-        texts = [c.expression for c in self._computed] + ([channel.where] if channel.where else [])
+        self._shares = channel.part is not None
+        texts = [c.expression for c in self._computed if c.constant is None] + (
+            [channel.where] if channel.where else []
+        )
         self._expressions = "\n".join(texts).casefold()
         self._plain: dict[str, _Plain] = {}  # by source column as it was, folded
         for mapped in channel.columns:
@@ -114,6 +117,7 @@ class _Evolution:
         self._read_now: set[str] = set()
         self._now: dict[str, str] = {}  # by name as it was, folded
         self._added: list[_Plain] = []
+        self._left: list[str] = []
 
     def run(self) -> None:
         for gone in self._alteration.dropped:
@@ -135,15 +139,19 @@ class _Evolution:
             self._channel,
             source=self._alteration.table,
             columns=self._columns(),
-            keys=tuple(self._key(name) for name in self._channel.source_keys),
+            keys=self._keys_now(),
             source_keys=tuple(self._now[name.casefold()] for name in self._channel.source_keys),
             reads=tuple(c.name for c in self._alteration.table.columns if c.name.casefold() in self._read_now),
+            left=(*self._channel.left, *self._left),
         )
         changes = (*made.drops, *made.renames, *made.others, *made.moves, *made.fills)
         return Step(channel=channel, changes=changes, done=tuple(self._done))
 
-    def _key(self, source_key: str) -> str:
-        return self._plain[source_key.casefold()].target.name
+    def _keys_now(self) -> tuple[str, ...]:
+        """What tells the channels of a target apart stays where it is."""
+        names = iter(self._plain[name.casefold()].target.name for name in self._channel.source_keys)
+        constants = {column.target for column in self._channel.columns if column.constant is not None}
+        return tuple(key if key in constants else next(names) for key in self._channel.keys)
 
     def _columns(self) -> tuple[MappedColumn, ...]:
         """Plain ones first, new ones behind them."""
@@ -174,12 +182,13 @@ class _Evolution:
             raise RefusedError(f"it drops column '{column.name}', which the channel's column list names")
         deed = self._deed(Kind.DROP_COLUMN, f"it drops column '{column.name}'")
         del self._plain[folded]
-        if deed is Deed.APPLY:
+        if deed is Deed.APPLY and not self._shares:
             self._changes.drops.append(DropField(name=plain.target.name))
             self._done.append(f"dropped column '{plain.target.name}'")
             return
         if not plain.target.nullable:
             self._changes.others.append(RelaxField(name=plain.target.name))
+        self._left.append(plain.target.name)
         self._done.append(f"kept column '{plain.target.name}', NULL from here on")
 
     def _refuse_computed(self, name: str, verb: str) -> None:
@@ -210,7 +219,7 @@ class _Evolution:
         if not self._channel.follows or plain.target.name.casefold() != before.name.casefold():
             self._done.append(f"reads {told} into '{plain.target.name}' as before")
             return
-        if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Deed.KEEP:
+        if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Deed.KEEP or self._shares:
             self._done.append(f"kept the name of column '{plain.target.name}', which '{now.name}' fills")
             return
         if self._stays(now.name, freed=self._renamed()):
@@ -274,7 +283,8 @@ class _Evolution:
     def _renew(self, now: SourceColumn, plain: _Plain | None, what: str) -> None:
         """Rows from before keep their values in the old column, those from here on have theirs in a new one."""
         kind = derived(now)
-        if plain is None or kind is None or not self._channel.follows or plain.target.name in self._target.keys:
+        in_key = plain is not None and plain.target.name in self._target.keys
+        if plain is None or kind is None or not self._channel.follows or in_key or self._shares:
             raise RefusedError(f"{what}; no new column can take them")
         old, numbers = plain.target, itertools.count(2)
         name = next(name for n in numbers if self._target.column(name := f"{now.name}__{n}") is None)
@@ -322,17 +332,26 @@ class _Evolution:
         kind = derived(column.now)
         if kind is None:
             raise RefusedError(f"it adds column '{name}' of type {column.now.text}, which the lake has no type for")
-        if self._stays(name):
+        there = self._target.column(name) if self._stays(name) else None
+        if there is not None and not self._takes(there, column.now):
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
         value, told = self._initial(column)
         fills = value is not None and not self._terms.defaults
-        added = AddField(name=name, type=kind, comment=definition.comment or "", initial=None if fills else value)
-        self._changes.others.append(added)
+        if there is None:
+            added = AddField(name=name, type=kind, comment=definition.comment or "", initial=None if fills else value)
+            self._changes.others.append(added)
         if value is not None and fills:
             self._changes.fills.append(FillField(name=name, value=value))
-        self._added.append(_Plain(TargetColumn(name=name, type=kind), name))
+        self._added.append(_Plain(there or TargetColumn(name=name, type=kind), name))
         self._read_now.add(name.casefold())
-        self._done.append(f"added column '{name}' {kind.text}{told}")
+        did = "added" if there is None else "fills"
+        self._done.append(f"{did} column '{name}' {(there or self._added[-1].target).type.text}{told}")
+
+    def _takes(self, there: TargetColumn, now: SourceColumn) -> bool:
+        """Whether a column that the table of another database brought is for this one, too, whose rows have NULL."""
+        mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
+        taken = mapped.union(self._channel.left, (column.target for column in self._computed))
+        return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
 
     def _initial(self, column: Column) -> tuple[str | None, str]:
         """What rows from before show, and in words."""
@@ -343,7 +362,7 @@ class _Evolution:
             value = initial(replace(column.definition, column=column.now), self._terms.moment)
         except UnknowableError as error:
             return None, self._unknown(column, str(error))
-        if value is not None and not self._terms.defaults and Kind.OLD_VALUES in self._terms.deeds:
+        if value is not None and not self._terms.defaults and not self._shares and Kind.OLD_VALUES in self._terms.deeds:
             why = f"a table of Iceberg's format v2 cannot show {value} in rows from before"
             return None, self._unknown(column, why)
         anew = "" if self._terms.defaults else ", which are written anew"

@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
-from syncmgr.job.alteration import Alteration, ImpossibleError, altered, composed, renewed
+from syncmgr.job.alteration import ImpossibleError, altered, composed, renewed
 from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
@@ -20,6 +20,7 @@ from syncmgr.job.lake_change import DoubtKeys, DropTable, EmptyTable, LakeChange
 from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.shadow import alike, refuse_lossy, refuse_refilled
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes, UnclearError, read
@@ -286,7 +287,7 @@ class _Following:
         if table is not None:
             channel = replace(channel, source=replace(table, charset=channel.source.charset))
         target = self._rules.describe(channel)
-        terms = self._terms(defaults=_shows_defaults(target))
+        terms = self._terms(defaults=_shows_defaults(channel, target))
         self._take(evolve(channel, target, altered(channel.source, tuple(clauses)), terms))
 
     def _pass_by(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
@@ -342,7 +343,7 @@ class _Following:
         if statement.select or statement.begins:
             return
         for token, channel in self._channels.items():
-            original = self._names(channel, statement.like) if statement.like else _alike(channel.source, statement)
+            original = self._names(channel, statement.like) if statement.like else alike(channel.source, statement)
             if original and ddl.is_copy(statement.table, of=_table(channel)):
                 db, name = statement.table
                 kept = [shadow for shadow in channel.shadows if (shadow.db, shadow.name) != statement.table]
@@ -370,9 +371,12 @@ class _Following:
 
     def _drop_target(self, channel: ChannelDescription) -> str:
         """In words. A copy of the table may yet take its place, and the rows of other channels are theirs."""
-        target = self._rules.describe(channel)
         if any(not shadow.left for shadow in channel.shadows):
             return "the target keeps its rows for a copy that may follow"
+        if channel.part is not None:
+            self._changes[channel.token] = (EmptyTable(),)
+            return f"the rows of {channel.part.value} are deleted"
+        target = self._rules.describe(channel)
         if set(target.writers) - {channel.token}:
             return "the target keeps its rows: another channel has written into it"
         self._channels[channel.token] = replace(channel, gone=True, dropped=True)
@@ -432,12 +436,12 @@ class _Following:
         for spoken in shadow.alters:
             parsed = read(spoken.text, spoken.db, spoken.modes)
             assert isinstance(parsed, nodes.AlterTable), "nothing else is kept"
-            _refuse_lossy(channel, parsed.clauses, other)
+            refuse_lossy(channel, parsed.clauses, other)
             self._doubt(channel.token, parsed.clauses)
             alteration = composed(alteration, altered(alteration.table, parsed.clauses))
-        _refuse_refilled(alteration, other)
+        refuse_refilled(alteration, other)
         target = self._rules.describe(channel)
-        terms = replace(self._terms(defaults=_shows_defaults(target)), strict=False, moment=None)
+        terms = replace(self._terms(defaults=_shows_defaults(channel, target)), strict=False, moment=None)
         kept = tuple(each for each in channel.shadows if each != shadow)
         self._done[channel.token].append(f"its copy {'.'.join(other)} took its place")
         self._take(evolve(replace(channel, shadows=kept, gone=False), target, alteration, terms))
@@ -448,6 +452,8 @@ class _Following:
         db, name = place
         self.at = _table(channel)
         self._refuse(Kind.RENAME_TABLE, f"it renames the table to {db}.{name}")
+        if channel.part is not None and db != channel.source.db:
+            raise RefusedError(f"it moves the table to {db}, and its rows are those of {channel.part.value}")
         if ddl.is_set_aside(place, of=_table(channel)):
             self._channels[channel.token] = replace(channel, gone=True)
             self._done.setdefault(channel.token, []).append(f"set aside as {db}.{name}; its copy is to follow")
@@ -459,39 +465,9 @@ class _Following:
         self._done.setdefault(channel.token, []).append(f"read as {db}.{name} from here on")
 
 
-def _shows_defaults(target: TargetTable) -> bool:
-    return dict(target.properties).get("format-version", "3") != "2"
-
-
-def _refuse_refilled(alteration: Alteration, copy: Table) -> None:
-    """Tools copy by name: a column that was dropped and added may have its old values all the same."""
-    dropped = {column.name.casefold() for column in alteration.dropped}
-    again = (c.now.name for c in alteration.columns if c.before is None and c.now.name.casefold() in dropped)
-    if (name := next(again, None)) is not None:
-        raise RefusedError(f"its copy {'.'.join(copy)} has another column '{name}', into which values may be copied")
-
-
-def _refuse_lossy(channel: ChannelDescription, clauses: Iterable[nodes.Clause], copy: Table) -> None:
-    """Tools copy with INSERT IGNORE: of rows that a new unique key forbids, one remains."""
-    before = {column.name.casefold() for column in channel.source.columns if column.key}
-    for clause in clauses:
-        match clause:
-            case nodes.AddPrimaryKey(columns=names):
-                loses = not before or not before <= {name.casefold() for name in names}
-            case nodes.Quiet(what=what):
-                loses = what.startswith("ADD UNIQUE")
-            case nodes.AddColumn(definition=definition) | nodes.ChangeColumn(definition=definition):
-                loses = definition.unique or definition.primary
-            case _:
-                loses = False
-        if loses:
-            raise RefusedError(f"its copy {'.'.join(copy)} has a new unique key, for which rows may have been left out")
-
-
-def _alike(source: SourceTable, statement: nodes.CreateTable) -> bool:
-    """Whether it creates a table of the same columns, as tools do that copy the text of SHOW CREATE TABLE."""
-    made = [(each.column.name, each.column.text) for each in statement.columns]
-    return made == [(column.name, column.text) for column in source.columns]
+def _shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
+    """What rows from before have in a new column; those of other channels have not got it."""
+    return channel.part is None and dict(target.properties).get("format-version", "3") != "2"
 
 
 def _table(channel: ChannelDescription) -> Table:

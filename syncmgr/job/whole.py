@@ -1,22 +1,23 @@
-"""Whole databases: which tables a pattern means, and the target that a source table gets.
+"""Whole databases, and shards in many: which tables a pattern means, and the target that a source table gets.
 
 Owns: patterns of names, the key, types, comments and partitions of a target that nobody wrote down.
 Must not know: servers, statements, whether a target is there already.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import target
+from syncmgr.job import shard, target
 from syncmgr.job.derived_type import derived
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 
 BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
 MOST_BUCKETS: Final = 64
 _OF_TOOLS: Final = re.compile(r"_.+_(?:gho|ghc|del|new|old)")
+_OF_SERVERS: Final = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 _NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
 
 
@@ -63,10 +64,49 @@ class Family:
 
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """In order. Raises NO_TABLE_MATCHES."""
-        found = tuple(sorted(table for table in names if self.has(table)))
-        if not found:
-            raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"{self.db}.{'*' if self.pattern is None else self.pattern}")
-        return found
+        return _members(self.has, names, f"{self.db}.{'*' if self.pattern is None else self.pattern}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Namesakes:
+    """The tables of one name in databases that a pattern of LIKE means, but for those of `exclude`."""
+
+    databases: str
+    table: str
+    exclude: tuple[str, ...] = ()
+
+    def has(self, table: tuple[str, str]) -> bool:
+        """None is in the server's own databases."""
+        db, name = table
+        return name == self.table and matches(self.databases, db) and db not in _OF_SERVERS.union(self.exclude)
+
+    def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """In order. Raises NO_TABLE_MATCHES."""
+        return _members(self.has, names, f"{self.databases}.{self.table}")
+
+
+Pattern = Family | Namesakes  # which tables belong to a job
+
+
+def _members(
+    has: Callable[[tuple[str, str]], bool], names: Iterable[tuple[str, str]], pattern: str
+) -> tuple[tuple[str, str], ...]:
+    found = tuple(sorted(filter(has, names)))
+    if not found:
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern)
+    return found
+
+
+def sharded(made: TargetTable) -> TargetTable:
+    """The target of one of many tables as one of all of them. Raises what CREATE TABLE does."""
+    shared = replace(
+        made,
+        columns=(shard.COLUMN, *made.columns),
+        keys=(shard.DATABASE, *made.keys) if made.keys else (),
+        partition=(shard.DATABASE, *made.partition),
+    )
+    target.check(shared)
+    return shared
 
 
 def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found: Found, db: str) -> TargetTable:

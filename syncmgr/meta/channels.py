@@ -16,7 +16,7 @@ from syncmgr.job.epoch import ChannelCommitted
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
-from syncmgr.meta import codec, loads
+from syncmgr.meta import codec, loads, standing
 from syncmgr.meta.tables import CHANNELS, DEAD_LETTERS, EPOCHS, JOBS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
@@ -59,6 +59,7 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
             "description": codec.channel_json(channel),
             "key_may_exist": channel.token not in joining.fresh,
             "last_snapshot": None,
+            "last_sequence": 0,
             "last_epoch": 0,
             "leaving": False,
             "resyncing": False,
@@ -130,12 +131,11 @@ def describe(connection: Connection, changed: Iterable[ChannelDescription]) -> N
 
 def advance(connection: Connection, token: str, number: int, outcome: ChannelCommitted) -> None:
     """It has committed that epoch."""
-    values: dict[str, Any] = {"last_epoch": number}
-    if outcome.snapshot is not None:
-        values["last_snapshot"] = outcome.snapshot
+    this = CHANNELS.c.token == token
+    connection.execute(update(CHANNELS).where(this).values(last_epoch=number))
+    standing.stand(connection, token, outcome)
     if outcome.foreign:
-        values["key_may_exist"] = True
-    connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+        connection.execute(update(CHANNELS).where(this).values(key_may_exist=True))
 
 
 def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress]:

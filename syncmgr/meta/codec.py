@@ -68,6 +68,7 @@ def channel_of(stored: Json) -> ChannelDescription:
     lists = {name: tuple(stored[name]) for name in ("keys", "source_keys", "reads")}
     made = {
         "columns": tuple(MappedColumn(**column) for column in stored["columns"]),
+        "left": tuple(stored.get("left", ())),
         "places": tuple(Listed(**each) for each in stored.get("places", ())),
         "source": _table_of(stored["source"]),
         "shadows": tuple(map(_shadow_of, stored.get("shadows", ()))),

@@ -14,7 +14,7 @@ from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommitted
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import JobId
-from syncmgr.meta import codec, dead_letters
+from syncmgr.meta import codec, dead_letters, standing
 from syncmgr.meta.tables import CHANNELS, EPOCHS, LOADS, TOTALS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
@@ -56,9 +56,7 @@ class Loads:
                 return
             done = numbers_text(load.done | {number})
             connection.execute(update(LOADS).where(this).values(done=done, rows=load.rows + committed.rows))
-            if committed.snapshot is not None:
-                values = {"last_snapshot": committed.snapshot}
-                connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+            standing.stand(connection, token, committed)
             dead_letters.add(connection, job_id, 0, committed.dead)
             totals = {"rows": TOTALS.c.rows + committed.rows, "commits": TOTALS.c.commits + 1}
             connection.execute(update(TOTALS).where(TOTALS.c.job_id == job_id).values(**totals))
@@ -81,14 +79,8 @@ class Loads:
             mine = EPOCHS.c.job_id == job_id
             newest = connection.execute(select(func.max(EPOCHS.c.number)).where(mine)).scalar_one()
             if newest == 0 and not left:
-                point = snapshots(connection, job_id)
+                point = standing.snapshots(connection, job_id)
                 connection.execute(update(EPOCHS).where(mine, EPOCHS.c.number == 0).values(snapshots=point))
-
-
-def snapshots(connection: Connection, job_id: JobId) -> dict[str, int | None]:
-    """What each channel of a job committed last."""
-    query = select(CHANNELS.c.token, CHANNELS.c.last_snapshot).where(CHANNELS.c.job_id == job_id)
-    return {row.token: row.last_snapshot for row in connection.execute(query).all()}
 
 
 def begin(connection: Connection, tokens: frozenset[str], *, replaces: bool = False) -> None:

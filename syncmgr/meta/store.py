@@ -34,7 +34,7 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta import channels, codec, ddl_log, dead_letters, loads
+from syncmgr.meta import channels, codec, ddl_log, dead_letters, loads, standing
 from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.channels import ChannelProgress, Joining
 from syncmgr.meta.engine import engine_of
@@ -197,7 +197,7 @@ class Store:
         with self._writing() as connection:
             self._save(connection, job)
             if joining is not None:
-                _refuse_targets(connection, joining.channels)
+                _refuse_targets(connection, joining.channels, f"{job.db}.{job.name}")
                 channels.join(connection, job.id, joining)
             channels.describe(connection, changed)
             channels.mark(connection, leaving=leaving, resyncing=resyncing)
@@ -289,7 +289,7 @@ class Store:
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
             # a torn transaction has none either
-            point = loads.snapshots(connection, job_id) if epoch.end.whole and not behind else {}
+            point = standing.snapshots(connection, job_id) if epoch.end.whole and not behind else {}
             files, count = codec.files_json(waiting), len(waiting) or None
             done = {"committed_at": at, "snapshots": point, "files": files, "waiting": count, "ddl": null()}
             connection.execute(update(EPOCHS).where(this).values(done))
@@ -440,10 +440,11 @@ def _refuse_taken(connection: Connection, job: SyncJob) -> None:
     _refuse_targets(connection, job.channels)
 
 
-def _refuse_targets(connection: Connection, wanted: Iterable[ChannelDescription]) -> None:
+def _refuse_targets(connection: Connection, wanted: Iterable[ChannelDescription], job: str | None = None) -> None:
+    """`job`: which gets them; a target of which each channel has a part may be its own."""
     for channel in wanted:
         owner = channels.owner(connection, channel.target_db, channel.target)
-        if owner is not None:
+        if owner is not None and (channel.part is None or owner != job):
             raise SyncError(Code.TARGET_IN_USE, table=f"{channel.target_db}.{channel.target}", job=owner)
 
 

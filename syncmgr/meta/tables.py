@@ -54,6 +54,7 @@ CHANNELS = Table(
     Column("description", JSON, nullable=False),
     Column("key_may_exist", Boolean, nullable=False),
     Column("last_snapshot", BigInteger),
+    Column("last_sequence", BigInteger, nullable=False),  # of that snapshot, where other channels fill the table too
     Column("last_epoch", BigInteger, nullable=False),
     Column("leaving", Boolean, nullable=False),  # it goes when the run that commits to it has ended
     Column("resyncing", Boolean, nullable=False),  # it is read anew when that has ended

@@ -14,7 +14,7 @@ from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription, wrong_property
-from syncmgr.job.whole import Family, Found
+from syncmgr.job.whole import Found, Pattern
 from syncmgr.mysql import exact
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
@@ -45,7 +45,7 @@ class Plan(Protocol):
     @property
     def prepared(self) -> Mapping[str, Prepared]: ...
     @property
-    def families(self) -> Sequence[Family]: ...
+    def families(self) -> Sequence[Pattern]: ...
 
 
 def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
@@ -74,9 +74,12 @@ def _refuse_unlogged(facts: SourceFacts, address: str) -> None:
             raise SyncError(Code.SOURCE_CASCADES, table=table.label, address=address)
 
 
-def survey(source: MysqlDescription, databases: Sequence[str], *, connect_timeout: float) -> dict[Table, Found]:
-    """The tables of these databases. Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED."""
-    return _of_one(source, connect_timeout, lambda address: found_on(address, databases))
+def survey(source: MysqlDescription, patterns: Sequence[str], *, connect_timeout: float) -> dict[Table, Found]:
+    """The tables of the databases that are like one of these patterns of LIKE.
+
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    return _of_one(source, connect_timeout, lambda address: found_on(address, patterns))
 
 
 def check_exact(source: MysqlDescription, tables: Sequence[SourceTable], *, connect_timeout: float) -> None:

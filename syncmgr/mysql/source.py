@@ -14,7 +14,7 @@ from syncmgr.job.batch import Batch
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.job.whole import Family
+from syncmgr.job.whole import Pattern
 from syncmgr.line import Line
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
@@ -57,7 +57,7 @@ class MysqlSource:
         options: SourceOptions | None = None,
         trouble: Callable[[SyncError | None], None] = lambda _: None,
         prepared: Mapping[str, bool] | None = None,
-        families: Collection[Family] = (),
+        families: Collection[Pattern] = (),
     ) -> None:
         """`addresses`: servers of one history; one is read, the next when that fails. `trouble` hears of each failure
 

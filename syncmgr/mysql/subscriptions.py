@@ -18,7 +18,7 @@ from syncmgr.job.following import ANEW, Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, arrow_type
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.whole import Family
+from syncmgr.job.whole import Pattern
 from syncmgr.mysql import wire
 from syncmgr.mysql.decoder import RowsDecoder, Wanted
 from syncmgr.mysql.events import Query
@@ -96,7 +96,7 @@ class Subscriptions:
     `mariadb`: whether the server is one; `folds`: it compares names of tables without case.
     """
 
-    def __init__(self, tables: Mapping[Table, Subscription], address: str, families: Collection[Family] = ()) -> None:
+    def __init__(self, tables: Mapping[Table, Subscription], address: str, families: Collection[Pattern] = ()) -> None:
         self.tables = dict(tables)
         self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
         self.mariadb = self.folds = False

@@ -1,7 +1,7 @@
 """Which tables a server has.
 
 Owns: the questions about whole databases.
-Must not know: what is done with the tables, patterns.
+Must not know: what is done with the tables.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from typing import Any, Final
 from pymysql import err
 
 from syncmgr.job.ddl import Table
-from syncmgr.job.whole import Found
+from syncmgr.job.whole import Found, matches
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
 
 UNKNOWN_VARIABLE: Final = 1193
 
 
-def found_on(address: MysqlAddress, databases: Sequence[str]) -> dict[Table, Found]:
-    """The tables of these databases that may be seen, without views.
+def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Found]:
+    """The tables that may be seen, without views, of the databases that are like one of these patterns of LIKE.
 
     Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
@@ -25,6 +25,9 @@ def found_on(address: MysqlAddress, databases: Sequence[str]) -> dict[Table, Fou
     try:
         with naming_failures(address):
             _ask_for_new_statistics(connection)
+            databases = [db for db in _databases(connection) if any(matches(pattern, db) for pattern in patterns)]
+            if not databases:
+                return {}
             comments = _comments(connection, databases)
             return {(row["db"], row["name"]): _found(row, comments) for row in _tables(connection, databases)}
     finally:
@@ -38,6 +41,10 @@ def _ask_for_new_statistics(connection: Connection) -> None:
     except err.MySQLError as error:
         if error.args[0] != UNKNOWN_VARIABLE:
             raise
+
+
+def _databases(connection: Connection) -> list[str]:
+    return [row["db"] for row in query(connection, "SELECT SCHEMA_NAME db FROM information_schema.SCHEMATA")]
 
 
 def _tables(connection: Connection, databases: Sequence[str]) -> list[dict[str, Any]]:

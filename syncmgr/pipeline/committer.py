@@ -239,6 +239,7 @@ class Committer:
             key_may_exist=progress.key_may_exist,
             last_snapshot=progress.last_snapshot,
             settled=self._settled and not self._keeps_out and token not in self.laggards,
+            part=channel.part,
         )
 
     def caught_up(self, tokens: Collection[str]) -> bool:
@@ -260,6 +261,7 @@ class Committer:
             table=channel.target,
             changes=changes,
             last_snapshot=self._ledger.progress()[token].last_snapshot,
+            part=channel.part,
         )
         return self._pool.submit(self._lake.alter, alter)
 

@@ -16,7 +16,7 @@ from syncmgr.job.policy import Deed, Kind
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.value_error import ValueRules, rules_of
-from syncmgr.job.whole import Family
+from syncmgr.job.whole import Pattern
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +79,7 @@ class WorkerPlan:
     limits: Limits
     folder: str
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
-    families: tuple[Family, ...] = ()
+    families: tuple[Pattern, ...] = ()
 
 
 # -- from the worker

@@ -13,7 +13,7 @@ from syncmgr.job.ddl import Table
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.following import Rules
-from syncmgr.job.whole import Family
+from syncmgr.job.whole import Pattern
 from syncmgr.pipeline.messages import Limits
 
 
@@ -36,7 +36,7 @@ class RunOptions:
     retry: Callable[[], Retry]
     max_backlog_bytes: Callable[[], int]
     finish_second: Callable[[], float]
-    families: tuple[Family, ...] = ()
+    families: tuple[Pattern, ...] = ()
     leaves_out: bool = False
 
 

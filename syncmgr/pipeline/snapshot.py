@@ -409,6 +409,7 @@ class Snapshot:
             key_may_exist=False,
             last_snapshot=done.last_snapshot,
             settled=False,
+            part=channel.part,
             chunk=ChunkRows(
                 plan=plan.id,
                 number=number,

@@ -28,7 +28,7 @@ from syncmgr.job.lake_change import (
     RetypeField,
 )
 from syncmgr.job.target import TYPES, iceberg_type
-from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, standing, token_property
+from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, part_marks, standing, token_property
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
@@ -50,6 +50,7 @@ class Alter:
         self._alter = alter
         self._indexing = indexing
         self._mark = f"{alter.token}:{alter.epoch}"
+        self._marks = {EPOCH_MARK: self._mark, **part_marks(alter.part)}
         self._label = f"{alter.db}.{alter.table}"
 
     def run(self) -> ChannelCommitted:
@@ -83,7 +84,7 @@ class Alter:
         self._change(transaction, [c for c in changes if not isinstance(c, others)])
         empties = any(isinstance(change, EmptyTable) for change in changes)
         if empties:
-            self._iceberg.empty(transaction, {EPOCH_MARK: self._mark})
+            self._iceberg.empty(transaction, self._marks, self._alter.part)
         fills = {change.name: change.value for change in changes if isinstance(change, FillField)}
         if fills and not empties:
             self._fill(transaction, before, fills)
@@ -92,11 +93,14 @@ class Alter:
         self._iceberg.set_properties(transaction, marks | self._types(table, self._iceberg.table_of(transaction)))
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
-        current = self._iceberg.current(self._iceberg.table_of(transaction))
-        writes = current is not None and (empties or bool(fills))
-        return ChannelCommitted(
-            snapshot=current.snapshot if current and writes else None, foreign=empties or self._doubts
-        )
+        table = self._iceberg.table_of(transaction)
+        current = self._iceberg.current(table)
+        snapshot = current.snapshot if current is not None and (empties or fills) else None
+        foreign = empties or self._doubts
+        return ChannelCommitted(snapshot=snapshot, foreign=foreign, sequence=self._sequence(table, snapshot))
+
+    def _sequence(self, table: Java, snapshot: int | None) -> int | None:
+        return None if snapshot is None or self._alter.part is None else self._iceberg.sequence(table, snapshot)
 
     def _drop(self, change: DropTable) -> ChannelCommitted:
         """A table that cannot bear a token is known by its uuid: one that has the name by now stays."""
@@ -127,7 +131,7 @@ class Alter:
         alter = self._alter
         epoch = self._iceberg.token(table, token_property(alter.token))
         history = self._iceberg.history(table, MARKS)
-        found = standing(history, token=alter.token, epoch=epoch, last_snapshot=alter.last_snapshot)
+        found = standing(history, token=alter.token, epoch=epoch, last_snapshot=alter.last_snapshot, part=alter.part)
         if found.replaced:
             remedy = "stop the job and create it anew"
             raise SyncError(
@@ -137,7 +141,9 @@ class Alter:
     def _passed_over(self, table: Java) -> ChannelCommitted:
         own = (s.id for s in self._iceberg.history(table, MARKS) if s.marks.get(EPOCH_MARK) == self._mark)
         snapshot = next(own, None)
-        return ChannelCommitted(snapshot=snapshot, passed_over=True, foreign=snapshot is not None or self._doubts)
+        foreign = snapshot is not None or self._doubts
+        sequence = self._sequence(table, snapshot)
+        return ChannelCommitted(snapshot=snapshot, passed_over=True, foreign=foreign, sequence=sequence)
 
     @property
     def _doubts(self) -> bool:
@@ -180,9 +186,9 @@ class Alter:
             return
         alter, layout = self._alter, self._iceberg.layout(table)
         folder = f"{table.location()}/data/{alter.token}-{alter.epoch}-{uuid.uuid4()}"
-        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder)
+        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder, alter.part)
         files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", self._label)
-        self._iceberg.replace(transaction, files, {EPOCH_MARK: self._mark})
+        self._iceberg.replace(transaction, files, self._marks, alter.part)
 
     def _types(self, before: Java, after: Java) -> dict[str, str]:
         """Doris' words for the types, by field id."""

@@ -11,7 +11,15 @@ from typing import Final, Protocol
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkRows, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.spark.ancestry import CHUNK_MARK, EPOCH_MARK, MARKS, chunks_property, fingerprint_property, token_property
+from syncmgr.spark.ancestry import (
+    CHUNK_MARK,
+    EPOCH_MARK,
+    MARKS,
+    chunks_property,
+    fingerprint_property,
+    part_marks,
+    token_property,
+)
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.jvm import Java
 from syncmgr.spark.layout import Snapshot
@@ -59,7 +67,7 @@ class EpochBearing:
 
     @property
     def marks(self) -> Mapping[str, str]:
-        return {EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}"}
+        return {EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}", **part_marks(self.channel.part)}
 
     def is_in(self, table: Java) -> bool:
         channel = self.channel
@@ -104,6 +112,7 @@ class ChunkBearing:
         return {
             EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}",
             CHUNK_MARK: f"{self.chunk.plan}:{self.chunk.number}",
+            **part_marks(self.channel.part),
         }
 
     def is_in(self, table: Java) -> bool:

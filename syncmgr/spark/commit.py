@@ -120,7 +120,15 @@ class Commit:
             complete = self._channel.where is None and self._channel.settled
             deletion.took_effect(self._indexing, table, files, count_missing=complete)
         self._sweep(_name(written.folder))
-        return ChannelCommitted(snapshot=snapshot, foreign=found.foreign, rows=self._rows_of_chunk(table))
+        return ChannelCommitted(
+            snapshot=snapshot,
+            foreign=found.foreign,
+            rows=self._rows_of_chunk(table),
+            sequence=self._sequence(self._iceberg.table_of(transaction), snapshot),
+        )
+
+    def _sequence(self, table: Java, snapshot: int) -> int | None:
+        return None if self._channel.part is None else self._iceberg.sequence(table, snapshot)
 
     def _rows_of_chunk(self, table: Java) -> int:
         if self._channel.chunk is None:
@@ -133,7 +141,7 @@ class Commit:
         marks = {**self._bearing.marks, FILES_MARK: _name(written.folder)}
         try:
             if self._replaces and self._iceberg.current(table) is not None:
-                self._iceberg.replace(transaction, self._data_files(table), marks)
+                self._iceberg.replace(transaction, self._data_files(table), marks, self._channel.part)
                 self._iceberg.set_properties(transaction, self._bearing.properties(table))
                 return self._iceberg.finish(transaction)
             delta = self._iceberg.fenced_delta(transaction)
@@ -211,7 +219,8 @@ class Commit:
     def _standing(self, table: Java) -> Standing:
         token, last = self._channel.token, self._channel.last_snapshot
         epoch = self._iceberg.token(table, token_property(token))
-        found = standing(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last)
+        history = self._iceberg.history(table, MARKS)
+        found = standing(history, token=token, epoch=epoch, last_snapshot=last, part=self._channel.part)
         if found.replaced:
             self._discard()
             raise SyncError(
@@ -301,7 +310,12 @@ class Commit:
             return ChannelCommitted(snapshot=None, passed_over=True)
         self._give_up()
         self._sweep(snapshot.marks.get(FILES_MARK, ""))
-        return ChannelCommitted(snapshot=snapshot.id, passed_over=True, rows=int(snapshot.marks.get(ADDED_ROWS, 0)))
+        return ChannelCommitted(
+            snapshot=snapshot.id,
+            passed_over=True,
+            rows=int(snapshot.marks.get(ADDED_ROWS, 0)),
+            sequence=self._sequence(table, snapshot.id),
+        )
 
     def _sweep(self, referenced: str) -> None:
         """The epoch is in: of all the folders written for it only one counts."""

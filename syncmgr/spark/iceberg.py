@@ -16,6 +16,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.shard import Part
 from syncmgr.spark.jvm import Java, activate, java_class
 from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import FORMAT_VERSION, UUID, Field, Layout, Snapshot, layout_of
@@ -316,16 +317,20 @@ class Iceberg:
         """To a type that its own may be promoted to."""
         update.updateColumn(name, self._package.types.Types.fromPrimitiveString(kind))
 
-    def empty(self, transaction: Java, marks: Mapping[str, str]) -> None:
-        """Deletes every row; refused if anyone added or deleted some since the transaction opened."""
-        self.replace(transaction, (), marks)
+    def empty(self, transaction: Java, marks: Mapping[str, str], part: Part | None = None) -> None:
+        """Deletes every row, of a part by which the table is cut or of all of it; refused if anyone added or deleted
+        some since the transaction opened.
+        """
+        self.replace(transaction, (), marks, part)
 
-    def replace(self, transaction: Java, rows: Iterable[Java], marks: Mapping[str, str]) -> None:
+    def replace(
+        self, transaction: Java, rows: Iterable[Java], marks: Mapping[str, str], part: Part | None = None
+    ) -> None:
         """These files in the place of every row, refused as `empty` is; nothing of a table that has none."""
         snapshot = transaction.table().currentSnapshot()
         if snapshot is None:
             return
-        overwrite = transaction.newOverwrite().overwriteByRowFilter(self._always)
+        overwrite = transaction.newOverwrite().overwriteByRowFilter(self._rows_of(part))
         overwrite = overwrite.validateFromSnapshot(snapshot.snapshotId()).conflictDetectionFilter(self._always)
         overwrite = overwrite.validateNoConflictingData().validateNoConflictingDeletes()
         for file in rows:
@@ -333,6 +338,19 @@ class Iceberg:
         for mark, value in marks.items():
             overwrite.set(mark, value)
         overwrite.commit()
+
+    def _rows_of(self, part: Part | None) -> Java:
+        """A condition; of a part by which the table is cut whole files meet it, or none of their rows."""
+        return self._always if part is None else self._package.expressions.Expressions.equal(part.column, part.value)
+
+    def has_rows(self, table: Java, part: Part) -> bool:
+        """Whether a part has any, be they deleted."""
+        with closing_java(table.newScan().filter(self._rows_of(part)).planFiles()) as files:
+            return bool(files.iterator().hasNext())
+
+    def sequence(self, table: Java, snapshot: int) -> int:
+        """A snapshot's number in the order of the table's commits."""
+        return int(table.snapshot(snapshot).sequenceNumber())
 
     def fenced_delta(self, transaction: Java) -> Java:
         """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""

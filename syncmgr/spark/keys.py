@@ -19,6 +19,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from syncmgr.job.batch import OP, SEQ, ChangeKind
+from syncmgr.job.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.key_index import Keys, Words, joined
 from syncmgr.spark.layout import Field, Layout
@@ -86,15 +87,16 @@ def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
 
     Raises UnindexableError where a source type has no canonical form in its target type.
     """
-    sources = {mapped.target.casefold(): _plain(mapped.expression) for mapped in channel.columns}
-    names = [sources[field.name.casefold()] for field in shape.fields]
+    mapped = {one.target.casefold(): one for one in channel.columns}
+    sources = [mapped[field.name.casefold()] for field in shape.fields]
+    names = [_plain(one.expression) for one in sources if one.constant is None]
     rows = pa.concat_tables([pq.read_table(file.path, columns=[*names, OP, SEQ]) for file in channel.files])
     changes = len(rows)
     numbers = np.arange(changes)
     for name in names:
         valid = pc.is_valid(rows[name])
         rows, numbers = rows.filter(valid), numbers[valid.to_numpy()]
-    keys = canonical([rows[name] for name in names], shape)
+    keys = canonical([_key_column(one, rows) for one in sources], shape)
     order = np.lexsort(
         (rows[SEQ].to_numpy(), keys.high) if keys.low is None else (rows[SEQ].to_numpy(), keys.low, keys.high)
     )
@@ -117,6 +119,12 @@ def inserted_keys(parts: list[Keys]) -> EpochKeys:
     order = keys.order()
     none = np.zeros(len(keys), np.bool_)
     return EpochKeys(keys=keys.take(order), known=none, last=order, live=~none, complete=True)
+
+
+def _key_column(mapped: MappedColumn, rows: pa.Table) -> pa.ChunkedArray:
+    if mapped.constant is None:
+        return rows[_plain(mapped.expression)]
+    return pa.chunked_array([pa.repeat(pa.scalar(mapped.constant, pa.string()), len(rows))])
 
 
 def _plain(expression: str) -> str:

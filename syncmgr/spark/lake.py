@@ -19,6 +19,7 @@ from syncmgr.job.causes import of_lake
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.lake_change import DropTable
+from syncmgr.job.shard import Part
 from syncmgr.job.target import Transform
 from syncmgr.spark.alter import Alter
 from syncmgr.spark.commit import Commit
@@ -363,12 +364,15 @@ class Lake:
         if upkeep is not None:
             upkeep.indexing.drop()
 
-    def is_empty(self, db: str, table: str) -> bool:
-        """Whether the table has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
+    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
+        """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
         with asked():
             iceberg = self.iceberg()
-            totals = iceberg.current(iceberg.load(db, table))
-            return totals is None or totals.data_files == 0
+            found = iceberg.load(db, table)
+            totals = iceberg.current(found)
+            if totals is None or totals.data_files == 0:
+                return True
+            return part is not None and not iceberg.has_rows(found, part)
 
     def check_channel(self, channel: ChannelDescription) -> None:
         """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""

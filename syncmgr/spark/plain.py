@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP, ChangeKind
+from syncmgr.job.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.key_index import Words
 from syncmgr.spark.arrow import arrow_schema
@@ -62,11 +63,14 @@ def takes(word: str, kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plain:
-    """An epoch that needs no Spark. `sources`: for each column of the table the one that fills it; None: NULL."""
+    """An epoch that needs no Spark. `fills`: for each column of the table what fills it; None: NULL. `part`: the names
+    of the folders of its partition, "": the table has none.
+    """
 
     channel: ChannelCommit
     schema: pa.Schema
-    sources: tuple[str | None, ...]
+    fills: tuple[MappedColumn | None, ...]
+    part: str
 
 
 def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None:
@@ -74,8 +78,8 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None
 
     Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
-    columns = filled(channel, layout)
-    if channel.where or layout.partition or not all(PLAIN_COLUMN.fullmatch(c.expression or "``") for c in columns):
+    columns, part = filled(channel, layout), _part(channel, layout)
+    if channel.where or part is None or not all(c.constant is not None or _is_plain(c.expression) for c in columns):
         return None
     try:
         local(location)
@@ -83,10 +87,31 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None
     except UnindexableError:
         return None
     staged = _schema(channel)
-    sources = tuple(None if c.expression is None else c.expression[1:-1].replace("``", "`") for c in columns)
-    if staged is None or not _fit(layout.fields, sources, staged):
+    by_target = {mapped.target.casefold(): mapped for mapped in channel.columns}
+    fills = tuple(by_target.get(column.field.name.casefold()) for column in columns)
+    if staged is None or not _fit(layout.fields, fills, staged):
         return None
-    return Plain(channel=channel, schema=schema, sources=sources)
+    return Plain(channel=channel, schema=schema, fills=fills, part=part)
+
+
+def _is_plain(expression: str | None) -> bool:
+    return expression is None or PLAIN_COLUMN.fullmatch(expression) is not None
+
+
+def _part(channel: ChannelCommit, layout: Layout) -> str | None:
+    """Of a table that is cut by what all rows have in common; None: they may lie in many partitions."""
+    names = []
+    for place, part in enumerate(layout.partition):
+        column = layout.by_id(part.source_id).name
+        if part.transform != "identity" or channel.part is None or channel.part.column != column:
+            return None
+        names.append(f"/syncmgr_p{place}=x{channel.part.value.encode().hex()}")
+    return "".join(names)
+
+
+def _source(fill: MappedColumn | None) -> str | None:
+    """The source column behind it, if there is one."""
+    return None if fill is None or fill.constant is not None else fill.expression[1:-1].replace("``", "`")
 
 
 def _schema(channel: ChannelCommit) -> pa.Schema | None:
@@ -98,11 +123,11 @@ def _schema(channel: ChannelCommit) -> pa.Schema | None:
     return schemas[0] if alike else None
 
 
-def _fit(fields: Sequence[Field], sources: Sequence[str | None], staged: pa.Schema) -> bool:
+def _fit(fields: Sequence[Field], fills: Sequence[MappedColumn | None], staged: pa.Schema) -> bool:
     kinds = {column.name: column.type for column in staged}
     return all(
-        name is None or (name in kinds and takes(field.type, kinds[name]))
-        for field, name in zip(fields, sources, strict=True)
+        (name := _source(fill)) is None or (name in kinds and takes(field.type, kinds[name]))
+        for field, fill in zip(fields, fills, strict=True)
     )
 
 
@@ -110,17 +135,14 @@ def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> None:
     """Writes `folder`/syncmgr_kind=0/*.parquet: the rows of these numbers, counted through the segment's files, in this
     order; None: all that are no deletes. No row, no file. Raises SOURCE_VALUE, OSError.
     """
-    names = sorted({name for name in epoch.sources if name is not None} | {OP})
+    names = sorted({name for name in map(_source, epoch.fills) if name is not None} | {OP})
     rows = pa.concat_tables([pq.read_table(file.path, columns=names) for file in epoch.channel.files])
     kept = rows.filter(pc.not_equal(rows[OP], int(ChangeKind.DELETE))) if which is None else rows.take(which)
     if not len(kept):
         return
-    columns = [
-        pa.nulls(len(kept), field.type) if name is None else kept[name].cast(field.type)
-        for field, name in zip(epoch.schema, epoch.sources, strict=True)
-    ]
+    columns = [_column(field, fill, kept) for field, fill in zip(epoch.schema, epoch.fills, strict=True)]
     _refuse_null(epoch, columns)
-    place = local(f"{folder}/{KIND}={DATA}")
+    place = local(f"{folder}/{KIND}={DATA}{epoch.part}")
     place.mkdir(parents=True)
     pq.write_table(
         pa.Table.from_arrays(columns, schema=epoch.schema),
@@ -130,6 +152,14 @@ def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> None:
         store_schema=False,
         store_decimal_as_integer=True,
     )
+
+
+def _column(field: pa.Field, fill: MappedColumn | None, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
+    if fill is None:
+        return pa.nulls(len(rows), field.type)
+    if fill.constant is not None:
+        return pa.repeat(pa.scalar(fill.constant, field.type), len(rows))
+    return rows[_source(fill)].cast(field.type)
 
 
 def _refuse_null(epoch: Plain, columns: Sequence[pa.ChunkedArray]) -> None:

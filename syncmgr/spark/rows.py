@@ -68,13 +68,14 @@ class Writing:
 class Filled:
     """A target column and the SQL over source columns that fills it, cast to the target's type.
 
-    `expression`: the same before the cast; None: nothing fills it, it is NULL.
+    `expression`: the same before the cast; None: nothing fills it, it is NULL. `constant`: as MappedColumn's.
     """
 
     field: Field
     expression: str | None
     sql: str
     key: bool
+    constant: str | None = None
 
 
 def spark_type(field: Field) -> str:
@@ -93,12 +94,13 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
     A file that lacks a column of the table breaks Iceberg's vectorised reader. Raises UNKNOWN_COLUMN,
     COLUMN_NOT_COVERED.
     """
-    texts = {}
+    texts, constants = {}, {}
     for mapped in channel.columns:
         field = layout.field(mapped.target)
         if field is None:
             raise SyncError(Code.UNKNOWN_COLUMN, column=mapped.target, where=f"{channel.db}.{channel.table}")
         texts[field.id] = mapped.expression
+        constants[field.id] = mapped.constant
     keys = {key.casefold() for key in channel.keys}
     columns = []
     for field in layout.fields:
@@ -106,7 +108,8 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
             raise SyncError(Code.COLUMN_NOT_COVERED, column=field.name, table=f"{channel.db}.{channel.table}")
         sql = f"CAST({texts.get(field.id, 'NULL')} AS {spark_type(field)})"
         key = field.name.casefold() in keys
-        columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key))
+        constant = constants.get(field.id)
+        columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key, constant=constant))
     return tuple(columns)
 
 

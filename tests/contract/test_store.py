@@ -10,7 +10,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.dead_letter import DeadLetter
-from syncmgr.job.description import Listed, Shadow, Spoken
+from syncmgr.job.description import Listed, MappedColumn, Shadow, Spoken
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.failure import FailType
 from syncmgr.job.lake_change import AddField, EmptyTable, MoveField
@@ -115,7 +115,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        for column in ("leaving", "resyncing"):
+        for column in ("leaving", "resyncing", "last_sequence"):
             old.execute(f"ALTER TABLE channels DROP COLUMN {column}")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
@@ -465,3 +465,24 @@ def test_a_channel_is_read_anew(store: Store) -> None:
     found = store.by_id(job.id)
     assert found is not None
     assert found.channels == (again,)
+
+
+def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> None:
+    """In whatever order their commits are told; a consistent point has the rows of all, and another table its own."""
+    constant = MappedColumn(target="db", expression="'a'", constant="a")
+    shared = [make_channel(token=token, columns=(constant,)) for token in ("a", "b")]
+    job = store.add(make_job(channels=(*shared, make_channel(token="c", target="other"))), START, 0.0, frozenset())
+    epoch = Epoch(number=1, end=START, last_seq=1)
+    store.add_intent(job.id, epoch)
+    outcomes = {
+        "b": ChannelCommitted(snapshot=12, sequence=2),
+        "a": ChannelCommitted(snapshot=11, sequence=1),
+        "c": ChannelCommitted(snapshot=13),
+    }
+    store.commit_epoch(job.id, epoch, outcomes, at=1.0, keep_since=0.0)
+    assert {token: one.last_snapshot for token, one in store.progress(job.id).items()} == {"a": 12, "b": 12, "c": 13}
+    assert store.epochs(job.id)[-1].snapshots == {"a": 12, "b": 12, "c": 13}
+    with pytest.raises(SyncError) as raised:
+        store.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", target="other")]))
+    assert raised.value.code is Code.TARGET_IN_USE
+    store.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", columns=(constant,))]))

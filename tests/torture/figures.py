@@ -26,7 +26,8 @@ class Figures:
     frozen: int = 0  # those of the frontend whose JVM and workers stood still and went on beside the next one
     deeds: Counter[str] = field(default_factory=Counter)
     ports: list[float] = field(default_factory=list)  # from the start of a killed frontend to its open port
-    recoveries: dict[str, list[float]] = field(default_factory=dict)  # by what was killed
+    first_commits: dict[str, list[float]] = field(default_factory=dict)  # by what was killed
+    recoveries: dict[str, list[float]] = field(default_factory=dict)  # of all, by what was killed
     loads: list[float] = field(default_factory=list)
     transactions: int = 0
     rows: int = 0
@@ -40,21 +41,24 @@ class Figures:
             getattr(self, name).update(getattr(other, name))
         for name in ADDED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for kind, seconds in other.recoveries.items():
-            self.recoveries.setdefault(kind, []).extend(seconds)
+        for mine, theirs in ((self.recoveries, other.recoveries), (self.first_commits, other.first_commits)):
+            for kind, seconds in theirs.items():
+                mine.setdefault(kind, []).extend(seconds)
         self.ports += other.ports
         self.loads += other.loads
         self.memory = max(self.memory, other.memory)
         self.wrong += other.wrong
 
     def told(self) -> str:
+        firsts = {kind: quantiles(seconds) for kind, seconds in sorted(self.first_commits.items())}
         recoveries = {kind: quantiles(seconds) for kind, seconds in sorted(self.recoveries.items())}
         return (
             f"{self.kills.total()} killed {dict(self.kills)}, in a recovery {dict(self.in_recovery)}, with frozen"
             f" children {self.frozen};"
             f" {self.transactions} transactions, {self.rows} rows compared in {self.checks} checks,"
             f" {self.points} points, {len(self.wrong)} times wrong; {dict(self.deeds)};"
-            f" the port open after {quantiles(self.ports)}, all committed again after {recoveries};"
+            f" the port open after {quantiles(self.ports)}, the first commit after {firsts}, all"
+            f" committed again after {recoveries};"
             f" at most {self.memory / 2**20:.0f} MiB, load {quantiles(self.loads)}"
         )
 

@@ -39,6 +39,7 @@ class Victims:
         self.figures = Figures()
         self._orphans: list[psutil.Process] = []
         self._died_at = 0.0
+        self._stood: dict[str, str] = {}
 
     def kill_workers(self) -> int:
         """One or two, how many of which were alive; one that is about to start is waited for."""
@@ -59,7 +60,7 @@ class Victims:
         for process in frozen:
             signalled(process, signal.SIGSTOP)
         awaits = self._dice.random() < AWAITED_SHARE and not frozen
-        self._died_at = time.monotonic()
+        self._note_death()
         self._orphans = self.fe.kill(waits=awaits)
         self.figures.kills["frontend"] += 1
         self.figures.frozen += bool(frozen)
@@ -76,8 +77,17 @@ class Victims:
         return [child for child in psutil.Process(self.fe.process.pid).children() if child.name() == "java"]
 
     def recover(self, kind: str) -> None:
-        """Waits until both jobs have committed all that the source has now; notes how long after the kill that is."""
+        """Waits until both jobs have committed all that the source has now; notes how long after the kill that is, and
+        the first commit of one of them.
+        """
         executed = GtidSet.parse(str(self._mysql.run("SELECT @@gtid_executed")[0][0]))
+        until(
+            lambda: any(self._position(db) not in {None, stood} for db, stood in self._stood.items()),
+            deadline=RECOVERY_SECOND,
+            why=f"the first commit behind the death of {kind}",
+            step=ASK_SECOND,
+        )
+        self.figures.first_commits.setdefault(kind, []).append(time.monotonic() - self._died_at)
         for db in DBS:
             until(
                 lambda db=db: self._holds(db, executed),
@@ -88,17 +98,26 @@ class Victims:
         self.figures.recoveries.setdefault(kind, []).append(time.monotonic() - self._died_at)
 
     def _kill(self, kind: str, processes: list[psutil.Process]) -> int:
-        self._died_at = time.monotonic()
+        self._note_death()
         died = sum(signalled(process, signal.SIGKILL) for process in processes)
         self.figures.kills[kind] += died
         return died
 
+    def _note_death(self) -> None:
+        """Right before it; where each job stands then, as far as one is told."""
+        self._stood |= {db: position for db in DBS if (position := self._position(db)) is not None}
+        self._died_at = time.monotonic()
+
     def _holds(self, db: str, executed: GtidSet) -> bool:
-        """False where nobody answers."""
+        position = self._position(db)
+        return position is not None and GtidSet.parse(position).contains(executed)
+
+    def _position(self, db: str) -> str | None:
+        """GTIDs; None where nobody answers."""
         with contextlib.suppress(pymysql.err.MySQLError):
             position = self.fe.job(db)["Status"]["position"]
-            return bool(position) and GtidSet.parse(position["gtid"]).contains(executed)
-        return False
+            return str(position["gtid"]) if position else None
+        return None
 
     def _weigh(self) -> None:
         assert self.fe.process is not None

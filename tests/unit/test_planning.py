@@ -62,7 +62,7 @@ class House:
     def check_channel(self, channel: ChannelDescription) -> None:
         assert channel.target in self.targets, "Spark looks only at what is there"
 
-    def is_empty(self, db: str, table: str) -> bool:
+    def is_empty(self, db: str, table: str, part: Any = None) -> bool:
         assert db == "demo"
         return table not in self.full
 

@@ -1,0 +1,19 @@
+"""Tables that several channels fill"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0012'
+down_revision = '0010'
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    with op.batch_alter_table('channels', schema=None) as batch_op:
+        batch_op.add_column(sa.Column('last_sequence', sa.BigInteger(), nullable=False, server_default='0'))
+
+
+def downgrade() -> None:
+    with op.batch_alter_table('channels', schema=None) as batch_op:
+        batch_op.drop_column('last_sequence')
