@@ -282,13 +282,15 @@ class Frontend:
         self._each_target(of)
 
     def _each_target(self, do: Callable[[SyncJob, ChannelDescription], object]) -> None:
-        """One tick: every target of a live job. An error is logged and the next tick tries again."""
+        """One tick: every target of a live job, with the channel that fills it longest. An error is logged and the next
+        tick tries again.
+        """
         if not self.lake.serves:
             return  # Spark itself says why
         for job in self._store.jobs():
             if job.finished_at is not None:
                 continue
-            for channel in {(each.target_db, each.target): each for each in job.channels}.values():
+            for channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.values():
                 try:
                     do(job, channel)
                 except SyncError as error:

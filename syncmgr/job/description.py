@@ -231,6 +231,11 @@ class ChannelDescription:
         return next((Part(column=column, value=value) for column, value in found), None)
 
     @property
+    def filled(self) -> str:
+        """How Status names what it fills."""
+        return self.target if self.part is None else f"{self.target} ({self.part.value})"
+
+    @property
     def label(self) -> str:
         """As Doris' Channel column prints it."""
         return f"{self.source.label}->{self.target}"

@@ -161,7 +161,7 @@ def snapshot_facts(
     job: SyncJob, loads: Mapping[str, Load], rates: Mapping[str, float], failures: Mapping[str, SyncError]
 ) -> dict[str, dict[str, str | int | float | None]]:
     """What the Status column says of a job's snapshot, by target. All mappings by channel token."""
-    targets = {channel.token: channel.target for channel in job.channels}
+    targets = {channel.token: channel.filled for channel in job.channels}
     return {
         targets[token]: {**load_facts(load, rates.get(token)), "error": _reason(failures.get(token))}
         for token, load in loads.items()

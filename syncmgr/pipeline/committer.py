@@ -92,7 +92,7 @@ class Committer:
         self._ack = ack
         self._ending = ending
         self._held = held
-        labels = {channel.token: f"{channel.target_db}.{channel.target}" for channel in channels}
+        labels = {channel.token: f"{channel.target_db}.{channel.filled}" for channel in channels}
         self.laggards = Laggards(labels, self._submit, self._took, self._gathered, max_backlog_bytes)
         self._recovered = False
         self._settled = False  # an earlier life knew of its intents
