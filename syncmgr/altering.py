@@ -237,6 +237,7 @@ class Altering:
     def _add(self, job: SyncJob, plan: Plan) -> None:
         """Their changes count from the place at which they were looked at; what is before it comes with their rows."""
         refuse_twice(channel.source.label for channel in (*job.channels, *plan.channels))
+        refuse_twice(f"{channel.target_db}.{channel.filled}" for channel in (*job.channels, *plan.channels))
         channels = tuple(replace(channel, after=plan.inspected.start) for channel in plan.channels)
         joining = Joining(channels=channels, fresh=plan.fresh, loading=plan.loading)
         with made(self._catalog, plan.made):

@@ -245,7 +245,7 @@ class Planner:
         homes |= {each.target.db or wanted.db for each in wanted.channels if isinstance(each, Shards)}
         there = {(db, name) for db in homes for name in self._catalog.tables(db)}
         places = [self._place(wanted, wish, there) for wish in wishes]
-        refuse_twice(f"{target.db or wanted.db}.{target.name}" for target in _targets(places))
+        refuse_twice(_filled(places, wanted.db))
         return places
 
     def _found(self, wanted: Wanted) -> Mapping[Table, Found]:
@@ -371,15 +371,16 @@ def _expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> 
         yield _Place(node=node, target=None, found=found[db, name], shards=shards)
 
 
-def _targets(places: Iterable[_Place]) -> Iterator[Name]:
-    """Each once for all shards of one rule."""
-    rules: list[Shards] = []
+def _filled(places: Iterable[_Place], db: str) -> Iterator[str]:
+    """What each place fills; shards a part of their target each, which nobody else fills as a whole."""
+    shared: set[str] = set()
     for place in places:
-        if place.shards is None:
-            yield place.node.target
-        elif not any(place.shards is one for one in rules):
-            rules.append(place.shards)
-            yield place.node.target
+        target = f"{place.node.target.db or db}.{place.node.target.name}"
+        if place.shards is None or target not in shared:
+            yield target
+        if place.shards is not None:
+            shared.add(target)
+            yield f"{target} ({place.node.source.db})"
 
 
 def _explain_channel(channel: ChannelDescription, target: TargetTable | None, state: str) -> Iterator[Row]:

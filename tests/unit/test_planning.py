@@ -8,9 +8,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription, WithoutKey
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
-from syncmgr.job.whole import Found
+from syncmgr.job.whole import Found, matches, sharded
 from syncmgr.planning import Planner, Wanted
-from syncsql import Channel, Name, Tables
+from syncsql import Channel, Name, Shards, Tables
 from tests.unit.job.factories import make_canal, make_source, make_source_table, make_target
 
 Table = tuple[str, str]
@@ -71,11 +71,15 @@ class House:
         if any(name not in self.sources for _, name in tables):
             raise UNKNOWN
         keys = tuple(() if name == "log" else (("id",),) for _, name in tables)
-        return Facts(tuple(make_source_table(name=name) for _, name in tables), keys)
+        return Facts(tuple(make_source_table(db=db, name=name) for db, name in tables), keys)
 
-    def survey(self, _: Any, databases: Sequence[str]) -> Mapping[Table, Found]:
-        assert list(databases) == ["shop"]
-        return {("shop", name): Found(db="shop", name=name, rows=1000, bytes=10**6) for name in self.sources}
+    def survey(self, _: Any, patterns: Sequence[str]) -> Mapping[Table, Found]:
+        return {
+            (db, name): Found(db=db, name=name, rows=1000, bytes=10**6)
+            for db in ("shop", "mall_1", "mall_2")
+            for name in self.sources
+            if any(matches(pattern, db) for pattern in patterns)
+        }
 
 
 def wanted(*channels: Channel | Tables, **changes: Any) -> Wanted:
@@ -128,6 +132,46 @@ def test_a_table_is_meant_once() -> None:
     with pytest.raises(SyncError) as raised:
         House().planner().plan(wanted(whole("log"), own))
     assert raised.value.code is Code.DUPLICATE_MAPPING
+
+
+def shards(table: str, target: str, databases: str = "mall_%") -> Shards:
+    return Shards(databases=databases, table=table, target=Name(name=target))
+
+
+def test_shards_share_a_target_that_is_made_once() -> None:
+    """Each is a channel of its own with a part of it; at once by one rule, or by several."""
+    for rules in ([shards("lines", "all")], [shards("lines", "all", f"mall_{n}%") for n in (1, 2)]):
+        plan = House().planner().plan(wanted(*rules))
+        assert [table.label for table in plan.made] == ["demo.all"]
+        assert [channel.filled for channel in plan.channels] == ["all (mall_1)", "all (mall_2)"]
+        assert plan.loading == {channel.token for channel in plan.channels}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        shards("orders", "all"),
+        Channel(source=Name(db="shop", name="orders"), target=Name(name="all")),
+    ],
+)
+def test_no_part_is_filled_twice(other: Channel | Shards) -> None:
+    """By another table of the same databases, or by a table that fills the whole target."""
+    for channels in ((shards("lines", "all"), other), (other, shards("lines", "all"))):
+        house = House(targets={"all": sharded(make_target(name="all"))})
+        with pytest.raises(SyncError) as raised:
+            house.planner().plan(wanted(*channels))
+        assert raised.value.code is Code.DUPLICATE_MAPPING
+
+
+def test_a_shard_that_does_not_fit_is_named() -> None:
+    """With the target and what is wrong."""
+    house = House(targets={"all": sharded(make_target(name="all", columns=make_target().columns[:2]))})
+    with pytest.raises(SyncError, match=r"mall_1\.lines.*'amount'") as raised:
+        house.planner().plan(wanted(shards("lines", "all")))
+    assert raised.value.code is Code.SHARDS_REFUSED
+    house = House(targets={"all": sharded(make_target(name="all"))}, full={"all"})
+    with pytest.raises(SyncError, match="rows of mall_1 from before"):
+        house.planner().plan(wanted(shards("lines", "all")))
 
 
 def test_canal_has_no_patterns() -> None:
