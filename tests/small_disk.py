@@ -35,12 +35,10 @@ class SmallDisk:
         """Up to the last `leave` bytes that are free now."""
         room = os.statvfs(self.folder)
         left = room.f_bavail * room.f_frsize - leave
-        with (self.folder / FILLER).open("ab") as filler:
+        with (self.folder / FILLER).open("ab", buffering=0) as filler:  # a buffer would fail once more when it closes
             try:
                 while left > 0:
-                    filler.write(bytes(min(left, 1 << 20)))
-                    filler.flush()
-                    left -= 1 << 20
+                    left -= filler.write(bytes(min(left, 1 << 20)))
             except OSError as error:
                 if error.errno != errno.ENOSPC:
                     raise
