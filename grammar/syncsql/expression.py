@@ -13,7 +13,7 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token as RawToken
 
-from syncsql import spark
+from syncsql import comparison, spark
 from syncsql.errors import SHOWN_CHARACTERS, NestedTooDeeplyError, SqlSyntaxError, error_at, place
 from syncsql.tokens import raw_tokens
 
@@ -101,6 +101,13 @@ class Expression:
             return self._read(spark.translate)
         except spark.NoEqualError as missing:
             raise SqlSyntaxError(reason=str(missing), near=missing.near, line=self.line, column=self.column) from None
+
+    def comparisons(self) -> comparison.Test:
+        """Of columns with constants; raises SqlSyntaxError where it has anything else."""
+        try:
+            return self._read(comparison.compared)
+        except comparison.NoComparisonError as other:
+            raise SqlSyntaxError(reason=str(other), near=other.near, line=self.line, column=self.column) from None
 
     def sqlite(self) -> str:
         """The same for SQLite, on which SHOW filters its rows."""
