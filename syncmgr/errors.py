@@ -207,6 +207,7 @@ class Code(Enum):
         "HY000",
         "The rows of '{table}' cannot go into '{target}' beside those of other databases: {reason}",
     )
+    RESYNC_WHERE = 20034, "HY000", "RESYNC of table '{table}' cannot take WHERE {condition}: {reason}"
     SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' has no key and cannot be locked for its snapshot: {reason}"
     TABLE_STOPPED = (
         20145,

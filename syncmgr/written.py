@@ -11,7 +11,10 @@ from typing import Final
 import syncsql
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription, ColumnItem, Condition, overrides_of
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.policy import OF_ONE_KIND
+from syncmgr.job.resync_where import excerpt_of
+from syncmgr.job.schema import TargetTable
 from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.whole import Family, Namesakes, Pattern, literal, matches
@@ -154,6 +157,16 @@ def condition(node: Channel | Shards) -> Condition | None:
     if node.where is None:
         return None
     return Condition(expression=_spark(node.where), reads=node.where.columns())
+
+
+def excerpt(channel: ChannelDescription, target: TargetTable, where: Expression) -> Excerpt:
+    """Of the rows of a channel, by the WHERE of RESYNC TABLE. Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN."""
+    try:
+        test = where.comparisons()
+    except SqlSyntaxError as error:
+        reason = f"{error.reason}, not {error.near}"
+        raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason) from error
+    return excerpt_of(channel, target, test, where.sql())
 
 
 def _spark(expression: Expression) -> str:
