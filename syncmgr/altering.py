@@ -7,12 +7,16 @@ Must not know: the runs of jobs, and when they take up what is stored.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, Protocol, assert_never
 
 from syncmgr import planning
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription, WithoutKey
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import Remedy, remedy
+from syncmgr.job.resync_where import LEAVE_OUT
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.source import LATEST, SNAPSHOT, MysqlDescription
 from syncmgr.job.state import JobState
@@ -24,6 +28,7 @@ from syncmgr.planning import Inspect, Plan, Planner, Survey, Table, Wanted
 from syncmgr.written import (
     altered,
     databases,
+    excerpt,
     forgetting,
     pattern_of,
     patterns,
@@ -36,6 +41,7 @@ from syncsql import (
     AddTables,
     AlterSync,
     Channel,
+    Expression,
     JobAlteration,
     LeaveTable,
     Name,
@@ -47,10 +53,8 @@ from syncsql import (
 )
 
 BY_GTID: Final = "only by GTID is it known from where on the binlog has more than its rows; SET gtid_mode = ON"
-PART: Final = (
-    "RESYNC TABLE ... WHERE: a row that differs may match in one of both tables alone, and would be lost or stay;"
-    " leave WHERE out, and all rows are read"
-)
+GAP: Final = f"it is not read any more, and any of its rows may have changed since; {LEAVE_OUT}"
+OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
 
 
 class Catalog(planning.Catalog, Protocol):
@@ -66,6 +70,12 @@ class DdlLog(Protocol):
     def settle(self, job_id: JobId, instead: str | None) -> bool: ...
 
 
+class Loads(Protocol):
+    """The memory of snapshots."""
+
+    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
+
+
 class Store(Protocol):
     """The memory of jobs."""
 
@@ -76,13 +86,15 @@ class Store(Protocol):
         *,
         joining: Joining | None = None,
         leaving: Collection[str] = (),
-        resyncing: Collection[str] = (),
+        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
         changed: Collection[ChannelDescription] = (),
     ) -> None: ...
     def figures(self, job_id: JobId) -> Figures: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
     @property
     def ddl(self) -> DdlLog: ...
+    @property
+    def loads(self) -> Loads: ...
 
 
 @contextmanager
@@ -152,10 +164,8 @@ class Altering:
                 if len(job.channels) == 1:
                     raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
                 self._store.alter(without(job, channel), leaving=(channel.token,))
-            case ResyncTable(table=table, where=where):
-                if where is not None:
-                    raise SyncError(Code.NOT_SUPPORTED, what=PART)
-                self._resync(job, table, looked_at)
+            case ResyncTable():
+                self._resync(job, node, looked_at)
             case RenameSync(to=to):
                 self._rename(job, to)
                 return False
@@ -166,9 +176,9 @@ class Altering:
                 assert_never(node)
         return True
 
-    def _resync(self, job: SyncJob, table: Name, again: ChannelDescription | None) -> None:
-        """Its rows are read once more, and take the place of those in the target."""
-        channel = _channel(job, table)
+    def _resync(self, job: SyncJob, node: ResyncTable, again: ChannelDescription | None) -> None:
+        """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
+        channel = _channel(job, node.table)
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
         if not channel.keys:
@@ -177,10 +187,20 @@ class Altering:
         position = self._store.figures(job.id).position
         if position is None or not position.gtids:
             raise SyncError(Code.SNAPSHOT_REFUSED, table=channel.source.label, reason=BY_GTID)
+        excerpt = None if node.where is None else self._excerpt(job, channel, node.where)
         if channel.stopped and again is None:
             raise SyncError(Code.STALE_JOB, job=job.name)
         changed = (again,) if channel.stopped and again is not None else ()
-        self._store.alter(job.with_statement(job.statement), resyncing=(channel.token,), changed=changed)
+        self._store.alter(job.with_statement(job.statement), resyncing={channel.token: excerpt}, changed=changed)
+
+    def _excerpt(self, job: SyncJob, channel: ChannelDescription, where: Expression) -> Excerpt:
+        """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN."""
+        load = self._store.loads.of(job.id).get(channel.token)
+        reading = load is not None and load.upper is None and load.excerpt is None
+        if channel.stopped or reading:
+            reason = GAP if channel.stopped else OPEN
+            raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
+        return excerpt(channel, self._catalog.table(channel.target_db, channel.target), where)
 
     def _rename(self, job: SyncJob, to: str) -> None:
         names = {each.name for each in self._store.jobs(job.db) if each.state is not JobState.CANCELLED}

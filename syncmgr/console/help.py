@@ -57,13 +57,14 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
         syntax="""ALTER SYNC JOB [db.]job SET ("key" = "value", ...)
 ALTER SYNC JOB [db.]job ADD TABLE channel [, ...]
 ALTER SYNC JOB [db.]job DROP TABLE [db.]source_table
-ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table
+ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table [WHERE condition]
 ALTER SYNC JOB [db.]job RENAME TO new_name
 ALTER SYNC JOB [db.]job SKIP DDL
 ALTER SYNC JOB [db.]job APPLY DDL 'statement'""",
         says="""SET changes properties; a job that runs goes on with them.
 ADD TABLE takes channels as CREATE SYNC does: their rows come while the other tables stream on.
-DROP TABLE ends a channel; its target stays. RESYNC TABLE reads a table anew and replaces its rows in one commit.
+DROP TABLE ends a channel; its target stays. RESYNC TABLE reads a table anew and replaces its rows in one commit,
+with WHERE those of some keys alone: the condition compares columns of the key with constants.
 SKIP DDL passes over the statement that paused it: the target stays as it is, and you see to it that it fits.
 APPLY DDL applies another statement to the target in its place. Both are done at RESUME.""",
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',

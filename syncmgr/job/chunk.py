@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.select_list import quoted
@@ -33,7 +34,7 @@ class ChunkPlan:
     key includes, so that two rows of one target key are never in two chunks. None: one chunk, whatever there is.
     `rows`: estimated by the server. `point`: where the one reading of a table without a key stands in the binlog, None
     where there was none yet, or keys tell rows apart. `replaces`: its one chunk takes the place of all rows that the
-    table has; `way`: of the channel, which another plan follows once that is another.
+    table has, or only of those of an `excerpt`; `way`: of the channel, which another plan follows once that is another.
     """
 
     id: str
@@ -43,6 +44,7 @@ class ChunkPlan:
     point: Position | None = None
     replaces: bool = False
     way: str = ""
+    excerpt: Excerpt | None = None
 
     @property
     def count(self) -> int:
@@ -54,7 +56,8 @@ class ChunkPlan:
 
     def condition(self, number: int) -> str:
         """WHERE of a chunk in MySQL's words; "" where it is the whole table."""
-        names, parts = [quoted(name) for name in self.key], []
+        names = [quoted(name) for name in self.key]
+        parts = [] if self.excerpt is None else [f"({self.excerpt.source})"]
         if number > 1:
             parts.append(beyond(names, self.bounds[number - 2]))
         if number < self.count:
@@ -126,7 +129,7 @@ class ChunkRows:
     """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
 
     `condition`: WHERE in MySQL's words, "": all rows. `exact`: by the hand-shake of job/exact.py, named like the plan.
-    `replaces`: as the plan's. Times in seconds. `values`: what becomes of those that the target cannot hold,
+    `replaces`, `excerpt`: as the plan's. Times in seconds. `values`: what becomes of those that the target cannot hold,
     None: they are errors.
     """
 
@@ -141,6 +144,7 @@ class ChunkRows:
     max_dead_letters: int = 0
     exact: bool = False
     replaces: bool = False
+    excerpt: Excerpt | None = None
 
 
 # -- how far a snapshot is
@@ -151,7 +155,8 @@ class Load:
     """The snapshot of one channel. `plan` None: not made yet. `done`: chunks in the lake; `rows`: those in them.
 
     `upper`: where the source's binlog ended behind the last read; None: chunks are missing. `caught_up`: that end has
-    been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come.
+    been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come; those of
+    an `excerpt`, if there is one.
     """
 
     token: str
@@ -161,6 +166,7 @@ class Load:
     upper: Position | None = None
     caught_up: bool = False
     replaces: bool = False
+    excerpt: Excerpt | None = None
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -190,4 +196,5 @@ def load_facts(load: Load, rate: float | None) -> dict[str, str | int | float | 
         "chunks_done": len(load.done),
         "rows_per_second": round(rate) if rate is not None and reads else None,
         "left_second": left,
+        "where": None if load.excerpt is None else load.excerpt.text,
     }

@@ -180,7 +180,7 @@ def snapshot_row(
     return (
         *(channel.source.db, channel.source.name, channel.target_db, channel.target),
         *(facts["phase"], facts["rows"], facts["estimated_rows"], facts["chunks"], facts["chunks_done"]),
-        *(facts["rows_per_second"], facts["left_second"], _reason(error)),
+        *(facts["rows_per_second"], facts["left_second"], _reason(error), facts["where"]),
     )
 
 

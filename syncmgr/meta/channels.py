@@ -4,15 +4,17 @@ Owns: which channels a job has, how one joins a job or leaves it, how far each i
 Must not know: what a channel commits, when one may leave.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, null, select, update
 
+from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted
+from syncmgr.job.excerpt import Excerpt, widened
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
@@ -63,15 +65,24 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
             "last_epoch": 0,
             "leaving": False,
             "resyncing": False,
+            "excerpt": null(),
         }
         connection.execute(insert(CHANNELS).values(values))
     loads.begin(connection, joining.loading)
 
 
-def mark(connection: Connection, *, leaving: Collection[str], resyncing: Collection[str]) -> None:
+def mark(connection: Connection, *, leaving: Collection[str], resyncing: Mapping[str, Excerpt | None]) -> None:
     """What becomes of channels when the run that may still commit to them has ended."""
     connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(leaving)).values(leaving=True))
-    connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(resyncing)).values(resyncing=True))
+    for token, wanted in resyncing.items():
+        this = CHANNELS.c.token == token
+        row = connection.execute(select(CHANNELS.c.resyncing, CHANNELS.c.excerpt).where(this)).one()
+        read = widened(codec.excerpt_of(row.excerpt), wanted) if row.resyncing else wanted
+        connection.execute(update(CHANNELS).where(this).values(resyncing=True, excerpt=_stored(read)))
+
+
+def _stored(read: Excerpt | None) -> Any:  # noqa: ANN401 - JSON, or SQL's NULL
+    return null() if read is None else codec.excerpt_json(read)
 
 
 def part(connection: Connection, job_id: JobId) -> None:
@@ -91,11 +102,20 @@ def part(connection: Connection, job_id: JobId) -> None:
 
 def resync(connection: Connection, job_id: JobId) -> None:
     """What was told to be read anew has nothing read; what comes behind meets rows that have it already."""
-    mine = CHANNELS.c.job_id == job_id
-    tokens = frozenset(connection.execute(select(CHANNELS.c.token).where(mine, CHANNELS.c.resyncing)).scalars())
-    these = CHANNELS.c.token.in_(tokens)
-    connection.execute(update(CHANNELS).where(these).values(resyncing=False, key_may_exist=True))
-    loads.begin(connection, tokens, replaces=True)
+    query = select(CHANNELS).where(CHANNELS.c.job_id == job_id, CHANNELS.c.resyncing)
+    open_loads = {token: load for token, load in loads.loads_of(connection, job_id).items() if load.upper is None}
+    excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in connection.execute(query).all()}
+    these = CHANNELS.c.token.in_(excerpts)
+    connection.execute(update(CHANNELS).where(these).values(resyncing=False, excerpt=null(), key_may_exist=True))
+    loads.begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts)
+
+
+def _wanted(row: Any, load: Load | None) -> Excerpt | None:  # noqa: ANN401 - a row of channels
+    """What of a channel is to be read: nothing less than what is being read already. None: all rows."""
+    read = codec.excerpt_of(row.excerpt)
+    if load is not None:
+        read = widened(load.excerpt, read)
+    return read if read is not None and read.fits(codec.channel_of(row.description)) else None
 
 
 def _without(row: Any, tokens: frozenset[str]) -> dict[str, Any]:  # noqa: ANN401 - a row of epochs

@@ -17,6 +17,7 @@ from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import ChannelDescription, Listed, MappedColumn, Shadow, Spoken
 from syncmgr.job.epoch import Prepared, StagedFile
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
@@ -94,7 +95,16 @@ def plan_json(plan: ChunkPlan) -> Json:
 def plan_of(stored: Json) -> ChunkPlan:
     bounds = tuple(tuple(bound) for bound in stored["bounds"])
     point = None if stored.get("point") is None else position_of(stored["point"])
-    return ChunkPlan(**(stored | {"key": tuple(stored["key"]), "bounds": bounds, "point": point}))
+    made = {"key": tuple(stored["key"]), "bounds": bounds, "point": point, "excerpt": excerpt_of(stored.get("excerpt"))}
+    return ChunkPlan(**(stored | made))
+
+
+def excerpt_json(excerpt: Excerpt | None) -> Json | None:
+    return None if excerpt is None else asdict(excerpt)
+
+
+def excerpt_of(stored: Json | None) -> Excerpt | None:
+    return None if stored is None else Excerpt(**(stored | {"columns": tuple(stored["columns"])}))
 
 
 def fail_json(fail: FailMsg | None) -> Json | None:

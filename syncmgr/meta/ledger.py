@@ -13,6 +13,7 @@ from syncmgr.job.ddl_step import DdlRecord, DdlState
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.sync_job import JobId
@@ -73,8 +74,8 @@ class JobLedger:
     def loads(self) -> Mapping[str, Load]:
         return self._store.loads.of(self._job_id)
 
-    def begin_loads(self, tokens: Collection[str]) -> None:
-        self._store.loads.begin_anew(tokens)
+    def begin_loads(self, excerpts: Mapping[str, Excerpt | None]) -> None:
+        self._store.loads.begin_anew(excerpts)
 
     def plan_load(self, token: str, plan: ChunkPlan) -> None:
         self._store.loads.plan(token, plan)

@@ -4,14 +4,16 @@ Owns: reading and writing plans, done chunks and upper bounds, each change in on
 Must not know: how a table is cut or read.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, false, func, insert, null, select, update
 
 from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommitted
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import codec, dead_letters, standing
@@ -29,19 +31,13 @@ class Loads:
 
     def of(self, job_id: JobId) -> dict[str, Load]:
         """By channel token, in the order of the channels; empty for a job without a snapshot."""
-        query = (
-            select(LOADS)
-            .join(CHANNELS, CHANNELS.c.token == LOADS.c.token)
-            .where(CHANNELS.c.job_id == job_id)
-            .order_by(CHANNELS.c.ordinal)
-        )
         with self._reading() as connection:
-            return {row.token: _load(row) for row in connection.execute(query).all()}
+            return loads_of(connection, job_id)
 
-    def begin_anew(self, tokens: Collection[str]) -> None:
-        """Nothing of these tables has been read; what comes takes the place of what they have."""
+    def begin_anew(self, excerpts: Mapping[str, Excerpt | None]) -> None:
+        """Nothing of these tables has been read; what comes takes the place of what they have, or of that part."""
         with self._writing() as connection:
-            begin(connection, frozenset(tokens), replaces=True)
+            begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts)
 
     def plan(self, token: str, plan: ChunkPlan) -> None:
         with self._writing() as connection:
@@ -83,12 +79,30 @@ class Loads:
                 connection.execute(update(EPOCHS).where(mine, EPOCHS.c.number == 0).values(snapshots=point))
 
 
-def begin(connection: Connection, tokens: frozenset[str], *, replaces: bool = False) -> None:
-    """Channels whose rows come by a snapshot first, perhaps not for the first time."""
+def loads_of(connection: Connection, job_id: JobId) -> dict[str, Load]:
+    """By channel token, in the order of the channels."""
+    query = (
+        select(LOADS)
+        .join(CHANNELS, CHANNELS.c.token == LOADS.c.token)
+        .where(CHANNELS.c.job_id == job_id)
+        .order_by(CHANNELS.c.ordinal)
+    )
+    return {row.token: _load(row) for row in connection.execute(query).all()}
+
+
+def begin(
+    connection: Connection,
+    tokens: frozenset[str],
+    *,
+    replaces: bool = False,
+    excerpts: Mapping[str, Excerpt | None] = MappingProxyType({}),
+) -> None:
+    """Channels whose rows, or parts of them, come by a snapshot first, perhaps not for the first time."""
     connection.execute(delete(LOADS).where(LOADS.c.token.in_(tokens)))
     for token in sorted(tokens):
         values = {"plan": null(), "done": "", "rows": 0, "upper": null(), "caught_up": False, "replaces": replaces}
-        connection.execute(insert(LOADS).values(token=token, **values))
+        excerpt = codec.excerpt_json(excerpts.get(token))
+        connection.execute(insert(LOADS).values(token=token, excerpt=null() if excerpt is None else excerpt, **values))
 
 
 def _tokens(job_id: JobId) -> Any:  # noqa: ANN401 - a subquery
@@ -104,4 +118,5 @@ def _load(row: Row[Any]) -> Load:
         upper=None if row.upper is None else codec.position_of(row.upper),
         caught_up=row.caught_up,
         replaces=row.replaces,
+        excerpt=codec.excerpt_of(row.excerpt),
     )

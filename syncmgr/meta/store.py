@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from alembic import command
@@ -29,6 +30,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
@@ -185,10 +187,11 @@ class Store:
         *,
         joining: Joining | None = None,
         leaving: Collection[str] = (),
-        resyncing: Collection[str] = (),
+        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
         changed: Collection[ChannelDescription] = (),
     ) -> None:
-        """Save the job, with channels that it gets, and others that leave or are read anew from the next `part` on.
+        """Save the job, with channels that it gets, and others that leave or are read anew from the next `part` on:
+        a part of their rows, or all.
 
         `changed`: what some of them are from here on.
 

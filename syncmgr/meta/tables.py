@@ -58,6 +58,7 @@ CHANNELS = Table(
     Column("last_epoch", BigInteger, nullable=False),
     Column("leaving", Boolean, nullable=False),  # it goes when the run that commits to it has ended
     Column("resyncing", Boolean, nullable=False),  # it is read anew when that has ended
+    Column("excerpt", JSON),  # of its rows, that are then read; NULL: all
 )
 
 LOADS = Table(
@@ -70,6 +71,7 @@ LOADS = Table(
     Column("upper", JSON),  # NULL: chunks are missing
     Column("caught_up", Boolean, nullable=False),
     Column("replaces", Boolean, nullable=False),  # its rows take the place of those in the table
+    Column("excerpt", JSON),  # of its rows, that do so; NULL: all
 )
 
 EPOCHS = Table(

@@ -73,13 +73,14 @@ class MysqlSnapshot:
         reader = self._replica or self._address
         return reader.host, reader.port
 
-    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan:
-        """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk.
+    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan:
+        """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk. `where`: of the rows that
+        are estimated, in MySQL's words; "": all.
 
         Raises SNAPSHOT_BROKEN where the table is gone.
         """
         with self._connected(self._replica) as connection:
-            return _Planning(connection, table, key, wanted_rows).plan()
+            return _Planning(connection, table, key, wanted_rows).plan(where)
 
     def end(self) -> Position:
         """Behind every transaction that a SELECT has shown up to now."""
@@ -149,17 +150,17 @@ class _Planning:
         self._wanted_key = key
         self._wanted_rows = wanted_rows
 
-    def plan(self) -> ChunkPlan:
+    def plan(self, where: str) -> ChunkPlan:
         if schema_of(self._connection, (self._table.db, self._table.name)) is None:
             raise broken(self._table, "it is not there any more")
-        rows = self._estimated()
+        rows = self._estimated(f" WHERE {where}" if where else "")
         key = self._key()
         names = tuple(column.name for column in key)
         return ChunkPlan(id=uuid4().hex[:12], key=names, bounds=tuple(self._bounds(key, rows)), rows=rows)
 
-    def _estimated(self) -> int:
+    def _estimated(self, where: str) -> int:
         """By the statistics that the optimizer has now; those of information_schema may be a day old."""
-        told = query(self._connection, f"EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM {self._name}")  # noqa: S608 - quoted
+        told = query(self._connection, f"EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM {self._name}{where}")  # noqa: S608 - quoted
         return int(told[0]["rows"] or 0)
 
     def _row_bytes(self) -> int:

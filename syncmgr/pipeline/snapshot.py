@@ -21,6 +21,7 @@ from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
+from syncmgr.job.excerpt import Excerpt, kept
 from syncmgr.job.failure import Retry, Series, mildest
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable
@@ -52,7 +53,7 @@ class Source(Protocol):
     """What a snapshot asks the server beside the rows."""
 
     def settle(self, start: Position) -> tuple[str, int]: ...
-    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan: ...
+    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan: ...
     def end(self) -> Position: ...
     def exact(self, table: SourceTable, name: str) -> AbstractContextManager[Point]: ...
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None: ...
@@ -63,7 +64,7 @@ class Ledger(Protocol):
     """What a snapshot writes down, for one job."""
 
     def loads(self) -> Mapping[str, Load]: ...
-    def begin_loads(self, tokens: Collection[str]) -> None: ...
+    def begin_loads(self, excerpts: Mapping[str, Excerpt | None]) -> None: ...
     def plan_load(self, token: str, plan: ChunkPlan) -> None: ...
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None: ...
     def end_loads(self, tokens: Collection[str], upper: Position) -> None: ...
@@ -218,6 +219,7 @@ class Snapshot:
     def begun_anew(self, step: DdlStep) -> Iterator[None]:
         """Around the following of a statement. The rows of tables that it changes are read from the beginning behind
         it, and what waits for them is committed before it, to the rows that are there: those that come replace them.
+        Where a part of the rows was read, that is read again, unless its condition means others behind the statement.
 
         Waits for a reading under way, whose rows may be from before the statement, and come behind it.
         """
@@ -226,7 +228,7 @@ class Snapshot:
             return
         with self._order.statement():
             self._given = frozenset(self._changed(step))
-            self._ledger.begin_loads(self._given)
+            self._ledger.begin_loads({token: self._kept(step, token) for token in self._given})
             self._anew |= self._given
             try:
                 yield
@@ -237,6 +239,13 @@ class Snapshot:
         ways = {token for token, channel in step.channels.items() if channel.way != self._channels[token].way}
         changed = (ways | step.changes.keys()) & self._open - step.dropped
         return {token for token in changed if self._channels[token].keys}
+
+    def _kept(self, step: DdlStep, token: str) -> Excerpt | None:
+        before = self._channels[token]
+        there = before.target_db, before.target  # other channels may fill it, too
+        same = {token for token, each in self._channels.items() if (each.target_db, each.target) == there}
+        changes = [change for other, made in step.changes.items() if other in same for change in made]
+        return kept(self._ledger.loads()[token].excerpt, before, step.channels.get(token, before), changes)
 
     @property
     def is_catching_up(self) -> bool:
@@ -344,14 +353,14 @@ class Snapshot:
 
     def _plan_one(self, channel: ChannelDescription, load: Load) -> None:
         """What was read in another way, by an earlier life or before a statement, counts as nothing."""
-        anew, made = load.replaces, load.plan is not None
-        if load.plan is not None and anew and load.plan.way != channel.way:
-            self._ledger.begin_loads([channel.token])
-            made = False
+        anew, made, excerpt = load.replaces, load.plan is not None, load.excerpt
+        if (load.plan is not None and anew and load.plan.way != channel.way) or (excerpt and not excerpt.fits(channel)):
+            self._ledger.begin_loads({channel.token: None})
+            made, excerpt = False, None
         if not made:
-            key = () if anew else channel.source_keys
-            plan = self._source.plan(channel.source, key, self._chunk_rows())
-            self._ledger.plan_load(channel.token, replace(plan, replaces=anew, way=channel.way))
+            key, where = () if anew else channel.source_keys, "" if excerpt is None else excerpt.source
+            plan = self._source.plan(channel.source, key, self._chunk_rows(), where)
+            self._ledger.plan_load(channel.token, replace(plan, replaces=anew, way=channel.way, excerpt=excerpt))
             passing(CrashPoint.PLAN_STORED)
 
     def _chunk_rows(self) -> int:
@@ -422,6 +431,7 @@ class Snapshot:
                 max_dead_letters=self._options.max_dead_letters(),
                 exact=not channel.keys,
                 replaces=plan.replaces,
+                excerpt=plan.excerpt,
             ),
         )
 

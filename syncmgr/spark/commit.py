@@ -6,6 +6,7 @@ Must not know: jobs, intents, the source; how Java is called.
 
 import logging
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import of_lake
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.key_index import Keys
 from syncmgr.spark import jdbc, plain, rows
 from syncmgr.spark.ancestry import FILES_MARK, MARKS, Standing, standing, token_property
@@ -25,9 +27,12 @@ from syncmgr.spark.jvm import CERTAIN, FAILURES, REFUSED, Java, failed, java_cla
 from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, key_shape
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.leaves import files_below
+from syncmgr.spark.matching import write_matching
 from syncmgr.spark.vectors import Deletion
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
+MATCHING: Final = "matching"  # folder of the keys that a part replaces
+MOST_KEYS: Final = 4_000_000  # of a part, that are held beside the index; more go by equality deletes
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +102,7 @@ class Commit:
             with self._indexing.lock:
                 index = self._index(table)
             self._fitting(table, self._iceberg.layout(table), self._gone(index, self._standing(table)))
-            if index is not None and not self._channel.empty:
+            if index is not None and not self._channel.empty and self._is_small(table):
                 self._data_keys(table)
         passing(CrashPoint.FILES_WRITTEN)
         with self._indexing.lock:
@@ -111,14 +116,19 @@ class Commit:
         found = self._standing(table)
         index = self._index(table)
         written = self._fitting(table, self._iceberg.layout(table), self._gone(index, found))
-        deletion = None if index is None else self._deletion(table, index, found)
-        snapshot = self._commit(transaction, written, deletion)
+        matching = self._matching(table, written)
+        deletion = None
+        if index is not None and self._is_small(table, matching):
+            deletion = self._deletion(table, index, found, matching)
+        snapshot = self._commit(transaction, written, deletion, matching)
         passing(CrashPoint.TABLE_COMMITTED)
         if deletion is not None:
             table = self._iceberg.table_of(transaction)
             files = list(zip(self._data_files(table), self._data_keys(table), strict=True))
             complete = self._channel.where is None and self._channel.settled
             deletion.took_effect(self._indexing, table, files, count_missing=complete)
+            if matching:
+                self._iceberg.delete_folder(f"{written.folder}/{MATCHING}")
         self._sweep(_name(written.folder))
         return ChannelCommitted(
             snapshot=snapshot,
@@ -135,7 +145,7 @@ class Commit:
             return 0
         return sum(self._iceberg.record_count(file) for file in self._data_files(table))
 
-    def _commit(self, transaction: Java, written: Written, deletion: Deletion | None) -> int:
+    def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
         """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
         table = self._iceberg.table_of(transaction)
         marks = {**self._bearing.marks, FILES_MARK: _name(written.folder)}
@@ -148,7 +158,7 @@ class Commit:
             if deletion is not None:
                 deletion.add_to(delta, written.folder)
                 passing(CrashPoint.VECTORS_WRITTEN)
-            vanished = self._equality_deletes(table) if deletion is None else []
+            vanished = self._equality_deletes(table, matching) if deletion is None else []
             self._iceberg.add(delta, self._data_files(table), vanished, marks)
             self._iceberg.set_properties(transaction, self._bearing.properties(table))
             return self._iceberg.finish(transaction)
@@ -174,7 +184,16 @@ class Commit:
 
     @property
     def _replaces(self) -> bool:
-        return self._channel.chunk is not None and self._channel.chunk.replaces
+        return self._channel.chunk is not None and self._channel.chunk.replaces and self._excerpt is None
+
+    @property
+    def _excerpt(self) -> Excerpt | None:
+        return None if self._channel.chunk is None else self._channel.chunk.excerpt
+
+    def _is_small(self, table: Java, matching: Sequence[Java] = ()) -> bool:
+        """Whether the keys of what comes and goes may be held in memory; chunks and epochs are cut so."""
+        files = () if self._excerpt is None else (*self._data_files(table), *matching)
+        return sum(map(self._iceberg.record_count, files)) <= MOST_KEYS
 
     def _touched(self, table: Java) -> EpochKeys:
         if self._epoch_keys is None:
@@ -188,11 +207,14 @@ class Commit:
         changes = sum(file.rows for file in self._channel.files)
         return self._epoch_keys is not None and len(self._epoch_keys.keys) == changes
 
-    def _deletion(self, table: Java, index: TableIndex, found: Standing) -> Deletion:
+    def _deletion(self, table: Java, index: TableIndex, found: Standing, matching: Sequence[Java]) -> Deletion:
         """Nobody but somebody else can have put a key of a chunk into the table before."""
         written = self._data_keys(table)
         if self._channel.chunk is None:
             return Deletion(self._iceberg, table, index, self._touched(table))
+        if self._excerpt is not None:
+            gone = [file_keys(self._iceberg.location(file), index.shape) for file in matching]
+            return Deletion(self._iceberg, table, index, inserted_keys(gone) if gone else None)
         return Deletion(self._iceberg, table, index, inserted_keys(written) if found.foreign and written else None)
 
     def _data_keys(self, table: Java) -> list[Keys]:
@@ -205,7 +227,9 @@ class Commit:
         return written.keys
 
     def _gone(self, index: TableIndex | None, found: Standing) -> rows.Gone:
-        if index is not None or self._replaces or (self._channel.chunk is not None and not found.foreign):
+        if index is not None or self._replaces or self._excerpt is not None:
+            return rows.Gone.NONE
+        if self._channel.chunk is not None and not found.foreign:
             return rows.Gone.NONE
         return rows.Gone.ALL if self._channel.key_may_exist or found.foreign else rows.Gone.CHANGED
 
@@ -293,11 +317,25 @@ class Commit:
             written.files = self._files(table, written, rows.DATA)
         return written.files
 
-    def _equality_deletes(self, table: Java) -> list[Java]:
+    def _equality_deletes(self, table: Java, matching: Sequence[Java]) -> list[Java]:
         written = self._written
         assert written is not None
         keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]
-        return [self._iceberg.equality_delete(table, file, keys) for file in self._files(table, written, rows.GONE)]
+        files = self._files(table, written, rows.GONE) if self._excerpt is None else matching
+        return [self._iceberg.equality_delete(table, file, keys) for file in files]
+
+    def _matching(self, table: Java, written: Written) -> list[Java]:
+        """Files of the keys that go with a part: all of it that the table has. They are read from what it is now, at
+        the transaction's snapshot or behind it; where somebody has added rows between, the commit is refused.
+        """
+        if self._excerpt is None or self._iceberg.current(table) is None:
+            return []
+        folder, spark = f"{written.folder}/{MATCHING}", self._iceberg.spark
+        self._iceberg.delete_folder(folder)
+        place, codec = (self._channel.db, self._channel.table), self._iceberg.codec(table)
+        write_matching(spark, place, self._excerpt.lake, written.layout, folder, codec)
+        root = f"{folder}/{rows.KIND}={rows.GONE}"
+        return files_below(self._iceberg, table, written.layout, root, f"{place[0]}.{place[1]}")
 
     def _files(self, table: Java, written: Written, kind: int) -> list[Java]:
         root, label = f"{written.folder}/{rows.KIND}={kind}", f"{self._channel.db}.{self._channel.table}"

@@ -118,12 +118,22 @@ def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: 
     columns = filled(channel, layout)
     as_they_are = not channel.keys or (writing.distinct and writing.gone is Gone.NONE)
     shape = _appends(channel) if as_they_are else _upserts(channel, columns, writing.gone)
-    save(shape(_changes(spark, channel)), columns, layout, writing.folder, writing.codec)
+    excerpt = None if channel.chunk is None or channel.chunk.excerpt is None else channel.chunk.excerpt.lake
+    save(shape(_changes(spark, channel)), columns, layout, writing.folder, writing.codec, where=excerpt)
 
 
-def save(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout, folder: str, codec: str) -> None:
-    """Rows that have a `syncmgr_kind`, as `write` does."""
+def save(
+    rows: DataFrame,
+    columns: tuple[Filled, ...],
+    layout: Layout,
+    folder: str,
+    codec: str,
+    *,
+    where: str | None = None,
+) -> None:
+    """Rows that have a `syncmgr_kind`, as `write` does; `where`: over the target's columns."""
     images, options = _images(rows, columns, layout), {"compression": codec, **ZSTD_LEVEL}
+    images = images if where is None else images.where(where)
     images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(folder)
 
 

@@ -221,6 +221,70 @@ def test_a_table_is_read_anew_while_its_old_rows_can_be_read(
     t.wait_until_equal("u", "u")
 
 
+def test_a_part_of_a_table_is_read_anew(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Rows of the condition that were changed, deleted and added unseen are mended, under writes and through a death
+    behind the commit; what is unseen beside them stays as it was.
+    """
+    t = Altered("parting", mysql_server, frontend, tables=("t", "u"), rows=ROWS)
+    t.wait_until_equal()
+
+    def unseen(first: int) -> None:
+        t.run(
+            "SET sql_log_bin = 0",
+            f"UPDATE parting.t SET b = 'unseen' WHERE id BETWEEN {first} AND {first + 9}",
+            f"DELETE FROM parting.t WHERE id BETWEEN {first + 10} AND {first + 19}",
+            f"INSERT INTO parting.t VALUES ({-first}, 1, 'unseen', 1), ({first + 5000}, 1, 'unseen', 1)",
+        )
+
+    def missed() -> set[int]:
+        """The keys whose rows differ."""
+        return {int(row[0]) for row in set(t.source()[1:]) ^ set(t.lake()[1:])}
+
+    resync = "ALTER SYNC JOB parting.job1 RESYNC TABLE parting.t"
+    for where, reason in (("a > 1", "not in the key"), ("id LIKE '1%'", "only comparisons"), ("ids = 1", "mean 'id'")):
+        with pytest.raises(pymysql.err.MySQLError, match=reason):
+            frontend.sql(f"{resync} WHERE {where}")
+    unseen(100)
+    unseen(800)
+    outside = missed() & {*range(800, 820), 5800, -100, -800}
+    ended = threading.Event()
+    condition = "id >= 0 AND NOT (id BETWEEN 700 AND 4999 OR id = 5800)"
+    writer = threading.Thread(target=_write_below, args=(t, 700, ended))
+    writer.start()
+    try:
+        frontend.sql(f"{resync} WHERE {condition}")
+        until(lambda: "'unseen'" in str(t.lake()), deadline=CAUGHT_UP_SECOND, why="rows that were changed unseen")
+        streams(t, "t")
+    finally:
+        ended.set()
+        writer.join()
+    until(lambda: missed() == outside, deadline=CAUGHT_UP_SECOND, why="no other row that differs")
+    unseen(300)
+    outside = missed() - {-300, 5300}
+    frontend.arm(CrashPoint.TABLE_COMMITTED)
+    frontend.sql(f"{resync} WHERE id IN (-300, 5300)")
+    frontend.await_death(CrashPoint.TABLE_COMMITTED, deadline=DEATH_SECOND)
+    frontend.start()
+    streams(t, "t")
+    until(lambda: missed() == outside, deadline=CAUGHT_UP_SECOND, why="no other row that differs")
+    sql = "SELECT where_condition FROM information_schema.sync_snapshots WHERE job_schema = 'parting'"
+    assert {row["where_condition"] for row in frontend.sql(sql)} == {None, "`id` IN (-300, 5300)"}
+    t.run("INSERT INTO parting.t VALUES (7000, 1, 'x', 1)", "UPDATE parting.t SET a = 0 WHERE id < 800")
+    outside -= {*range(300, 310), -800, -100}
+    until(lambda: missed() == outside, deadline=CAUGHT_UP_SECOND, why="the changes behind it")
+
+
+def _write_below(t: Altered, most: int, ended: threading.Event) -> None:
+    """Keys come, change and go."""
+    dice = random.Random(7)
+    while not ended.wait(0.05):
+        t.run(
+            f"REPLACE INTO {t.name}.t VALUES ({dice.randrange(most)}, {dice.randrange(99)}, 'again', 1.5)",
+            f"UPDATE {t.name}.t SET a = a + 1 WHERE id BETWEEN 0 AND {most - 1} AND id % 97 = {dice.randrange(97)}",
+            f"DELETE FROM {t.name}.t WHERE id = {dice.randrange(most)}",
+        )
+
+
 def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
     mysql_server: MysqlServer, frontend: FrontendProcess
 ) -> None:

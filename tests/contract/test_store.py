@@ -12,6 +12,7 @@ from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import Listed, MappedColumn, Shadow, Spoken
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
+from syncmgr.job.excerpt import Excerpt, widened
 from syncmgr.job.failure import FailType
 from syncmgr.job.lake_change import AddField, EmptyTable, MoveField
 from syncmgr.job.position import Position
@@ -115,7 +116,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        for column in ("leaving", "resyncing", "last_sequence"):
+        for column in ("leaving", "resyncing", "last_sequence", "excerpt"):
             old.execute(f"ALTER TABLE channels DROP COLUMN {column}")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
@@ -456,7 +457,7 @@ def test_a_channel_is_read_anew(store: Store) -> None:
     job = store.add(make_job(), START, 0.0, frozenset({"token-1"}), frozenset({"token-1"}))
     JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
     again = replace(job.channels[0], after=START)
-    store.alter(job.with_statement(job.statement), resyncing=("token-1",), changed=(again,))
+    store.alter(job.with_statement(job.statement), resyncing={"token-1": None}, changed=(again,))
     assert store.loads.of(job.id)["token-1"].upper == START
     for _ in range(2):
         store.part(job.id)
@@ -486,3 +487,37 @@ def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> Non
         store.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", target="other")]))
     assert raised.value.code is Code.TARGET_IN_USE
     store.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", columns=(constant,))]))
+
+
+def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
+    """Through restarts; several parts are read together, and never less than what is being read already."""
+    job = store.add(make_job(), START, 0.0, frozenset())
+    way = job.channels[0].way
+    one, other = (Excerpt(way=way, text=text, columns=("id",), lake=text, source=text) for text in ("a", "b"))
+    ledger = JobLedger(store, job.id, lambda: 900.0)
+
+    def told(*excerpts: Excerpt | None) -> Excerpt | None:
+        nonlocal job
+        for excerpt in excerpts:
+            job = job.with_statement(job.statement)
+            store.alter(job, resyncing={"token-1": excerpt})
+        store.part(job.id)
+        load = store.loads.of(job.id)["token-1"]
+        assert (load.plan, load.upper, load.replaces) == (None, None, True)
+        return load.excerpt
+
+    assert told(one, one) == one
+    plan = ChunkPlan(id="p", key=(), bounds=(), rows=1, replaces=True, way=way, excerpt=one)
+    ledger.plan_load("token-1", plan)
+    assert store.loads.of(job.id)["token-1"].plan == plan
+    assert told(other) == widened(one, other)
+    assert told(None) is None
+    assert told(one) is None
+    ledger.end_loads(["token-1"], START)
+    assert told(other, one) == widened(other, one)
+    ledger.end_loads(["token-1"], START)
+    assert told(one, None, one) is None
+    ledger.end_loads(["token-1"], START)
+    assert told(replace(one, way="of other columns")) is None
+    ledger.begin_loads({"token-1": other})
+    assert store.loads.of(job.id) == {"token-1": Load(token="token-1", replaces=True, excerpt=other)}

@@ -1,18 +1,21 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from syncmgr.altering import Altering
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.planning import Planner
-from syncsql import Expression, LeaveTable, Name, RenameSync, ResyncTable
-from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table
+from syncsql import LeaveTable, Name, RenameSync, ResyncTable, parse
+from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table, make_target
 
 NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
 STATEMENT = (
@@ -38,6 +41,8 @@ class Shelf:
     changed: list[ChannelDescription] = field(default_factory=list)
     marked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     saved: list[SyncJob] = field(default_factory=list)
+    excerpts: dict[str, Excerpt | None] = field(default_factory=dict)
+    open: dict[str, Load] = field(default_factory=dict)
 
     def altering(self) -> Altering:
         return Altering(self, self, _unused(Planner), self.inspect, self.survey, lambda _: 1)  # type: ignore[arg-type]
@@ -65,12 +70,24 @@ class Shelf:
         *,
         joining: object = None,
         leaving: Collection[str] = (),
-        resyncing: Collection[str] = (),
+        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
         changed: Collection[ChannelDescription] = (),
     ) -> None:
         self.saved.append(job)
         self.marked = {"leaving": tuple(leaving), "resyncing": tuple(resyncing)}
+        self.excerpts = dict(resyncing)
         self.changed += changed
+
+    @property
+    def loads(self) -> "Shelf":
+        return self
+
+    def of(self, job_id: int) -> Mapping[str, Load]:
+        return self.open
+
+    def table(self, db: str, name: str) -> TargetTable:
+        assert (db, name) == (LINES.target_db, LINES.target)
+        return make_target(name=name)
 
 
 def _unused(kind: type[Planner]) -> Planner:
@@ -88,6 +105,43 @@ def test_a_table_is_read_anew_from_the_next_run_on() -> None:
     assert altering.looked_at(job, RESYNC) is None
     assert altering.alter(job, RESYNC)
     assert (shelf.marked["resyncing"], shelf.changed) == (("lines",), [])
+
+
+def of_excerpt(where: str) -> ResyncTable:
+    [parsed] = parse(f"ALTER SYNC JOB job1 RESYNC TABLE shop.lines WHERE {where}")
+    assert isinstance(parsed.statement, ResyncTable)
+    return parsed.statement
+
+
+def test_a_part_of_a_table_is_read_anew() -> None:
+    """Also while another part of it is."""
+    shelf = Shelf()
+    assert shelf.altering().alter(job_of(), of_excerpt("id > 5"))
+    excerpt = shelf.excerpts["lines"]
+    assert excerpt is not None
+    assert (excerpt.lake, excerpt.text) == ("`id` > 5", "`id` > 5")
+    shelf.open = {"lines": Load(token="lines", replaces=True, excerpt=excerpt)}
+    assert shelf.altering().alter(job_of(), of_excerpt("id < 3"))
+    assert shelf.altering().alter(job_of(), RESYNC)
+    assert shelf.excerpts == {"lines": None}
+
+
+@pytest.mark.parametrize(
+    ("where", "job", "load", "reason"),
+    [
+        ("status = 'x'", job_of(), Load(token="lines", upper=NOW), "not in the key of the target"),
+        ("id > 5", job_of(), Load(token="lines"), "its rows are being read"),
+        ("id > 5", job_of(), Load(token="lines", replaces=True), "its rows are being read"),
+        ("id > 5", job_of(make_channel(), replace(LINES, stopped="cut")), None, "any of its rows may have changed"),
+    ],
+)
+def test_a_part_is_refused_where_all_rows_may_differ(where: str, job: SyncJob, load: Load | None, reason: str) -> None:
+    """While they are being read for the first time or once more, and where the binlog was not read."""
+    shelf = Shelf(open={} if load is None else {"lines": load})
+    with pytest.raises(SyncError, match=reason) as raised:
+        shelf.altering().alter(job, of_excerpt(where), LINES)
+    assert raised.value.code is Code.RESYNC_WHERE
+    assert not shelf.saved
 
 
 def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None:
@@ -118,14 +172,6 @@ def test_what_cannot_be_read_anew_is_refused(job: SyncJob, position: Position, c
     with pytest.raises(SyncError) as raised:
         Shelf(position=position).altering().alter(job, RESYNC)
     assert raised.value.code is code
-
-
-def test_a_part_of_a_table_is_not_read_anew() -> None:
-    """A row that went unseen from what the condition means would be taken for one that is gone, or stay."""
-    where = Expression(canonical="`id` > 5", text="id > 5", line=1, column=1)
-    with pytest.raises(SyncError, match="leave WHERE out") as raised:
-        Shelf().altering().alter(job_of(), replace(RESYNC, where=where))
-    assert raised.value.code is Code.NOT_SUPPORTED
 
 
 def test_the_last_table_does_not_leave() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent
 from syncmgr.job.status import (
@@ -166,4 +167,7 @@ def test_a_snapshot_is_told_by_its_tables() -> None:
     """One row for each target: from where, into what, and how far."""
     plan = ChunkPlan(id="p", key=("id",), bounds=(("9",),), rows=20)
     row = snapshot_row(make_channel(), Load(token="token-1", plan=plan, done=frozenset({1}), rows=10), 5.0, None)
-    assert row == ("shop", "orders", "demo", "orders", "snapshot", 10, 20, 2, 1, 5, 2.0, None)
+    assert row == ("shop", "orders", "demo", "orders", "snapshot", 10, 20, 2, 1, 5, 2.0, None, None)
+    excerpt = Excerpt(way="", text="`id` > 5", columns=("id",), lake="", source="")
+    shown = snapshot_row(make_channel(), Load(token="token-1", replaces=True, excerpt=excerpt), None, None)
+    assert shown[4:] == ("snapshot", 0, None, None, 0, None, None, None, "`id` > 5")

@@ -10,10 +10,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
+from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import Retry
-from syncmgr.job.lake_change import DropField
+from syncmgr.job.lake_change import AddField, DropField, LakeChange
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.schema import SourceTable, TargetType
 from syncmgr.pipeline import snapshot as snapshot_module
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from tests.unit.job.factories import make_channel, make_source
@@ -43,8 +44,8 @@ class MemoryLoads:
     def loads(self) -> Mapping[str, Load]:
         return dict(self.known)
 
-    def begin_loads(self, tokens: Collection[str]) -> None:
-        self.known |= {token: Load(token=token, replaces=True) for token in tokens}
+    def begin_loads(self, excerpts: Mapping[str, Excerpt | None]) -> None:
+        self.known |= {token: Load(token=token, replaces=True, excerpt=excerpt) for token, excerpt in excerpts.items()}
 
     def plan_load(self, token: str, plan: ChunkPlan) -> None:
         self.known[token] = replace(self.known[token], plan=plan)
@@ -83,8 +84,8 @@ class MemorySource:
         self._ask("settle")
         return "db2", 3307
 
-    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int) -> ChunkPlan:
-        self._ask(f"plan {wanted_rows}")
+    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan:
+        self._ask(f"plan {wanted_rows} {where}".rstrip())
         self.keys.append(tuple(key))
         return ChunkPlan(id="p", key=("id",), bounds=tuple((str(n),) for n in range(self.chunks - 1)), rows=300)
 
@@ -477,6 +478,53 @@ def test_rows_that_were_read_in_another_way_count_as_none() -> None:
     step = DdlStep(statement="", changes={"one": (DropField(name="x"),), "two": (DropField(name="x"),)})
     with snapshot.begun_anew(step):
         assert bench.loads.known["one"].upper == bench.loads.known["two"].upper == END
+
+
+@pytest.mark.parametrize(
+    ("change", "is_kept"),
+    [(AddField(name="x", type=TargetType(name="INT")), True), (DropField(name="id"), False)],
+)
+def test_a_part_is_read_again_behind_a_statement(change: LakeChange, *, is_kept: bool) -> None:
+    """Or all rows, where its condition names what the statement has changed."""
+    bench = anew()
+    two = bench.options.channels[1]
+    excerpt = Excerpt(way=two.way, text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
+    bench.loads.known["two"] = Load(token="two", replaces=True, excerpt=excerpt)
+    altered = replace(two, reads=("id", "status"))
+    step = DdlStep(statement="", channels={"two": altered}, changes={"two": (change,)})
+    excerpts: list[Excerpt | None] = []
+    entered = threading.Event()
+
+    def on_commit(commit: ChannelCommit) -> None:
+        assert commit.chunk is not None
+        assert commit.chunk.condition == ("(`id` > 5)" if commit.chunk.excerpt else "")
+        excerpts.append(commit.chunk.excerpt)
+        entered.set()
+        assert len(excerpts) > 1 or snapshot._order._wanted.wait(10)
+
+    bench.lake.on_commit = on_commit
+    snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
+    snapshot.run(bench.ending, lambda: None)
+    assert entered.wait(10)
+    with snapshot.begun_anew(step):
+        snapshot.read_as([altered])
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+    assert excerpts == [excerpt, replace(excerpt, way=altered.way) if is_kept else None]
+    assert f"plan 1000 {excerpt.source}" in bench.source.asked
+
+
+def test_a_part_of_another_way_is_all_rows() -> None:
+    """It was made for the table as it was; nobody knows which rows it means now."""
+    bench = anew()
+    excerpt = Excerpt(way="another", text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
+    bench.loads.known["two"] = Load(token="two", replaces=True, excerpt=excerpt)
+    excerpts: list[Excerpt | None] = []
+    bench.lake.on_commit = lambda commit: excerpts.append(commit.chunk.excerpt if commit.chunk else excerpt)
+    snapshot = bench.run()
+    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    snapshot.join()
+    assert excerpts == [None]
 
 
 def test_the_only_table_is_read_anew_beside_its_changes() -> None:

@@ -1,0 +1,23 @@
+"""Parts of tables that are read anew"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0013'
+down_revision = '0012'
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    with op.batch_alter_table('channels', schema=None) as batch_op:
+        batch_op.add_column(sa.Column('excerpt', sa.JSON(), nullable=True))
+    with op.batch_alter_table('loads', schema=None) as batch_op:
+        batch_op.add_column(sa.Column('excerpt', sa.JSON(), nullable=True))
+
+
+def downgrade() -> None:
+    with op.batch_alter_table('loads', schema=None) as batch_op:
+        batch_op.drop_column('excerpt')
+    with op.batch_alter_table('channels', schema=None) as batch_op:
+        batch_op.drop_column('excerpt')
