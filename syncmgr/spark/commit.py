@@ -332,10 +332,10 @@ class Commit:
             return []
         folder, spark = f"{written.folder}/{MATCHING}", self._iceberg.spark
         self._iceberg.delete_folder(folder)
-        place, codec = (self._channel.db, self._channel.table), self._iceberg.codec(table)
-        write_matching(spark, place, self._excerpt.lake, written.layout, folder, codec)
+        to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=rows.Gone.ALL)
+        write_matching(spark, self._channel, self._excerpt.lake, written.layout, to)
         root = f"{folder}/{rows.KIND}={rows.GONE}"
-        return files_below(self._iceberg, table, written.layout, root, f"{place[0]}.{place[1]}")
+        return files_below(self._iceberg, table, written.layout, root, f"{self._channel.db}.{self._channel.table}")
 
     def _files(self, table: Java, written: Written, kind: int) -> list[Java]:
         root, label = f"{written.folder}/{rows.KIND}={kind}", f"{self._channel.db}.{self._channel.table}"

@@ -6,16 +6,17 @@ Must not know: transactions, tokens, who wrote the condition.
 
 from pyspark.sql import SparkSession
 
-from syncmgr.job.description import quoted
+from syncmgr.job.description import literal, quoted
+from syncmgr.job.epoch import ChannelCommit
 from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import Layout
-from syncmgr.spark.rows import GONE, KIND, Filled, save, spark_type
+from syncmgr.spark.rows import GONE, KIND, Filled, Writing, save, spark_type
 
 
-def write_matching(
-    spark: SparkSession, table: tuple[str, str], where: str, layout: Layout, folder: str, codec: str
-) -> None:
-    """`table`: database and name; its keys as they are now. `where`: Spark SQL over them. Writes as rows.write does."""
+def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, to: Writing) -> None:
+    """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them. Writes as rows.write."""
+    if channel.part is not None:
+        where = f"({where}) AND {quoted(channel.part.column)} = {literal(channel.part.value)}"
     keys = {field.id: quoted(field.name) for field in layout.fields if field.id in layout.identifier}
     columns = tuple(
         Filled(
@@ -26,5 +27,5 @@ def write_matching(
         )
         for field in layout.fields
     )
-    found = spark.table(f"{CATALOG}.{quoted(table[0])}.{quoted(table[1])}").where(where)
-    save(found.selectExpr(*keys.values(), f"{GONE} AS `{KIND}`"), columns, layout, folder, codec)
+    found = spark.table(f"{CATALOG}.{quoted(channel.db)}.{quoted(channel.table)}").where(where)
+    save(found.selectExpr(*keys.values(), f"{GONE} AS `{KIND}`"), columns, layout, to.folder, to.codec)
