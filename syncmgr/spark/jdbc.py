@@ -26,6 +26,7 @@ DRIVER: Final = "com.mysql.cj.jdbc.Driver"
 ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which keeps memory flat
 SLOW_READER_SECOND: Final = 600  # for which the server waits while Spark writes
 SILENCE_SECOND: Final = 600  # a server that says nothing for so long has lost the query
+_SENT: Final = {"STRING": "BINARY"}
 NOT_THERE: Final = re.compile(
     r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
 )
@@ -59,19 +60,24 @@ def _held(chunk: ChunkRows) -> list[Held]:
 
 
 def _wire(spark: SparkSession, chunk: ChunkRows) -> DataFrame:
-    """The wanted columns as the driver has them, under the names c0, c1, ..."""
+    """The wanted columns under the names c0, c1, ...
+
+    Texts come as the bytes that the server sends, which are UTF-8: a driver would decode them to encode them again.
+    """
     columns = [_column(chunk, name) for name in chunk.columns]
     told = [select_list.selected(column) for column in columns]
     wire = [f"c{place}" for place in range(len(columns))]
-    items = ", ".join(f"{one.sql} AS {name}" for one, name in zip(told, wire, strict=True))
+    pairs = list(zip(told, wire, strict=True))
+    items = ", ".join(f"{one.sql} AS {name}" for one, name in pairs)
     table = f"{select_list.quoted(chunk.table.db)}.{select_list.quoted(chunk.table.name)}"
     where = f" WHERE {chunk.condition}" if chunk.condition else ""
     return (
         spark.read.format("jdbc")
         .options(**options(chunk.source, chunk.connect_timeout, exact=chunk.plan if chunk.exact else None))
         .option("dbtable", f"(SELECT {items} FROM {table}{where}) chunk")  # noqa: S608 - quoted
-        .option("customSchema", ", ".join(f"{name} {one.wire}" for one, name in zip(told, wire, strict=True)))
+        .option("customSchema", ", ".join(f"{name} {_SENT.get(one.wire, one.wire)}" for one, name in pairs))
         .load()
+        .selectExpr(*(f"CAST({name} AS {one.wire}) AS {name}" if one.wire in _SENT else name for one, name in pairs))
     )
 
 
