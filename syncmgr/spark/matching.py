@@ -6,7 +6,7 @@ Must not know: transactions, tokens, who wrote the condition.
 
 from pyspark.sql import SparkSession
 
-from syncmgr.job.description import literal, quoted
+from syncmgr.job.description import quoted
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.spark.launch import CATALOG
 from syncmgr.spark.layout import Layout
@@ -15,8 +15,6 @@ from syncmgr.spark.rows import GONE, KIND, Filled, Writing, save, spark_type
 
 def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, to: Writing) -> None:
     """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them. Writes as rows.write."""
-    if channel.part is not None:
-        where = f"({where}) AND {quoted(channel.part.column)} = {literal(channel.part.value)}"
     keys = {field.id: quoted(field.name) for field in layout.fields if field.id in layout.identifier}
     columns = tuple(
         Filled(
