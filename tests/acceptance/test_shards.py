@@ -1,6 +1,7 @@
 """Tables of one name in many databases go into one target, each row with the database that it is from."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,7 @@ BINLOG = (
     '"mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 ROWS = 300
+FRESH, MOVED = 10_000, 20_000  # the keys of rows that are written begin behind it, and go so far when they are moved
 Row = tuple[Any, ...]
 
 
@@ -30,6 +32,7 @@ class Shards:
     def __init__(self, prefix: str, mysql: MysqlServer, fe: FrontendProcess, *, key: str = "PRIMARY KEY") -> None:
         self.prefix, self.mysql, self.fe, self.key = prefix, mysql, fe, key
         self.databases: list[str] = []
+        self.written = 0
         for number in range(3):
             self.add(number)
         fe.sql(f"CREATE DATABASE {prefix}")
@@ -68,6 +71,10 @@ class Shards:
 
         until(equal, deadline=CAUGHT_UP_SECOND, why="equal rows", step=0.3)
 
+    def wait_for_snapshot(self) -> None:
+        phases = f"SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = '{self.prefix}'"
+        until(lambda: self.fe.sql(phases) == [{"phase": "streaming"}], deadline=CAUGHT_UP_SECOND, why="the snapshot")
+
     def differing(self) -> set[Row]:
         """What of the source the lake has not, or has otherwise."""
         return {*self.expected()} - {*self.lake()}
@@ -90,11 +97,12 @@ class Shards:
             number += 1
             table = f"{databases[number % len(databases)]}.orders"
             self.mysql.run(
-                f"INSERT INTO {table} (id, status, total) VALUES ({number} + 10000, 'new', {number})",
+                f"INSERT INTO {table} (id, status, total) VALUES ({FRESH} + {number}, 'new', {number})",
                 f"UPDATE {table} SET status = 'changed {number}' WHERE id = {number % ROWS}",
-                f"UPDATE {table} SET id = id + 20000 WHERE id = {number} + 9990",
+                f"UPDATE {table} SET id = id + {MOVED} WHERE id = {FRESH} + {number} - 9",
                 f"DELETE FROM {table} WHERE id = {(number * 7) % ROWS}",
             )
+            self.written = number
 
 
 def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
@@ -110,8 +118,7 @@ def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, fr
 
     with shards.writing():
         fe.sql(shards.statement(channel))
-        phases = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'mall'"
-        until(lambda: fe.sql(phases) == [{"phase": "streaming"}], deadline=CAUGHT_UP_SECOND, why="the snapshot")
+        shards.wait_for_snapshot()
         fe.kill()
         fe.start()
         late = shards.add(3)
@@ -208,3 +215,25 @@ def test_shards_whose_keys_would_meet_are_refused(mysql_server: MysqlServer, fro
         deadline=CAUGHT_UP_SECOND,
         why="equal rows of two databases",
     )
+
+
+def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Each from its own exact point on; nothing is missing, and nothing is there twice. One that leaves is excluded."""
+    shards = Shards("kiosk", mysql_server, frontend, key="")
+    fe = shards.fe
+    append = 'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "ignore")'
+    with shards.writing():
+        fe.sql(shards.statement("FROM kiosk_%.orders INTO orders", properties=append))
+        shards.wait_for_snapshot()
+    shards.mysql.run("INSERT INTO kiosk_1.orders VALUES (-1, 'last', 1)")
+    until(lambda: ("kiosk_1", -1) in shards.lake("id"), deadline=CAUGHT_UP_SECOND, why="the last change")
+    rows = Counter((db, key % MOVED) for db, key in shards.lake("id") if key >= FRESH)
+    assert rows == Counter((f"kiosk_{number % 3}", FRESH + number) for number in range(1, shards.written + 1))
+
+    fe.sql("ALTER SYNC JOB kiosk.job1 DROP TABLE kiosk_2.orders")
+    assert "EXCLUDE (`kiosk_2`.`orders`)" in fe.sql("SHOW CREATE SYNC JOB kiosk.job1")[0]["Create Sync Job"]
+    shards.mysql.run(
+        "INSERT INTO kiosk_2.orders VALUES (-2, 'nobody', 1)", "INSERT INTO kiosk_0.orders VALUES (-2, 'x', 1)"
+    )
+    until(lambda: ("kiosk_0", -2) in shards.lake("id"), deadline=CAUGHT_UP_SECOND, why="a change behind that")
+    assert ("kiosk_2", -2) not in shards.lake("id")

@@ -60,6 +60,14 @@ def test_what_joins_is_printed_behind_the_rest() -> None:
                 "FROM `shop`.* INTO `crm`.*",
             ],
         ),
+        (
+            "FROM sho_%.orders INTO orders (id), FROM shop%.lines INTO orders",
+            "orders",
+            [
+                "FROM `sho_%`.`orders` INTO `orders` (`id`) EXCLUDE (`shop`.`orders`)",
+                "FROM `shop%`.`lines` INTO `orders`",
+            ],
+        ),
     ],
 )
 def test_what_leaves_is_not_meant_any_more(channels: str, source: str, left: list[str]) -> None:
