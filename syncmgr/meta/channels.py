@@ -13,12 +13,11 @@ from sqlalchemy import Connection, delete, func, insert, null, select, update
 
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.epoch import ChannelCommitted
 from syncmgr.job.excerpt import Excerpt, widened
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
-from syncmgr.meta import codec, loads, standing
+from syncmgr.meta import codec, loads
 from syncmgr.meta.tables import CHANNELS, DEAD_LETTERS, EPOCHS, JOBS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
@@ -147,15 +146,6 @@ def describe(connection: Connection, changed: Iterable[ChannelDescription]) -> N
     for channel in changed:
         values = {"description": codec.channel_json(channel)}
         connection.execute(update(CHANNELS).where(CHANNELS.c.token == channel.token).values(values))
-
-
-def advance(connection: Connection, token: str, number: int, outcome: ChannelCommitted) -> None:
-    """It has committed that epoch."""
-    this = CHANNELS.c.token == token
-    connection.execute(update(CHANNELS).where(this).values(last_epoch=number))
-    standing.stand(connection, token, outcome)
-    if outcome.foreign:
-        connection.execute(update(CHANNELS).where(this).values(key_may_exist=True))
 
 
 def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress]:

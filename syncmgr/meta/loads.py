@@ -52,7 +52,7 @@ class Loads:
                 return
             done = numbers_text(load.done | {number})
             connection.execute(update(LOADS).where(this).values(done=done, rows=load.rows + committed.rows))
-            standing.stand(connection, token, committed)
+            standing.stand(connection, {token: committed})
             dead_letters.add(connection, job_id, 0, committed.dead)
             totals = {"rows": TOTALS.c.rows + committed.rows, "commits": TOTALS.c.commits + 1}
             connection.execute(update(TOTALS).where(TOTALS.c.job_id == job_id).values(**totals))

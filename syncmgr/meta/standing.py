@@ -1,8 +1,11 @@
-"""At which snapshot of its table each channel stands, in SQL.
+"""How far each channel is, and at which snapshot of its table, in SQL.
 
-Owns: that all channels of one table stand at the same.
+Owns: that all channels of one table stand at the same snapshot.
 Must not know: epochs, chunks, what a channel commits.
 """
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
@@ -11,29 +14,43 @@ from syncmgr.job.sync_job import JobId
 from syncmgr.meta.tables import CHANNELS
 
 
-def stand(connection: Connection, token: str, outcome: ChannelCommitted) -> None:
-    """The snapshot of its table is that of its commit. Where others commit to the table too, the newest is that of
-    each of them: a consistent point has the rows of all.
+def stand(connection: Connection, outcomes: Mapping[str, ChannelCommitted], epoch: int | None = None) -> None:
+    """What these commits made of channels of one job, by token. `epoch`: that they have committed, None: no whole one.
+
+    Where others commit to a table too, its newest snapshot is that of each of them: a consistent point has the rows of
+    all.
     """
-    if outcome.snapshot is None:
-        return
-    if outcome.sequence is None:
-        this = CHANNELS.c.token == token
-        connection.execute(update(CHANNELS).where(this).values(last_snapshot=outcome.snapshot))
-        return
-    older = CHANNELS.c.token.in_(_of_one_target(connection, token)) & (CHANNELS.c.last_sequence < outcome.sequence)
-    values = {"last_snapshot": outcome.snapshot, "last_sequence": outcome.sequence}
-    connection.execute(update(CHANNELS).where(older).values(**values))
+    shared: dict[str, tuple[int, int]] = {}
+    for token, outcome in outcomes.items():
+        values: dict[str, Any] = {} if epoch is None else {"last_epoch": epoch}
+        if epoch is not None and outcome.foreign:
+            values["key_may_exist"] = True
+        if outcome.snapshot is not None and outcome.sequence is not None:
+            shared[token] = outcome.sequence, outcome.snapshot
+        elif outcome.snapshot is not None:
+            values["last_snapshot"] = outcome.snapshot
+        if values:
+            connection.execute(update(CHANNELS).where(CHANNELS.c.token == token).values(**values))
+    for tokens, (sequence, snapshot) in _newest(connection, shared):
+        older = CHANNELS.c.token.in_(tokens) & (CHANNELS.c.last_sequence < sequence)
+        connection.execute(update(CHANNELS).where(older).values(last_snapshot=snapshot, last_sequence=sequence))
 
 
-def _of_one_target(connection: Connection, token: str) -> list[str]:
-    """The channels of its job that commit to the table to which this one does."""
-    mine = select(CHANNELS.c.job_id).where(CHANNELS.c.token == token).scalar_subquery()
-    query = select(CHANNELS.c.token, CHANNELS.c.description).where(CHANNELS.c.job_id == mine)
-    targets = {
-        row.token: (row.description["target_db"], row.description["target"]) for row in connection.execute(query)
-    }
-    return [each for each, target in targets.items() if target == targets[token]]
+def _newest(
+    connection: Connection, shared: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[list[str], tuple[int, int]]]:
+    """For each table, all channels that commit to it and the newest of these (sequence, snapshot)."""
+    if not shared:
+        return
+    job = select(CHANNELS.c.job_id).where(CHANNELS.c.token == next(iter(shared))).scalar_subquery()
+    query = select(CHANNELS.c.token, CHANNELS.c.description).where(CHANNELS.c.job_id == job)
+    tables: dict[tuple[str, str], list[str]] = {}
+    for row in connection.execute(query):
+        tables.setdefault((row.description["target_db"], row.description["target"]), []).append(row.token)
+    for tokens in tables.values():
+        found = [shared[token] for token in tokens if token in shared]
+        if found:
+            yield tokens, max(found)
 
 
 def snapshots(connection: Connection, job_id: JobId) -> dict[str, int | None]:

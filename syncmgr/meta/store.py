@@ -287,8 +287,7 @@ class Store:
         """
         waiting = {token: files for token, files in epoch.files.items() if token not in committed}
         with self._writing() as connection:
-            for token, outcome in committed.items():
-                channels.advance(connection, token, epoch.number, outcome)
+            standing.stand(connection, committed, epoch.number)
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
             # a torn transaction has none either
@@ -338,7 +337,7 @@ class Store:
         """A channel has committed an epoch that counted already."""
         this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == number)
         with self._writing() as connection:
-            channels.advance(connection, token, number, outcome)
+            standing.stand(connection, {token: outcome}, number)
             stored = connection.execute(select(EPOCHS.c.files).where(this)).scalar_one()
             files = {of: segment for of, segment in stored.items() if of != token}
             connection.execute(update(EPOCHS).where(this).values(files=files, waiting=len(files) or None))
