@@ -231,6 +231,7 @@ def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: 
     assert rows == Counter((f"kiosk_{number % 3}", FRESH + number) for number in range(1, shards.written + 1))
 
     fe.sql("ALTER SYNC JOB kiosk.job1 DROP TABLE kiosk_2.orders")
+    until(lambda: "kiosk_2" not in fe.job("kiosk")["Channel"], deadline=CAUGHT_UP_SECOND, why="the end of its channel")
     assert "EXCLUDE (`kiosk_2`.`orders`)" in fe.sql("SHOW CREATE SYNC JOB kiosk.job1")[0]["Create Sync Job"]
     shards.mysql.run(
         "INSERT INTO kiosk_2.orders VALUES (-2, 'nobody', 1)", "INSERT INTO kiosk_0.orders VALUES (-2, 'x', 1)"
