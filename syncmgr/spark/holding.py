@@ -17,7 +17,7 @@ from syncmgr.job.batch import ChangeKind
 from syncmgr.job.cells import Unheld
 from syncmgr.job.chunk import ChunkRows
 from syncmgr.job.dead_letter import DeadLetter
-from syncmgr.job.description import OnValueError
+from syncmgr.job.description import OnValueError, literal
 from syncmgr.job.fitting import beyond_sql
 from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.job.value_error import SHOWN, ValueRules, letter_of
@@ -76,9 +76,9 @@ def value_sql(chunk: ChunkRows, one: Held) -> str:
         return one.sql
     match _rules(chunk).policy:
         case OnValueError.STOP:
-            words = UNHELD.format(column=one.column.name, reason=one.reason).replace("\\", "\\\\").replace("'", "\\'")
+            words = literal(UNHELD.format(column=one.column.name, reason=one.reason))
             shown = f"substring({_text(one)}, 1, {SHOWN})"
-            return f"IF({one.unheld}, raise_error(concat('{words}', {shown})), {one.sql})"
+            return f"IF({one.unheld}, raise_error(concat({words}, {shown})), {one.sql})"
         case OnValueError.NULL:
             return f"IF({one.unheld}, NULL, {one.sql})"
         case OnValueError.DEAD_LETTER:

@@ -78,8 +78,10 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None
 
     Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
-    columns, part = filled(channel, layout), _part(channel, layout)
-    if channel.where or part is None or not all(c.constant is not None or _is_plain(c.expression) for c in columns):
+    by_target = {mapped.target.casefold(): mapped for mapped in channel.columns}
+    fills = tuple(by_target.get(column.field.name.casefold()) for column in filled(channel, layout))
+    part = _part(channel, layout)
+    if channel.where or part is None or not all(map(_is_plain, fills)):
         return None
     try:
         local(location)
@@ -87,15 +89,13 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None
     except UnindexableError:
         return None
     staged = _schema(channel)
-    by_target = {mapped.target.casefold(): mapped for mapped in channel.columns}
-    fills = tuple(by_target.get(column.field.name.casefold()) for column in columns)
     if staged is None or not _fit(layout.fields, fills, staged):
         return None
     return Plain(channel=channel, schema=schema, fills=fills, part=part)
 
 
-def _is_plain(expression: str | None) -> bool:
-    return expression is None or PLAIN_COLUMN.fullmatch(expression) is not None
+def _is_plain(fill: MappedColumn | None) -> bool:
+    return fill is None or fill.constant is not None or PLAIN_COLUMN.fullmatch(fill.expression) is not None
 
 
 def _part(channel: ChannelCommit, layout: Layout) -> str | None:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP, SEQ, ChangeKind
+from syncmgr.job.description import literal
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.spark.holding import refused
 from syncmgr.spark.jdbc import relation
@@ -68,14 +69,13 @@ class Writing:
 class Filled:
     """A target column and the SQL over source columns that fills it, cast to the target's type.
 
-    `expression`: the same before the cast; None: nothing fills it, it is NULL. `constant`: as MappedColumn's.
+    `expression`: the same before the cast; None: nothing fills it, it is NULL.
     """
 
     field: Field
     expression: str | None
     sql: str
     key: bool
-    constant: str | None = None
 
 
 def spark_type(field: Field) -> str:
@@ -94,13 +94,12 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
     A file that lacks a column of the table breaks Iceberg's vectorised reader. Raises UNKNOWN_COLUMN,
     COLUMN_NOT_COVERED.
     """
-    texts, constants = {}, {}
+    texts = {}
     for mapped in channel.columns:
         field = layout.field(mapped.target)
         if field is None:
             raise SyncError(Code.UNKNOWN_COLUMN, column=mapped.target, where=f"{channel.db}.{channel.table}")
         texts[field.id] = mapped.expression
-        constants[field.id] = mapped.constant
     keys = {key.casefold() for key in channel.keys}
     columns = []
     for field in layout.fields:
@@ -108,8 +107,7 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
             raise SyncError(Code.COLUMN_NOT_COVERED, column=field.name, table=f"{channel.db}.{channel.table}")
         sql = f"CAST({texts.get(field.id, 'NULL')} AS {spark_type(field)})"
         key = field.name.casefold() in keys
-        constant = constants.get(field.id)
-        columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key, constant=constant))
+        columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key))
     return tuple(columns)
 
 
@@ -212,8 +210,7 @@ def _images(rows: DataFrame, columns: tuple[Filled, ...], layout: Layout) -> Dat
 def _value(column: Filled) -> str:
     sql = column.sql
     if column.field.required:
-        message = (NULL_IN_REQUIRED + column.field.name).replace("\\", "\\\\").replace("'", "\\'")
-        sql = f"coalesce({sql}, raise_error('{message}'))"
+        sql = f"coalesce({sql}, raise_error({literal(NULL_IN_REQUIRED + column.field.name)}))"
     return sql if column.key else f"IF(`{KIND}` = {DATA}, {sql}, NULL)"
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.compacting import Calm
+from syncmgr.job.description import literal, quoted
 from syncmgr.spark.compaction import Compaction, candidates
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg, Totals
@@ -304,5 +305,4 @@ def remove_orphans(session: SparkSession, db: str, table: str, before: float) ->
 
 def _literal(db: str, table: str) -> str:
     """A quoted table name inside a string literal."""
-    name = ".".join("`" + part.replace("`", "``") + "`" for part in (db, table))
-    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return literal(f"{quoted(db)}.{quoted(table)}")
