@@ -18,6 +18,7 @@ from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
+from tests.until import HANG_SECOND
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ class SlowChanges:
 
     def decode(self, _unheld: object = None) -> pa.Table:
         self.begun.touch()
-        threading.Event().wait(60)
+        threading.Event().wait(2 * HANG_SECOND)
         raise AssertionError("nobody waited for it")
 
 

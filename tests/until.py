@@ -1,17 +1,25 @@
-"""Waiting without sleeping blindly."""
+"""Waiting without sleeping blindly.
+
+Owns: how long is waited for what comes when it comes: so long that only what hangs takes longer.
+"""
 
 import os
 import time
 from collections.abc import Callable
+from typing import Final
 
-STEP_SECOND = 0.02
-PATIENCE = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, where others use the machine
+STEP_SECOND: Final = 0.02
+PATIENCE: Final = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, where others use the machine
+HANG_SECOND: Final = 180.0 * PATIENCE  # for what is not waited for by `until`: joins, time-outs of clients
 
 
 def until(
-    condition: Callable[[], object], *, deadline: float, why: str = "the condition", step: float = STEP_SECOND
+    condition: Callable[[], object], *, deadline: float = 180.0, why: str = "the condition", step: float = STEP_SECOND
 ) -> None:
-    """Return as soon as the condition holds; fail after `deadline` seconds, naming what was waited for."""
+    """Return as soon as the condition holds; fail after `deadline` seconds, naming what was waited for.
+
+    A `deadline` of its own is for what takes longer; one that is shorter fails where a machine is slow.
+    """
     end = time.monotonic() + deadline * PATIENCE
     while not condition():
         if time.monotonic() > end:

@@ -13,7 +13,6 @@ from tests.servers import MysqlServer
 from tests.until import until
 
 STRICT = "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'"
-CAUGHT_UP_SECOND = 120.0
 BINLOG = (
     'FROM BINLOG ("type" = "mysql", "start" = "{start}", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", '
     '"mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
@@ -81,7 +80,7 @@ class Altered:
             return self.lake(target) == expected
 
         try:
-            until(equal, deadline=CAUGHT_UP_SECOND, why=f"{self.name} equal to its source")
+            until(equal, why=f"{self.name} equal to its source")
         except AssertionError as error:
             raise AssertionError(f"{error}\n{expected}\n{self.lake(target)}\n{self.fe.job(self.name)}") from error
 

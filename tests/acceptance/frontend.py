@@ -16,9 +16,10 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from syncmgr.crash import VARIABLE, CrashPoint
-from tests.until import PATIENCE, until
+from tests.until import HANG_SECOND, until
 
 ROOT = Path(__file__).parents[2]
+DEATH_SECOND = 900.0
 
 
 def free_port() -> int:
@@ -44,7 +45,7 @@ class FrontendProcess:
 
     def start(self) -> "FrontendProcess":
         self._launch()
-        until(self._answers, deadline=60, why="the console's port")
+        until(self._answers, why="the console's port")
         return self
 
     def try_to_start(self) -> "subprocess.CompletedProcess[str]":
@@ -54,7 +55,7 @@ class FrontendProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=self.folder,
-            timeout=60,
+            timeout=HANG_SECOND,
             text=True,
             check=False,
         )
@@ -71,13 +72,13 @@ class FrontendProcess:
         """Whether nobody has come there yet."""
         return (self._armed / point).exists()
 
-    def die_at(self, point: CrashPoint, *, deadline: float) -> None:
+    def die_at(self, point: CrashPoint) -> None:
         """Start it, and wait until it has died there."""
         self.arm(point)
         self._launch()
-        self.await_death(point, deadline=deadline)
+        self.await_death(point)
 
-    def await_death(self, point: CrashPoint, *, deadline: float) -> None:
+    def await_death(self, point: CrashPoint) -> None:
         """Until it has died there, and its JVM and workers with it."""
         children: dict[int, psutil.Process] = {}
 
@@ -88,10 +89,10 @@ class FrontendProcess:
                 children.update((child.pid, child) for child in found)
             return self.process.poll() is not None
 
-        until(dead, deadline=deadline, why=f"death at '{point}'")
+        until(dead, deadline=DEATH_SECOND, why=f"death at '{point}'")
         assert self.process is not None
         assert self.process.returncode == -signal.SIGKILL, (self.folder / "fe.out").read_text()
-        psutil.wait_procs(list(children.values()), timeout=20)
+        psutil.wait_procs(list(children.values()), timeout=HANG_SECOND)
 
     def _launch(self) -> None:
         with (self.folder / "fe.out").open("ab") as output:
@@ -119,7 +120,7 @@ class FrontendProcess:
             password="",
             database=db,
             cursorclass=DictCursor,
-            read_timeout=int(120 * PATIENCE),
+            read_timeout=int(HANG_SECOND),
             **options,
         )
 
@@ -140,7 +141,7 @@ class FrontendProcess:
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
         if waits:
-            psutil.wait_procs(children, timeout=20 * PATIENCE)
+            psutil.wait_procs(children, timeout=HANG_SECOND)
         return children
 
     def workers(self) -> list[psutil.Process]:
@@ -162,7 +163,7 @@ class FrontendProcess:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(60 * PATIENCE)
+        return self.process.wait(HANG_SECOND)
 
 
 def _is_worker(process: psutil.Process) -> bool:

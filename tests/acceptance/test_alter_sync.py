@@ -10,7 +10,7 @@ import pytest
 
 from syncmgr.crash import CrashPoint
 from syncmgr.errors import Code
-from tests.acceptance.altered import BINLOG, CAUGHT_UP_SECOND, COLUMNS, Altered
+from tests.acceptance.altered import BINLOG, COLUMNS, Altered
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
 from tests.until import until
@@ -18,7 +18,6 @@ from tests.until import until
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 ROWS = 1000
-DEATH_SECOND = 120.0
 SMALL = 'PROPERTIES ("snapshot_chunk_rows" = "200")'
 
 
@@ -59,7 +58,7 @@ def streams(t: Altered, table: str) -> None:
         return bool(t.fe.job(t.name)["Status"]["snapshot"].get(table, {}).get("phase") == "streaming")
 
     try:
-        until(there, deadline=CAUGHT_UP_SECOND, why=f"the rows of {table}")
+        until(there, why=f"the rows of {table}")
     except AssertionError as error:
         raise AssertionError(f"{error}\n{t.fe.job(t.name)}") from error
 
@@ -119,7 +118,7 @@ def test_a_table_leaves_and_its_target_stays(mysql_server: MysqlServer, frontend
         channels = "SELECT target_table FROM information_schema.sync_channels WHERE job_schema = 'leaving'"
         return [row["target_table"] for row in frontend.sql(channels)] == ["t"]
 
-    until(free, deadline=CAUGHT_UP_SECOND, why="the end of the channel")
+    until(free, why="the end of the channel")
     t.run("INSERT INTO leaving.u VALUES (100, 1, 'x', 1)", "INSERT INTO leaving.t VALUES (100, 1, 'x', 1)")
     t.wait_until_equal()
     assert t.lake("u") == kept
@@ -143,9 +142,9 @@ def test_a_table_joins_through_deaths(mysql_server: MysqlServer, frontend: Front
     with writing(t, "t", "late"):
         frontend.arm(CrashPoint.CHUNK_STORED)
         added(t, "late")
-        frontend.await_death(CrashPoint.CHUNK_STORED, deadline=DEATH_SECOND)
+        frontend.await_death(CrashPoint.CHUNK_STORED)
         frontend.start()
-        until(frontend.workers, deadline=DEATH_SECOND, why="workers")
+        until(frontend.workers, why="workers")
         for worker in frontend.workers():
             worker.kill()
         streams(t, "late")
@@ -174,7 +173,7 @@ def test_a_table_that_comes_later_joins_by_itself(any_server: MysqlServer, front
             return False
         return [tuple(row.values()) for row in rows] == any_server.run(f"SELECT * FROM {name}.{table} ORDER BY id")
 
-    until(lambda: equal("a"), deadline=CAUGHT_UP_SECOND, why="the first table")
+    until(lambda: equal("a"), why="the first table")
     any_server.run(
         f"CREATE TABLE {name}.tmp_c (id INT PRIMARY KEY, v INT)",
         f"INSERT INTO {name}.tmp_c VALUES (1, 10), (2, 20)",
@@ -186,13 +185,13 @@ def test_a_table_that_comes_later_joins_by_itself(any_server: MysqlServer, front
         f"CREATE TABLE {name}._a_old (id INT PRIMARY KEY)",
         f"UPDATE {name}.a SET v = 2",
     )
-    until(lambda: equal("a") and equal("b"), deadline=CAUGHT_UP_SECOND, why="the new table")
+    until(lambda: equal("a") and equal("b"), why="the new table")
     any_server.run(
         f"INSERT INTO {name}.b VALUES (3, 'three', 9)",
         f"RENAME TABLE {name}.tmp_c TO {name}.c",
         f"INSERT INTO {name}.c VALUES (3, 30)",
     )
-    until(lambda: equal("a") and equal("b") and equal("c"), deadline=CAUGHT_UP_SECOND, why="the renamed table")
+    until(lambda: equal("a") and equal("b") and equal("c"), why="the renamed table")
     assert [row[f"Tables_in_{name}"] for row in frontend.sql(f"SHOW TABLES FROM {name}")] == ["a", "b", "c"]
     told = frontend.sql(f"SELECT table_name, outcome FROM information_schema.sync_ddl WHERE job_schema = '{name}'")
     outcomes = {row["table_name"]: row["outcome"] for row in told}
@@ -215,7 +214,7 @@ def test_a_table_is_read_anew_while_its_old_rows_can_be_read(
             assert told["n"] > ROWS / 2, told
             return bool(told["mended"])
 
-        until(mended, deadline=CAUGHT_UP_SECOND, why="the rows that were changed unseen")
+        until(mended, why="the rows that were changed unseen")
         streams(t, "t")
     t.wait_until_equal()
     t.wait_until_equal("u", "u")
@@ -253,25 +252,25 @@ def test_a_part_of_a_table_is_read_anew(mysql_server: MysqlServer, frontend: Fro
     writer.start()
     try:
         frontend.sql(f"{resync} WHERE {condition}")
-        until(lambda: "'unseen'" in str(t.lake()), deadline=CAUGHT_UP_SECOND, why="rows that were changed unseen")
+        until(lambda: "'unseen'" in str(t.lake()), why="rows that were changed unseen")
         streams(t, "t")
     finally:
         ended.set()
         writer.join()
-    until(lambda: missed() == outside, deadline=CAUGHT_UP_SECOND, why="no other row that differs")
+    until(lambda: missed() == outside, why="no other row that differs")
     unseen(300)
     outside = missed() - {-300, 5300}
     frontend.arm(CrashPoint.TABLE_COMMITTED)
     frontend.sql(f"{resync} WHERE id IN (-300, 5300)")
-    frontend.await_death(CrashPoint.TABLE_COMMITTED, deadline=DEATH_SECOND)
+    frontend.await_death(CrashPoint.TABLE_COMMITTED)
     frontend.start()
     streams(t, "t")
-    until(lambda: missed() == outside, deadline=CAUGHT_UP_SECOND, why="no other row that differs")
+    until(lambda: missed() == outside, why="no other row that differs")
     sql = "SELECT where_condition FROM information_schema.sync_snapshots WHERE job_schema = 'parting'"
     assert {row["where_condition"] for row in frontend.sql(sql)} == {None, "`id` IN (-300, 5300)"}
     t.run("INSERT INTO parting.t VALUES (7000, 1, 'x', 1)", "UPDATE parting.t SET a = 0 WHERE id < 800")
     outside -= {*range(300, 310), -800, -100}
-    until(lambda: missed() == outside, deadline=CAUGHT_UP_SECOND, why="the changes behind it")
+    until(lambda: missed() == outside, why="the changes behind it")
 
 
 def _write_below(t: Altered, most: int, ended: threading.Event) -> None:
@@ -294,12 +293,12 @@ def test_a_table_whose_rows_are_cut_stops_alone_and_comes_back(
     t.run("SET SESSION binlog_row_image = MINIMAL", "UPDATE cutting.t SET b = 'cut' WHERE id = 1")
     t.run("UPDATE cutting.u SET b = 'whole' WHERE id = 1", "INSERT INTO cutting.t VALUES (100, 1, 'unread', 1)")
     t.wait_until_equal("u", "u")
-    until(lambda: "'cutting.t' is not read any more" in str(frontend.job("cutting")["Msg"]), deadline=30, why="a Msg")
+    until(lambda: "'cutting.t' is not read any more" in str(frontend.job("cutting")["Msg"]), why="a Msg")
     frontend.sql("ALTER SYNC JOB cutting.job1 RESYNC TABLE cutting.t")
     t.wait_until_equal()
     t.run("UPDATE cutting.t SET b = 'whole' WHERE id = 2")
     t.wait_until_equal()
-    until(lambda: frontend.job("cutting")["Msg"] is None, deadline=30, why="no Msg")
+    until(lambda: frontend.job("cutting")["Msg"] is None, why="no Msg")
 
 
 def test_a_statement_begins_the_reading_of_its_table_again(
@@ -343,16 +342,16 @@ def test_a_table_that_was_altered_unlogged_stops_alone(mysql_server: MysqlServer
     t.run("SET sql_log_bin = 0", "ALTER TABLE unlogged.t ADD z INT", "UPDATE unlogged.t SET z = id")
     t.run("INSERT INTO unlogged.t VALUES (100, 1, 'x', 1, 7)", "INSERT INTO unlogged.u VALUES (100, 1, 'x', 1)")
     t.wait_until_equal("u", "u")
-    until(lambda: "'unlogged.t' is not read any more" in str(frontend.job("unlogged")["Msg"]), deadline=30, why="a Msg")
+    until(lambda: "'unlogged.t' is not read any more" in str(frontend.job("unlogged")["Msg"]), why="a Msg")
     for shape in ("b varchar(20), d decimal(8,2))", "b varchar(20), d decimal(8,2), z int)"):
         assert shape in frontend.job("unlogged")["Msg"]
     with pytest.raises(pymysql.err.MySQLError, match="columns have changed"):
         frontend.sql("ALTER SYNC JOB unlogged.job1 RESYNC TABLE unlogged.t")
     frontend.sql("ALTER SYNC JOB unlogged.job1 DROP TABLE unlogged.t")
     channels = "SELECT target_table FROM information_schema.sync_channels WHERE job_schema = 'unlogged'"
-    until(lambda: frontend.sql(channels) == [{"target_table": "u"}], deadline=60, why="the end of the channel")
+    until(lambda: frontend.sql(channels) == [{"target_table": "u"}], why="the end of the channel")
     frontend.sql("DROP TABLE unlogged.t")
     frontend.sql(f"CREATE TABLE unlogged.t (id BIGINT NOT NULL, {COLUMNS}, z INT) UNIQUE KEY(id)")
     added(t, "t")
     t.wait_until_equal()
-    until(lambda: frontend.job("unlogged")["Msg"] is None, deadline=30, why="no Msg")
+    until(lambda: frontend.job("unlogged")["Msg"] is None, why="no Msg")

@@ -20,11 +20,10 @@ import pytest
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess, free_port
 from tests.servers import PASSWORD, MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
-START_SECOND: Final = 60.0
 CLIENT: Final = shutil.which("mysql") or "mysql"
 GOOD: Final = "(FROM bad_source.orders INTO spare (id, name))"
 SYNC: Final = "CREATE SYNC bad.job1 "
@@ -265,7 +264,9 @@ class Ground:
     def type(self, text: str, *options: str) -> "subprocess.CompletedProcess[str]":
         """A text into the real mysql client."""
         host = ["-h127.0.0.1", f"-P{self.frontend.port}", "-uroot", "--force", "-N", *options]
-        return subprocess.run([CLIENT, *host], input=text, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            [CLIENT, *host], input=text, capture_output=True, text=True, timeout=HANG_SECOND, check=False
+        )
 
     def fill(self) -> None:
         self.mysql.run(
@@ -300,7 +301,7 @@ class Ground:
             self.frontend.sql(self.filled(_job(channels, name=f"bad.{job}")))
         self.frontend.sql("PAUSE SYNC JOB bad.paused")
         self.frontend.sql("STOP SYNC JOB bad.gone")
-        until(lambda: self.states()["live"] == "RUNNING", deadline=START_SECOND, why="a running job")
+        until(lambda: self.states()["live"] == "RUNNING", why="a running job")
         self.before = self.everything()
 
     def filled(self, text: str) -> str:
@@ -383,7 +384,7 @@ def test_a_value_that_does_not_fit_pauses_the_job(ground: Ground) -> None:
     )
     ground.frontend.sql(ground.filled(_job(channels, name="bad.unfit")))
     ground.mysql.run("INSERT INTO bad_source.composite VALUES (1, 2)")
-    until(lambda: ground.states()["unfit"] == "PAUSED", deadline=START_SECOND, why="the pause")
+    until(lambda: ground.states()["unfit"] == "PAUSED", why="the pause")
     job = next(row for row in ground.frontend.sql("SHOW SYNC JOB FROM bad") if row["JobName"] == "unfit")
     assert "'x2'" in job["Msg"]
     assert f"(error {Code.SOURCE_VALUE.number})" in job["Msg"]
@@ -396,7 +397,7 @@ def _started(folder: Path, conf: bytes) -> "subprocess.CompletedProcess[str]":
     (folder / "conf").mkdir()
     (folder / "conf" / "fe.conf").write_bytes(conf)
     command = [sys.executable, "-m", "syncmgr", "--conf", "conf/fe.conf"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANG_SECOND, check=False)
 
 
 def test_every_mistake_of_the_settings_is_told_with_its_line(tmp_path: Path) -> None:
@@ -472,13 +473,13 @@ def test_without_java_the_console_opens_and_tells_what_is_missing(tmp_path: Path
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": "/nothing"}
     process = subprocess.Popen([sys.executable, "-c", WITHOUT_JAVA], cwd=tmp_path, env=environment)
     try:
-        until(lambda: _answers(port), deadline=START_SECOND, why="the console's port")
+        until(lambda: _answers(port), why="the console's port")
         text = "SHOW SYNC JOB; SHOW DATABASES; CREATE DATABASE a; SELECT 1 FROM (SELECT 2) t; SELECT 'still here';"
         command = [CLIENT, "-h127.0.0.1", f"-P{port}", "-uroot", "-N", "--force"]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=HANG_SECOND, check=False)
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(HANG_SECOND) == 0
     told = f"ERROR {Code.JAVA_MISSING.number} (HY000) at line 1: Java 17 or 21 is needed and was not found: "
     assert [line[: len(told)] for line in done.stderr.splitlines()] == [told, told]
     assert done.stdout.split("\n") == ["information_schema", "still here", ""]

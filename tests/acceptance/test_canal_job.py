@@ -18,7 +18,6 @@ from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
-CAUGHT_UP_SECOND = 90.0
 DORIS = """
 CREATE SYNC `test_db`.`job1`
 (
@@ -73,7 +72,7 @@ class Shop:
     def wait_until_equal(self) -> None:
         """Row by row, exact values."""
         expected = self.source_rows()
-        until(lambda: self.lake_rows() == expected, deadline=CAUGHT_UP_SECOND, why=f"{self.name} equal to its source")
+        until(lambda: self.lake_rows() == expected, why=f"{self.name} equal to its source")
 
     def job(self) -> dict[str, Any]:
         return self.fe.job(self.name)
@@ -117,13 +116,13 @@ def test_doris_own_example_runs(
     def rows() -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in frontend.sql("SELECT k1, k2, v1 FROM test_db.test_tbl ORDER BY k1")]
 
-    until(lambda: rows() == expected, deadline=CAUGHT_UP_SECOND, why="the rows")
+    until(lambda: rows() == expected, why="the rows")
     job = frontend.job("test_db")
     assert (job["Type"], job["State"], job["Msg"]) == ("CANAL", "RUNNING", None)
     assert job["Channel"] == "mysql_db1.tbl1->test_tbl"
     assert job["JobConfig"] == f"address:127.0.0.1:{server.port},destination:example,batchSize:8192"
     assert job["Status"]["server"] == f"127.0.0.1:{server.port}"
-    until(lambda: frontend.job("test_db")["Status"]["lag_second"] == 0, deadline=20, why="lag 0 when caught up")
+    until(lambda: frontend.job("test_db")["Status"]["lag_second"] == 0, why="lag 0 when caught up")
     frontend.sql("CREATE TABLE test_db.test_tbl2 (k1 INT NOT NULL, k2 VARCHAR(20), v1 INT) UNIQUE KEY(k1)")
     with pytest.raises(pymysql.err.MySQLError, match=r"is already read by sync job 'test_db.job1'"):
         frontend.sql(DORIS.format(port=server.port).replace("job1", "job2").replace("test_tbl", "test_tbl2"))
@@ -152,11 +151,11 @@ def test_kills_lose_and_double_nothing(
 
     load()
     s.wait_until_equal()
-    until(lambda: has_cursor(server), deadline=20, why="canal's first cursor")
+    until(lambda: has_cursor(server), why="canal's first cursor")
     load()
     server.kill()
     load()
-    until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), deadline=30, why="Msg")
+    until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), why="Msg")
     server.start()
     load()
     for worker in s.fe.workers():
@@ -167,7 +166,7 @@ def test_kills_lose_and_double_nothing(
     s.fe.start()
     load()
     s.wait_until_equal()
-    until(lambda: s.job()["Msg"] is None, deadline=30, why="Msg cleared")
+    until(lambda: s.job()["Msg"] is None, why="Msg cleared")
     assert s.job()["State"] == "RUNNING"
 
 
@@ -182,9 +181,9 @@ def test_pause_and_stop_wait_for_nobody(shop: Callable[..., Shop], canal: Callab
     s.create_sync(server)
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (1)")
     s.wait_until_equal()
-    until(lambda: has_cursor(server), deadline=20, why="canal's first cursor")
+    until(lambda: has_cursor(server), why="canal's first cursor")
     server.kill()
-    until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), deadline=30, why="Msg")
+    until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), why="Msg")
     for statement, state in (("PAUSE", "PAUSED"), ("RESUME", None), ("PAUSE", "PAUSED")):
         begin = time.monotonic()
         s.fe.sql(f"{statement} SYNC JOB {s.name}.job1")
@@ -212,7 +211,7 @@ def test_a_lost_cursor_pauses_the_job(shop: Callable[..., Shop], canal: Callable
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (10), (11)", f"INSERT INTO {s.table} (id) VALUES (12)")
     server.start()
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (20)")
-    until(lambda: s.job()["State"] == "PAUSED", deadline=60, why="the pause")
+    until(lambda: s.job()["State"] == "PAUSED", why="the pause")
     assert "does not go on at binlog." in s.job()["Msg"]
     assert "(error 20125)" in s.job()["Msg"]
     assert [row[0] for row in s.lake_rows()] == [0, 1, 2]
@@ -227,9 +226,9 @@ def test_a_torn_transaction_is_shown_until_its_end(
     s.create_sync(canal(options=ring))
     rows = (f"INSERT INTO {s.table} (id, note) VALUES ({number}, REPEAT('x', 20000))" for number in range(150))
     s.mysql.run("BEGIN", *rows, "COMMIT")
-    until(lambda: s.job()["Status"]["torn"], deadline=60, why="torn")
+    until(lambda: s.job()["Status"]["torn"], why="torn")
     s.wait_until_equal()
-    until(lambda: not s.job()["Status"]["torn"], deadline=20, why="whole")
+    until(lambda: not s.job()["Status"]["torn"], why="whole")
 
 
 def test_what_the_first_rows_tell_is_checked(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
@@ -241,7 +240,7 @@ def test_what_the_first_rows_tell_is_checked(shop: Callable[..., Shop], canal: C
         ' "canal.destination" = "example", "canal.username" = "canal", "canal.password" = "canal")'
     )
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (1)")
-    until(lambda: s.job()["State"] == "PAUSED", deadline=60, why="the pause")
+    until(lambda: s.job()["State"] == "PAUSED", why="the pause")
     assert "such as (id, status, amount, at, note)" in s.job()["Msg"]
     s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
     s.create_sync(server)
@@ -267,6 +266,6 @@ def test_a_cluster_is_followed(
     assert s.job()["JobConfig"] == f"address:{zookeeper.address},destination:canal_cluster,batchSize:8192"
     first.kill()
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (10)", f"UPDATE {s.table} SET status = 'x' WHERE id = 1")
-    until(lambda: s.job()["Status"]["server"] == f"127.0.0.1:{second.port}", deadline=90, why="the takeover")
+    until(lambda: s.job()["Status"]["server"] == f"127.0.0.1:{second.port}", why="the takeover")
     s.wait_until_equal()
     assert s.job()["State"] == "RUNNING"

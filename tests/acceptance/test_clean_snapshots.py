@@ -58,9 +58,9 @@ def test_every_snapshot_is_a_moment_of_the_source(mysql_server: MysqlServer, fro
     writer = threading.Thread(target=transfers, args=(mysql_server, stop))
     writer.start()
     try:
-        until(lambda: frontend.job("bank")["Status"]["commits"] > 3, deadline=60, why="the first commits")
+        until(lambda: frontend.job("bank")["Status"]["commits"] > 3, why="the first commits")
         seen: set[int] = set()
-        until(lambda: read_newest(frontend, seen) > 8, deadline=120, why="some snapshots")
+        until(lambda: read_newest(frontend, seen) > 8, why="some snapshots")
     finally:
         stop.set()
         writer.join()
@@ -68,7 +68,7 @@ def test_every_snapshot_is_a_moment_of_the_source(mysql_server: MysqlServer, fro
     assert (status["state"], status["missing"], status["equality_deletes"]) == ("ready", 0, 0)
     expected = mysql_server.run("SELECT id, money FROM bank.accounts ORDER BY id")
     sql = "SELECT id, money FROM bank.accounts ORDER BY id"
-    until(lambda: [tuple(row.values()) for row in frontend.sql(sql)] == list(expected), deadline=60)
+    until(lambda: [tuple(row.values()) for row in frontend.sql(sql)] == list(expected))
     frontend.sql("STOP SYNC JOB bank.job1")
 
 

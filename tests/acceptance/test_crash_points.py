@@ -18,8 +18,6 @@ from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
-DEATH_SECOND = 300.0
-CAUGHT_UP_SECOND = 120.0
 BURST = 100  # rounds of the writer
 REST_SECOND = 6.0
 BINLOG = (
@@ -99,7 +97,7 @@ class World:
     def commits(self, more: int) -> None:
         """Waits for so many commits from now on."""
         goal = self.fe.job("dying")["Status"]["commits"] + more
-        until(lambda: self.fe.job("dying")["Status"]["commits"] >= goal, deadline=120, why="commits")
+        until(lambda: self.fe.job("dying")["Status"]["commits"] >= goal, why="commits")
 
     def die_while(self, point: CrashPoint, statement: str) -> None:
         """The frontend dies at the point that a statement leads to; the client loses its connection, or is answered.
@@ -108,7 +106,7 @@ class World:
         self.fe.arm(point)
         with contextlib.suppress(pymysql.err.OperationalError):
             self.fe.sql(statement)
-        self.fe.await_death(point, deadline=DEATH_SECOND)
+        self.fe.await_death(point)
         self.fe.start().kill()
         self.fe.start()
 
@@ -122,7 +120,6 @@ class World:
             executed = self.mysql.run("SELECT @@gtid_executed")[0][0].replace("\n", "")
             until(
                 lambda: self.fe.job("dying")["Status"]["position"]["gtid"] == executed,
-                deadline=CAUGHT_UP_SECOND,
                 why="the end",
             )
             for table in TABLES:
@@ -130,7 +127,7 @@ class World:
                 assert [tuple(row.values()) for row in self.fe.sql(sql)] == self.mysql.run(sql)
                 assert self.fe.job("dying")["Status"]["index"][table]["missing"] == 0
             staging = self.fe.folder / "var" / "staging"
-            until(lambda: not list(staging.rglob("*.parquet")), deadline=20, why="an empty staging")
+            until(lambda: not list(staging.rglob("*.parquet")), why="an empty staging")
 
 
 Dying = Callable[..., World]
@@ -170,7 +167,7 @@ def test_death_of_worker_and_frontend_loses_and_doubles_nothing(dying: Dying) ->
     world.compare()
     world.fe.kill()
     for point in (CrashPoint.INTENT_STORED, CrashPoint.TABLE_COMMITTED, CrashPoint.EPOCH_STORED):
-        world.fe.die_at(point, deadline=DEATH_SECOND)
+        world.fe.die_at(point)
     world.fe.start()
     world.compare()
 
@@ -180,9 +177,7 @@ def _kill_workers(world: World) -> None:
     for point in STAGING:
         for _ in ("in health", "in the recovery"):
             world.fe.arm(point)
-            until(
-                lambda point=point: not world.fe.is_armed(point), deadline=60, why=f"death of the worker at '{point}'"
-            )
+            until(lambda point=point: not world.fe.is_armed(point), why=f"death of the worker at '{point}'")
         world.commits(2)
     assert world.fe.java() == java
 
@@ -193,7 +188,7 @@ def test_death_between_every_two_steps_loses_and_doubles_nothing(dying: Dying) -
     world = dying()
     world.fe.kill()
     for point in (*START, *COMMIT):
-        world.fe.die_at(point, deadline=DEATH_SECOND)
+        world.fe.die_at(point)
     world.fe.start()
     world.compare()
 
@@ -212,7 +207,7 @@ def test_death_in_the_life_of_a_job_leaves_it_where_it_was_told_to_be(dying: Dyi
     world.die_while(CrashPoint.STAGING_REMOVED, "STOP SYNC JOB dying.job1")
     assert world.state() == "CANCELLED"
     staging = world.fe.folder / "var" / "staging"
-    until(lambda: not list(staging.glob("job-*")), deadline=20, why="an empty staging")
+    until(lambda: not list(staging.glob("job-*")), why="an empty staging")
     for table in TABLES:
         world.fe.sql(f"DROP TABLE dying.{table}")
     with world.turn:
@@ -247,8 +242,8 @@ def _die_in_upkeep(world: World, point: CrashPoint) -> None:
     """And again while it recovers from that."""
     world.fe.arm(point)
     world.fe.start()
-    world.fe.await_death(point, deadline=DEATH_SECOND)
-    world.fe.die_at(CrashPoint.TABLE_COMMITTED, deadline=DEATH_SECOND)
+    world.fe.await_death(point)
+    world.fe.die_at(CrashPoint.TABLE_COMMITTED)
 
 
 @pytest.mark.long
@@ -262,13 +257,12 @@ def test_death_while_a_table_catches_up_loses_and_doubles_nothing(dying: Dying) 
         disk.fill()
         until(
             lambda: any(behind["epochs"] >= BEHIND for behind in world.laggards().values()),
-            deadline=CAUGHT_UP_SECOND,
             why="a table that is behind",
         )
         world.fe.arm(LAGGARD[0])
         disk.free()
-        world.fe.await_death(LAGGARD[0], deadline=DEATH_SECOND)
-        world.fe.die_at(LAGGARD[1], deadline=DEATH_SECOND)
+        world.fe.await_death(LAGGARD[0])
+        world.fe.die_at(LAGGARD[1])
         world.fe.start()
         world.compare()
         assert not world.laggards()

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from syncmgr.crash import CrashPoint
-from tests.acceptance.altered import CAUGHT_UP_SECOND, Altered, Changing
+from tests.acceptance.altered import Altered, Changing
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
 from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
-
-DEATH_SECOND = 300.0
 
 
 def test_columns_come_and_go(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
@@ -54,7 +52,7 @@ def test_whole_tables_are_emptied_and_renamed(mysql_server: MysqlServer, fronten
     before = t.lake()
     t.run("DROP TABLE whole.u")
     told = "SELECT table_name, state, outcome FROM information_schema.sync_ddl WHERE job_schema = 'whole'"
-    until(lambda: len(frontend.sql(told)) == 6, deadline=30, why="the DROP in sync_ddl")
+    until(lambda: len(frontend.sql(told)) == 6, why="the DROP in sync_ddl")
     assert [tuple(row.values()) for row in frontend.sql(told)] == [
         ("whole.t", "DONE", "nothing to do"),
         ("whole.t", "DONE", "emptied"),
@@ -91,7 +89,7 @@ def test_a_type_that_changes_values_has_a_column_of_its_own(
         (5, 5, None, Decimal(5), 50, None, None),
         (6, 6, None, None, None, Decimal("6.5"), 6.5),
     ]
-    until(lambda: t.lake() == expected, deadline=CAUGHT_UP_SECOND, why="the new columns")
+    until(lambda: t.lake() == expected, why="the new columns")
     assert frontend.job(name)["State"] == "RUNNING"
 
 
@@ -112,17 +110,17 @@ def test_a_target_is_dropped_with_its_source(mysql_server: MysqlServer, frontend
     frontend.arm(CrashPoint.TABLE_ALTERED)
     t.run("INSERT INTO dropping.t VALUES (100, 1, 'x', 1)", "DROP TABLE dropping.t")
     t.run("INSERT INTO dropping.u VALUES (100, 1, 'x', 1)")
-    frontend.await_death(CrashPoint.TABLE_ALTERED, deadline=DEATH_SECOND)
+    frontend.await_death(CrashPoint.TABLE_ALTERED)
     frontend.start()
     t.wait_until_equal("u", "u")
     channels = "SELECT target_table FROM information_schema.sync_channels WHERE job_schema = 'dropping'"
-    until(lambda: frontend.sql(channels) == [{"target_table": "u"}], deadline=60, why="the end of the channel")
+    until(lambda: frontend.sql(channels) == [{"target_table": "u"}], why="the end of the channel")
     assert frontend.sql("SHOW TABLES FROM dropping") == [{"Tables_in_dropping": "u"}]
     assert "INTO `t`" not in str(frontend.sql("SHOW CREATE SYNC JOB dropping.job1"))
     told = frontend.sql("SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = 'dropping'")
     assert told == [{"outcome": "dropped in the source; the target is dropped, too"}]
     t.run("DROP DATABASE dropping")
-    until(lambda: frontend.job("dropping")["State"] == "CANCELLED", deadline=60, why="the end of the job")
+    until(lambda: frontend.job("dropping")["State"] == "CANCELLED", why="the end of the job")
     assert frontend.sql("SHOW TABLES FROM dropping") == []
 
 
@@ -133,7 +131,7 @@ def test_what_cannot_be_followed_pauses_and_is_told(mysql_server: MysqlServer, f
     t = Altered("refusing", mysql_server, frontend)
     t.run("INSERT INTO refusing.t VALUES (1, 1, '5', 1)", "ALTER TABLE refusing.t MODIFY b INT")
     for _ in range(2):
-        until(lambda: frontend.job("refusing")["State"] == "PAUSED", deadline=60, why="the pause")
+        until(lambda: frontend.job("refusing")["State"] == "PAUSED", why="the pause")
         assert "may change its values" in frontend.job("refusing")["Msg"]
         assert "APPLY DDL" in frontend.job("refusing")["Msg"]
         assert t.lake()[1:] == [(1, 1, "5", 1)]
@@ -150,17 +148,17 @@ def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, 
     t.run("INSERT INTO settling.t (id, a, b, d) VALUES (3, 3, 7, 3)")
 
     def settle(how: str) -> None:
-        until(lambda: frontend.job("settling")["State"] == "PAUSED", deadline=60, why="the pause")
+        until(lambda: frontend.job("settling")["State"] == "PAUSED", why="the pause")
         frontend.sql(f"ALTER SYNC JOB settling.job1 {how}")
         frontend.sql("RESUME SYNC JOB settling.job1")
 
     settle("APPLY DDL 'ALTER TABLE t2 ADD c INT'")
-    until(lambda: "about no table" in str(frontend.job("settling")["Msg"]), deadline=60, why="the refusal")
+    until(lambda: "about no table" in str(frontend.job("settling")["Msg"]), why="the refusal")
     settle("APPLY DDL 'ALTER TABLE settling.t DROP COLUMN b, ADD COLUMN b INT AFTER a'")
-    until(lambda: "computed" in str(frontend.job("settling")["Msg"]), deadline=60, why="the next statement")
+    until(lambda: "computed" in str(frontend.job("settling")["Msg"]), why="the next statement")
     settle("SKIP DDL")
     rows = [("id", "a", "b", "d"), (1, 1, None, 1), (2, 2, 6, 2), (3, 3, 7, 3)]
-    until(lambda: t.lake() == rows, deadline=CAUGHT_UP_SECOND, why="the rows behind it")
+    until(lambda: t.lake() == rows, why="the rows behind it")
     told = frontend.sql("SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = 'settling'")
     assert [row["state"] for row in told] == ["DONE", "DONE"]
     assert "was applied instead: dropped column 'b'; added column 'b' INT" in told[0]["outcome"]
@@ -168,7 +166,7 @@ def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, 
     frontend.sql('ALTER SYNC JOB settling.job1 SET ("on_ddl" = "ignore")')
     shown = frontend.sql("SHOW CREATE SYNC JOB settling.job1")[0].values()
     t.run("ALTER TABLE settling.t ADD f INT", "INSERT INTO settling.t (id, a, b, d, f) VALUES (4, 4, 8, 4, 9)")
-    until(lambda: t.lake() == [*rows, (4, 4, 8, 4)], deadline=CAUGHT_UP_SECOND, why="a row behind ignored DDL")
+    until(lambda: t.lake() == [*rows, (4, 4, 8, 4)], why="a row behind ignored DDL")
     told = frontend.sql("SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = 'settling'")
     assert told[-1]["outcome"] == "column 'f' is not synced"
     assert '"on_ddl" = "ignore"' in str(shown)
@@ -201,15 +199,13 @@ def test_death_around_ddl_loses_and_doubles_nothing(mysql_server: MysqlServer, t
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        until(lambda: fe.job("dying_ddl")["Status"]["commits"] > 1, deadline=120, why="the first commits")
+        until(lambda: fe.job("dying_ddl")["Status"]["commits"] > 1, why="the first commits")
         for point in (CrashPoint.DDL_TOLD, CrashPoint.DDL_ANSWERED):
             fe.arm(point)
-            until(
-                lambda point=point: not fe.is_armed(point), deadline=DEATH_SECOND, why=f"the worker's death at {point}"
-            )
+            until(lambda point=point: not fe.is_armed(point), why=f"the worker's death at {point}")
         fe.kill()
         for point in (CrashPoint.DDL_DECIDED, CrashPoint.TABLE_ALTERED, CrashPoint.DDL_STORED):
-            fe.die_at(point, deadline=DEATH_SECOND)
+            fe.die_at(point)
         ended.set()
         writer.join()
         fe.start()

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.acceptance.altered import CAUGHT_UP_SECOND, Altered, Changing
+from tests.acceptance.altered import Altered, Changing
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
 from tests.until import until
@@ -108,7 +108,7 @@ def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: F
     writer.start()
     try:
         loads = lambda: frontend.job("snapping")["Status"]["snapshot"]["t"]  # noqa: E731 - named for until
-        until(lambda: loads()["phase"] == "streaming", deadline=CAUGHT_UP_SECOND, why="the end of the snapshot")
+        until(lambda: loads()["phase"] == "streaming", why="the end of the snapshot")
     finally:
         ended.set()
         writer.join()

@@ -49,18 +49,18 @@ class Place:
 
     def await_equal(self, db: str, *tables: str) -> None:
         for table in tables:
-            until(lambda table=table: self.is_equal(db, table), deadline=90, why=f"{db}.{table} is as its source")
+            until(lambda table=table: self.is_equal(db, table), why=f"{db}.{table} is as its source")
 
     def await_trouble(self, db: str, code: Code) -> str:
         """Msg of a job that goes on trying."""
-        until(lambda: f"(error {code.number}) at 20" in str(self.fe.job(db)["Msg"]), deadline=60, why=f"{code}")
+        until(lambda: f"(error {code.number}) at 20" in str(self.fe.job(db)["Msg"]), why=f"{code}")
         job = self.fe.job(db)
         assert job["State"] == "RUNNING"
         assert job["Status"]["advice"]
         return str(job["Msg"])
 
     def await_health(self, db: str) -> None:
-        until(lambda: self.fe.job(db)["Msg"] is None, deadline=60, why="an empty Msg")
+        until(lambda: self.fe.job(db)["Msg"] is None, why="an empty Msg")
         assert self.fe.job(db)["State"] == "RUNNING"
 
 
@@ -90,7 +90,7 @@ def test_an_outage_pauses_no_job(place: Place) -> None:
     message = place.await_trouble("away", Code.SOURCE_UNREACHABLE)
     assert f"127.0.0.1:{place.proxy.port}" in message
     place.mysql.run("INSERT INTO away.t VALUES (2, 'meanwhile')")
-    until(lambda: (place.fe.job("away")["Status"]["lag_second"] or 0) > 3, deadline=30, why="lag")
+    until(lambda: (place.fe.job("away")["Status"]["lag_second"] or 0) > 3, why="lag")
     assert place.fe.job("away")["State"] == "RUNNING"
     place.proxy.refuses = False
     place.await_equal("away", "t")
@@ -127,7 +127,7 @@ def test_a_full_staging_disk_stops_reading_until_there_is_room(place: Place) -> 
         place.await_equal("full", "t")
         place.await_health("full")
         place.fe.sql("STOP SYNC JOB full.job1")
-        until(lambda: not list(job.glob("job-*")), deadline=30, why="an empty staging")
+        until(lambda: not list(job.glob("job-*")), why="an empty staging")
     finally:
         disk.unmount()
 
@@ -142,7 +142,7 @@ def test_a_full_disk_of_the_metadata_stops_no_job_for_good(place: Place) -> None
     log = place.fe.folder / "log" / "fe.log"
     place.meta.fill()
     place.mysql.run("INSERT INTO meta.t VALUES (2, 'meanwhile')")
-    until(lambda: f"{Code.META_DOWN.template[:30]}" in log.read_text(), deadline=60, why="a word in the log")
+    until(lambda: f"{Code.META_DOWN.template[:30]}" in log.read_text(), why="a word in the log")
     place.meta.free()
     place.await_equal("meta", "t")
     place.await_health("meta")

@@ -16,7 +16,6 @@ from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
-CAUGHT_UP_SECOND = 120.0
 BINLOG = (
     'FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}", "mysql.user" = "root", '
     '"mysql.password" = "", "mysql.ssl" = "disabled")'
@@ -69,11 +68,11 @@ class Shards:
             assert self.fe.job(self.prefix)["State"] != "PAUSED", self.fe.job(self.prefix)["Msg"]
             return self.lake(columns) == self.expected(columns)
 
-        until(equal, deadline=CAUGHT_UP_SECOND, why="equal rows", step=0.3)
+        until(equal, why="equal rows", step=0.3)
 
     def wait_for_snapshot(self) -> None:
         phases = f"SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = '{self.prefix}'"
-        until(lambda: self.fe.sql(phases) == [{"phase": "streaming"}], deadline=CAUGHT_UP_SECOND, why="the snapshot")
+        until(lambda: self.fe.sql(phases) == [{"phase": "streaming"}], why="the snapshot")
 
     def differing(self) -> set[Row]:
         """What of the source the lake has not, or has otherwise."""
@@ -124,7 +123,6 @@ def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, fr
         late = shards.add(3)
         until(
             lambda: any(row[0] == late for row in shards.lake()),
-            deadline=CAUGHT_UP_SECOND,
             why="the database that came",
         )
     shards.wait_until_equal()
@@ -134,7 +132,6 @@ def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, fr
     assert "FROM `mall_%`.`orders` INTO `orders`" in fe.sql("SHOW CREATE SYNC JOB mall.job1")[0]["Create Sync Job"]
     until(
         lambda: shards.lake(at=" FOR VERSION AS OF 'mall.job1@latest'") == shards.expected(),
-        deadline=CAUGHT_UP_SECOND,
         why="a consistent point of all shards",
     )
 
@@ -151,7 +148,7 @@ def test_a_statement_on_one_shard_leaves_the_others(mysql_server: MysqlServer, f
     run("TRUNCATE arcade_0.orders", "INSERT INTO arcade_0.orders VALUES (1, 'anew', 1)")
     run("ALTER TABLE arcade_1.orders ADD COLUMN kind VARCHAR(9) DEFAULT 'plain', MODIFY status VARCHAR(200)")
     run("UPDATE arcade_1.orders SET kind = 'other' WHERE id < 10")
-    until(lambda: len({row[1] for row in shards.lake("kind")}) == 3, deadline=CAUGHT_UP_SECOND, why="the column")
+    until(lambda: len({row[1] for row in shards.lake("kind")}) == 3, why="the column")
     shards.wait_until_equal()
     assert {row[1] for row in shards.lake("kind") if row[0] != "arcade_1"} == {None}
 
@@ -166,7 +163,7 @@ def test_a_statement_on_one_shard_leaves_the_others(mysql_server: MysqlServer, f
         "DELETE FROM arcade_2.orders WHERE id BETWEEN 90 AND 99",
     )
     fe.sql("ALTER SYNC JOB arcade.job1 RESYNC TABLE arcade_2.orders WHERE id BETWEEN 20 AND 200")
-    until(lambda: len(shards.differing()) == ROWS - 181, deadline=CAUGHT_UP_SECOND, why="a part of a part")
+    until(lambda: len(shards.differing()) == ROWS - 181, why="a part of a part")
     fe.sql("ALTER SYNC JOB arcade.job1 RESYNC TABLE arcade_2.orders")
     shards.wait_until_equal("id, status, total, kind")
 
@@ -212,7 +209,6 @@ def test_shards_whose_keys_would_meet_are_refused(mysql_server: MysqlServer, fro
     sql = "SELECT shop, id, status, total FROM bazaar.orders ORDER BY 1, 2"
     until(
         lambda: [tuple(row.values()) for row in fe.sql(sql)] == shards.expected(),
-        deadline=CAUGHT_UP_SECOND,
         why="equal rows of two databases",
     )
 
@@ -226,15 +222,15 @@ def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: 
         fe.sql(shards.statement("FROM kiosk_%.orders INTO orders", properties=append))
         shards.wait_for_snapshot()
     shards.mysql.run("INSERT INTO kiosk_1.orders VALUES (-1, 'last', 1)")
-    until(lambda: ("kiosk_1", -1) in shards.lake("id"), deadline=CAUGHT_UP_SECOND, why="the last change")
+    until(lambda: ("kiosk_1", -1) in shards.lake("id"), why="the last change")
     rows = Counter((db, key % MOVED) for db, key in shards.lake("id") if key >= FRESH)
     assert rows == Counter((f"kiosk_{number % 3}", FRESH + number) for number in range(1, shards.written + 1))
 
     fe.sql("ALTER SYNC JOB kiosk.job1 DROP TABLE kiosk_2.orders")
-    until(lambda: "kiosk_2" not in fe.job("kiosk")["Channel"], deadline=CAUGHT_UP_SECOND, why="the end of its channel")
+    until(lambda: "kiosk_2" not in fe.job("kiosk")["Channel"], why="the end of its channel")
     assert "EXCLUDE (`kiosk_2`.`orders`)" in fe.sql("SHOW CREATE SYNC JOB kiosk.job1")[0]["Create Sync Job"]
     shards.mysql.run(
         "INSERT INTO kiosk_2.orders VALUES (-2, 'nobody', 1)", "INSERT INTO kiosk_0.orders VALUES (-2, 'x', 1)"
     )
-    until(lambda: ("kiosk_0", -2) in shards.lake("id"), deadline=CAUGHT_UP_SECOND, why="a change behind that")
+    until(lambda: ("kiosk_0", -2) in shards.lake("id"), why="a change behind that")
     assert ("kiosk_2", -2) not in shards.lake("id")

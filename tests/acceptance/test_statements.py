@@ -14,11 +14,10 @@ import pytest
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import PASSWORD, MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
-ARRIVAL_SECOND: Final = 60.0
 WRITING_SECOND: Final = 0.002  # between two transactions of a steady load
 
 
@@ -59,10 +58,10 @@ class Desk:
         return row | {"Status": json.loads(row["Status"])}
 
     def wait_for(self, select: str, expected: list[tuple[Any, ...]]) -> None:
-        until(lambda: self.rows(select) == expected, deadline=ARRIVAL_SECOND, why=f"{expected} of {select}")
+        until(lambda: self.rows(select) == expected, why=f"{expected} of {select}")
 
     def wait_for_state(self, state: str, job: str = "job1") -> None:
-        until(lambda: self.job(job)["State"] == state, deadline=ARRIVAL_SECOND, why=f"{job} {state}")
+        until(lambda: self.job(job)["State"] == state, why=f"{job} {state}")
 
     def close(self) -> None:
         for row in self.ask(f"SHOW SYNC JOB FROM {self.name} WHERE State <> 'CANCELLED'"):
@@ -163,7 +162,7 @@ def test_a_setting_takes_effect_on_a_running_job(desk: Desk) -> None:
         assert (shown["Value"], shown["IsMutable"]) == ("600", "true")
         desk.run("INSERT INTO t VALUES (2)")
         waiting = 5 * float(before["Value"])
-        until(lambda: desk.job()["Status"]["lag_second"] > waiting, deadline=ARRIVAL_SECOND, why="a row held back")
+        until(lambda: desk.job()["Status"]["lag_second"] > waiting, why="a row held back")
         assert desk.rows(f"SELECT id FROM {desk.name}.t") == [(1,)]
     finally:
         desk.ask(f'ADMIN SET FRONTEND CONFIG ("{key}" = "{before["Value"]}")')
@@ -268,9 +267,9 @@ def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
         for _ in range(2):
             desk.wait_for_state("RUNNING")
             commits = desk.job()["Status"]["commits"]
-            until(lambda: desk.job()["Status"]["commits"] > commits + 1, deadline=ARRIVAL_SECOND)  # noqa: B023
+            until(lambda: desk.job()["Status"]["commits"] > commits + 1)  # noqa: B023
             desk.ask(f"PAUSE SYNC JOB {desk.name}.job1")
-            until(lambda: desk.job()["Status"]["lag_second"] is None, deadline=ARRIVAL_SECOND, why="the last commit")
+            until(lambda: desk.job()["Status"]["lag_second"] is None, why="the last commit")
             [both] = desk.rows(
                 f"SELECT (SELECT max(n) FROM {desk.name}.orders) AS a, (SELECT max(n) FROM {desk.name}.items) AS b,"
                 f" (SELECT count(*) FROM {desk.name}.orders) AS c"
@@ -356,9 +355,9 @@ def test_a_long_query_can_be_killed(desk: Desk) -> None:
         asking = threading.Thread(target=ask)
         asking.start()
         running = f"SELECT ID FROM information_schema.PROCESSLIST WHERE ID = {number} AND INFO LIKE '%hash(a.id%'"
-        until(lambda: desk.ask(running), deadline=ARRIVAL_SECOND, why="the query to run")
+        until(lambda: desk.ask(running), why="the query to run")
         desk.ask(f"KILL QUERY {number}")
-        asking.join(30)
+        asking.join(HANG_SECOND)
         assert not asking.is_alive()
         assert failed == [(Code.INTERRUPTED.number, "Query execution was interrupted")]
         cursor.execute("SELECT 1 AS one")
@@ -396,7 +395,7 @@ def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
         desk.wait_for(count.format(""), [(number, number)])
         of_job = f"WHERE JOB_SCHEMA = '{desk.name}' AND JOB_NAME = 'job1'"
         newest = f"VERSION AS OF '{desk.name}.job1@latest'"
-        until(lambda: desk.rows(count.format(newest)) == [(number, number)], deadline=10)  # noqa: B023 - not kept
+        until(lambda: desk.rows(count.format(newest)) == [(number, number)])  # noqa: B023 - not kept
     both = f"SELECT EPOCH FROM information_schema.sync_points {of_job} GROUP BY EPOCH HAVING count(*) = 2 ORDER BY 1"
     first = desk.rows(both)[0][0]
     at_first = f"FOR VERSION AS OF '{desk.name}.job1@{first}'"

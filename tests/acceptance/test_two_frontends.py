@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark, pytest.mark.long]
 
@@ -52,7 +52,7 @@ def test_a_frontend_that_stood_still_is_replaced_and_writes_no_more(mysql_server
     writer = threading.Thread(target=write, args=(mysql_server, ended))
     writer.start()
     try:
-        until(lambda: first.job("twofe")["Status"]["commits"] > 3, deadline=120, why="commits")
+        until(lambda: first.job("twofe")["Status"]["commits"] > 3, why="commits")
         refused = second.try_to_start()
         assert refused.returncode == 1
         assert "which is alive; stop that one first" in refused.stdout
@@ -60,15 +60,15 @@ def test_a_frontend_that_stood_still_is_replaced_and_writes_no_more(mysql_server
         os.kill(first.process.pid, signal.SIGSTOP)
         second.start()
         begun = second.job("twofe")["Status"]["commits"]
-        until(lambda: second.job("twofe")["Status"]["commits"] > begun + 3, deadline=120, why="commits of the second")
+        until(lambda: second.job("twofe")["Status"]["commits"] > begun + 3, why="commits of the second")
         os.kill(first.process.pid, signal.SIGCONT)
-        assert first.process.wait(30) == REPLACED
+        assert first.process.wait(HANG_SECOND) == REPLACED
         begun = second.job("twofe")["Status"]["commits"]
-        until(lambda: second.job("twofe")["Status"]["commits"] > begun + 3, deadline=120, why="more of them")
+        until(lambda: second.job("twofe")["Status"]["commits"] > begun + 3, why="more of them")
         ended.set()
         writer.join()
         executed = mysql_server.run("SELECT @@gtid_executed")[0][0].replace("\n", "")
-        until(lambda: second.job("twofe")["Status"]["position"]["gtid"] == executed, deadline=120, why="the end")
+        until(lambda: second.job("twofe")["Status"]["position"]["gtid"] == executed, why="the end")
         rows = [tuple(row.values()) for row in second.sql("SELECT id, v FROM twofe.t ORDER BY id")]
         assert rows == mysql_server.run("SELECT id, v FROM twofe.t ORDER BY id")
         assert second.job("twofe")["State"] == "RUNNING"

@@ -16,7 +16,6 @@ from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
-ARRIVAL_SECOND = 150.0
 THOUSAND_SECOND = 1200.0
 AT_ONCE = 50  # tables of one query
 BINLOG = (
@@ -119,9 +118,9 @@ def test_one_statement_takes_a_whole_database(whole: Callable[[], Whole]) -> Non
     with w.writing():
         w.fe.sql(w.statement("CREATE"))
         sql = "SELECT DISTINCT phase FROM information_schema.sync_snapshots WHERE job_schema = 'fleet'"
-        until(lambda: w.fe.sql(sql) == [{"phase": "streaming"}], deadline=ARRIVAL_SECOND, why="the end of the snapshot")
-    until(lambda: not w.differing(), deadline=ARRIVAL_SECOND, why="twenty equal tables")
-    until(w.log_is_equal, deadline=ARRIVAL_SECOND, why="an equal log")
+        until(lambda: w.fe.sql(sql) == [{"phase": "streaming"}], why="the end of the snapshot")
+    until(lambda: not w.differing(), why="twenty equal tables")
+    until(w.log_is_equal, why="an equal log")
 
     assert "FROM `fleet`.* INTO `fleet`.* EXCLUDE" in w.fe.sql("SHOW CREATE SYNC JOB fleet.job1")[0]["Create Sync Job"]
     assert [row["Tables_in_fleet"] for row in w.fe.sql("SHOW TABLES FROM fleet")] == sorted([*w.tables, "log"])

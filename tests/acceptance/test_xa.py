@@ -7,7 +7,7 @@ import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.acceptance.test_main_job import BINLOG, CAUGHT_UP_SECOND, Shop
+from tests.acceptance.test_main_job import BINLOG, Shop
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -35,7 +35,7 @@ def finish(server: MysqlServer, how: str, xid: str) -> None:
             return False
         return True
 
-    until(ended, deadline=10, why=f"XA {how}")
+    until(ended, why=f"XA {how}")
 
 
 def prepared(shop: Shop) -> int:
@@ -57,7 +57,7 @@ def test_prepared_rows_outlive_everything(shop: Callable[[str], Shop]) -> None:
         f"INSERT INTO {table} (id, status, note) VALUES {many}",
     )
     prepare(s.mysql, "undone", f"DELETE FROM {table} WHERE id = 2")
-    until(lambda: prepared(s) == 2, deadline=30, why="two prepared transactions in Status")
+    until(lambda: prepared(s) == 2, why="two prepared transactions in Status")
     s.fe.kill()
     s.run(f"INSERT INTO {table} (id, note) VALUES (3, 'while it was dead')")
     s.fe.start()
@@ -74,9 +74,9 @@ def test_prepared_rows_outlive_everything(shop: Callable[[str], Shop]) -> None:
     finish(s.mysql, "ROLLBACK", "undone")
     s.run(f"UPDATE {table} SET note = 'still here' WHERE id = 2")
     s.wait_until_equal()
-    until(lambda: prepared(s) == 0, deadline=30, why="no prepared transaction in Status")
+    until(lambda: prepared(s) == 0, why="no prepared transaction in Status")
     staged = s.fe.folder / "var" / "staging" / f"job-{s.job()['JobId']}"
-    until(lambda: not list(staged.rglob("xa-*")), deadline=CAUGHT_UP_SECOND, why="no file of an ended transaction")
+    until(lambda: not list(staged.rglob("xa-*")), why="no file of an ended transaction")
     s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
 
 
@@ -86,11 +86,11 @@ def test_stop_drops_what_is_prepared(shop: Callable[[str], Shop]) -> None:
     table = f"{s.name}.orders"
     s.create_sync()
     prepare(s.mysql, "stop", f"INSERT INTO {table} (id) VALUES (1)")
-    until(lambda: prepared(s) == 1, deadline=30, why="a prepared transaction in Status")
+    until(lambda: prepared(s) == 1, why="a prepared transaction in Status")
     staged = s.fe.folder / "var" / "staging" / f"job-{s.job()['JobId']}"
     assert list(staged.rglob("xa-*"))
     s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
-    until(lambda: not staged.exists(), deadline=30, why="the staging folder's end")
+    until(lambda: not staged.exists(), why="the staging folder's end")
     finish(s.mysql, "ROLLBACK", "stop")
 
 
@@ -104,7 +104,7 @@ def test_a_commit_that_came_from_nowhere_pauses(shop: Callable[[str], Shop]) -> 
     s.fe.sql(f"CREATE SYNC {s.name}.job1 (FROM {table} INTO orders) {binlog}")
     s.run(f"INSERT INTO {table} (id) VALUES (2)")
     finish(s.mysql, "COMMIT", "lost")
-    until(lambda: s.job()["State"] == "PAUSED", deadline=60, why="the pause")
+    until(lambda: s.job()["State"] == "PAUSED", why="the pause")
     assert "XA transaction X'6c6f7374',X'',1, which was prepared before" in s.job()["Msg"]
     assert [row[0] for row in s.lake_rows()] == [2]
     s.fe.sql(f"STOP SYNC JOB {s.name}.job1")

@@ -25,8 +25,8 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerChannel
 from tests.canal_servers import CANAL_PASSWORD, USER, CanalServer, ZooKeeper
 from tests.contract.mysql_reader import Row, replay
+from tests.until import HANG_SECOND
 
-READ_SECOND: Final = 30.0
 GET_SECOND: Final = 0.1
 QUICK: Final = SourceOptions(retry=Retry(first=0.05))
 
@@ -67,16 +67,16 @@ class Reader:
                 self.source.ack(batch.end)
         return batch
 
-    def until(self, condition: Callable[[], object], *, deadline: float = READ_SECOND) -> None:
-        stop = time.monotonic() + deadline
+    def until(self, condition: Callable[[], object]) -> None:
+        stop = time.monotonic() + HANG_SECOND
         while not condition():
             if time.monotonic() > stop:
                 raise AssertionError(f"it did not come true: {self.changes[-2:]} {self.batches[-2:]} {self.troubles}")
             self.get()
 
-    def until_error(self, *, deadline: float = READ_SECOND) -> SyncError:
+    def until_error(self) -> SyncError:
         """The error that ends the source, or that its rows raise."""
-        stop = time.monotonic() + deadline
+        stop = time.monotonic() + HANG_SECOND
         while time.monotonic() < stop:
             try:
                 self.get()

@@ -22,8 +22,8 @@ from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from tests.servers import PASSWORD, MysqlServer
+from tests.until import HANG_SECOND
 
-READ_SECOND: Final = 30.0
 GET_SECOND: Final = 0.1
 Row = dict[str, Any]
 
@@ -37,9 +37,9 @@ class Reader:
     troubles: list[SyncError | None] = field(default_factory=list)
     prepared: dict[str, list[Row]] = field(default_factory=dict)  # by xid, after `rows`
 
-    def until(self, end: Position, *, deadline: float = READ_SECOND) -> list[Batch]:
+    def until(self, end: Position) -> list[Batch]:
         """All batches up to a position; fails when it is not reached in time."""
-        stop = time.monotonic() + deadline
+        stop = time.monotonic() + HANG_SECOND
         while not (self.batches and self.batches[-1].end and reached(self.batches[-1].end, end)):
             if time.monotonic() > stop:
                 raise AssertionError(f"{end} was not reached: {self.batches[-1:]} {self.troubles}")
@@ -52,9 +52,9 @@ class Reader:
             self.batches.append(batch)
         return batch
 
-    def until_error(self, *, deadline: float = READ_SECOND) -> SyncError:
+    def until_error(self) -> SyncError:
         """The error that ends the source."""
-        stop = time.monotonic() + deadline
+        stop = time.monotonic() + HANG_SECOND
         while time.monotonic() < stop:
             try:
                 self.get()

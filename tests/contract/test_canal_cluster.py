@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -22,7 +22,6 @@ from tests.until import until
 pytestmark = pytest.mark.mysql
 
 Start = Callable[..., CanalServer]
-TAKEOVER_SECOND: Final = 60.0
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def test_zookeeper_tells_the_server_and_keeps_others_out(
             assert f"already read by the client at {told(client, own)['address']}" in str(error)
         reader.source.close()
         reader.source.get(0)
-        until(lambda: client.exists(own) is None, deadline=5, why="the end of the reader's node")
+        until(lambda: client.exists(own) is None, why="the end of the reader's node")
 
 
 def test_an_earlier_life_of_a_job_is_not_waited_for(
@@ -124,7 +123,7 @@ def test_a_takeover_loses_and_doubles_nothing(
             _wait_for_cursor(reader, zookeeper, destination)
             assert reader.source.server() == f"127.0.0.1:{first.port}"
             first.kill()
-            reader.until(lambda: reader.source.server() == f"127.0.0.1:{second.port}", deadline=TAKEOVER_SECOND)
+            reader.until(lambda: reader.source.server() == f"127.0.0.1:{second.port}")
         finally:
             stop.set()
             writer.join()
@@ -154,7 +153,7 @@ def test_a_zookeeper_that_restarts_is_waited_for(
         reader.get(1)
         zookeeper.start()
         insert(mysql_server, db, 3)
-        reader.until(lambda: numbers(reader, db) == [1, 2, 3], deadline=TAKEOVER_SECOND)
+        reader.until(lambda: numbers(reader, db) == [1, 2, 3])
 
 
 def test_a_cluster_without_an_active_server_is_told(zookeeper: ZooKeeper, destination: str) -> None:

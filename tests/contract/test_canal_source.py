@@ -18,6 +18,7 @@ from tests.canal_servers import CanalServer
 from tests.contract.canal_reader import Reader, channel, endpoint, reading
 from tests.contract.mysql_reader import database
 from tests.servers import MysqlServer
+from tests.until import HANG_SECOND
 
 pytestmark = pytest.mark.mysql
 
@@ -101,7 +102,7 @@ def test_an_error_in_place_of_a_batch_breaks_the_session(canal: Start) -> None:
     connector.acknowledge(4711)
     connector.ask(100, 100)
     with pytest.raises(CanalLostError, match="batchId:4711 is not exist"):
-        connector.receive(time.monotonic() + 5)
+        connector.receive(time.monotonic() + HANG_SECOND)
     connector.close()
 
 
@@ -442,7 +443,7 @@ def test_a_source_that_restarts_behind_canal_is_read_on(canal: Start, mysql_serv
         mysql_server.restart()
         fill(mysql_server, mysql_db, 20, 40)
         expected = state(mysql_server, mysql_db)
-        reader.until(lambda: found(reader, mysql_db) == expected, deadline=60)  # canal waits 10 to 20 s
+        reader.until(lambda: found(reader, mysql_db) == expected)  # canal waits 10 to 20 s
 
 
 def test_a_second_reader_is_found(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
@@ -454,7 +455,7 @@ def test_a_second_reader_is_found(canal: Start, mysql_server: MysqlServer, mysql
         thief = Connector(endpoint(server), "")
         fill(mysql_server, mysql_db, 5, 10)
         thief.ask(4096, 100)
-        stolen = thief.receive(time.monotonic() + 5)
+        stolen = thief.receive(time.monotonic() + HANG_SECOND)
         assert stolen is not None
         fill(mysql_server, mysql_db, 10, 15)
         reader.until(lambda: len(ids(reader, mysql_db)) >= 15)

@@ -25,8 +25,8 @@ from tests.contract.canal_reader import endpoint
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.contract.test_mysql_values import COMMON, MYSQL_ONLY, columns, fill
 from tests.servers import MysqlServer
+from tests.until import HANG_SECOND
 
-READ_SECOND: Final = 30.0
 GET_MILLISECOND: Final = 100
 ROWS: Final = {entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE}
 PUT_IN_BY_FUNCTIONS: Final = ("CAST(", "x'", "b'")  # values in JSON that are no JSON
@@ -115,7 +115,7 @@ class Both:
     def changes(self) -> list[bytes]:
         """The RowChange messages of all that was run; a row of another table tells that no more will come."""
         self._server.run(f"INSERT INTO {self.table[0]}.mark VALUES (1)")
-        stop = time.monotonic() + READ_SECOND
+        stop = time.monotonic() + HANG_SECOND
         while not self._met_mark(stop):
             assert time.monotonic() < stop, f"canal told only {len(self._changes)} entries"
         return self._changes

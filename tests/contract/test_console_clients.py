@@ -17,7 +17,7 @@ from syncmgr.console.packet import Reader, lenenc_bytes
 from syncmgr.console.protocol import FieldType
 from syncmgr.errors import Code
 from tests.unit.console.running import PASSWORD, RawClient, Running, id_of, running
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 CREATE = 'CREATE SYNC demo.job1 (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
 
@@ -42,7 +42,7 @@ def command(program: str, it: Running, *arguments: str) -> list[str]:
 def say(program: str, it: Running, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """What the command line answers to a text on its standard input."""
     return subprocess.run(
-        command(program, it, *arguments), input=text, capture_output=True, text=True, timeout=30, check=False
+        command(program, it, *arguments), input=text, capture_output=True, text=True, timeout=HANG_SECOND, check=False
     )
 
 
@@ -122,14 +122,14 @@ def test_tab_completion(console: Running, program: str) -> None:
         os.write(leader, b"SELECT amou\t FROM orde\t;\n")
         read_until(leader, "in set")
         os.write(leader, b"quit\n")
-        assert client.wait(10) == 0
+        assert client.wait(HANG_SECOND) == 0
     os.close(leader)
     assert console.frontend.lake.asked[-1][0].split() == ["SELECT", "amount", "FROM", "orders"]
 
 
 def read_until(terminal: int, text: str) -> None:
     shown = ""
-    end = time.monotonic() + 10
+    end = time.monotonic() + HANG_SECOND
     while text not in shown and time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 0.5)
         if ready:
@@ -139,7 +139,7 @@ def read_until(terminal: int, text: str) -> None:
 
 def administer(console: Running, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command("mariadb-admin", console, *words), capture_output=True, text=True, timeout=20, check=False
+        command("mariadb-admin", console, *words), capture_output=True, text=True, timeout=HANG_SECOND, check=False
     )
 
 
@@ -155,7 +155,7 @@ def test_mysqladmin(console: Running) -> None:
         assert expected in done.stdout, done
     victim = console.connect()
     assert administer(console, "kill", str(id_of(victim))).returncode == 0
-    until(lambda: id_of(victim) not in console.connections, deadline=5)
+    until(lambda: id_of(victim) not in console.connections)
     victim._force_close()  # type: ignore[attr-defined]
     assert "Unknown thread id" in administer(console, "kill", "99999999").stderr
 

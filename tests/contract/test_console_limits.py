@@ -20,7 +20,7 @@ from syncmgr.console.protocol import Capability
 from syncmgr.errors import Code
 from tests.unit.console.frontend import BIG, FakeQuery
 from tests.unit.console.running import RawClient, Running, id_of, running
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 DENIED = b"\xff"
 QUERY = b"\x03"
@@ -60,7 +60,7 @@ def in_thread(connection: "pymysql.Connection[Any]", sql: str) -> tuple[threadin
 
 
 def wait_for_query(it: Running, count: int) -> None:
-    until(lambda: len(it.frontend.lake.queries) > count, deadline=5, why="the query")
+    until(lambda: len(it.frontend.lake.queries) > count, why="the query")
 
 
 def test_kill_query_ends_the_statement_alone(console: Running) -> None:
@@ -70,9 +70,9 @@ def test_kill_query_ends_the_statement_alone(console: Running) -> None:
         thread, raised = in_thread(victim, "SELECT * FROM wait")
         wait_for_query(console, before)
         console.ask(f"KILL QUERY {id_of(victim)}")
-        thread.join(5)
+        thread.join(HANG_SECOND)
         assert [error.args[0] for error in raised] == [1317]
-        until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+        until(console.frontend.lake.queries[-1].cancelled.is_set)
         with victim.cursor() as cursor:
             cursor.execute("SELECT 42")
             assert cursor.fetchall() == ((42,),)
@@ -86,7 +86,7 @@ def test_kill_ends_the_connection(console: Running) -> None:
     wait_for_query(console, before)
     console.ask(f"KILL {id_of(busy)}")
     console.ask(f"KILL CONNECTION {id_of(idle)}")
-    thread.join(5)
+    thread.join(HANG_SECOND)
     assert [error.args[0] for error in raised] == [1317]
     for ended in (busy, idle):
         with pytest.raises(pymysql.err.OperationalError):
@@ -123,7 +123,7 @@ def test_a_hint_gives_a_statement_its_time(console: Running) -> None:
         with pytest.raises(pymysql.err.OperationalError) as caught:
             cursor.execute("SELECT /*+ MAX_EXECUTION_TIME(50) */ * FROM wait")
         assert code(caught) == 3024
-        until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+        until(console.frontend.lake.queries[-1].cancelled.is_set)
         cursor.execute("SELECT /*+ MAX_EXECUTION_TIME(1) */ 42; SELECT SLEEP(0.05) FROM thousand")
         assert cursor.fetchall() == ((42,),)
         assert cursor.nextset()
@@ -138,7 +138,7 @@ def test_a_vanished_client_cancels_its_query(console: Running) -> None:
         raw.sequence = -1
         raw.write(QUERY + b"SELECT * FROM wait")
         wait_for_query(console, before)
-    until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+    until(console.frontend.lake.queries[-1].cancelled.is_set)
 
 
 def test_rows_are_read_as_the_client_takes_them(console: Running) -> None:
@@ -150,11 +150,11 @@ def test_rows_are_read_as_the_client_takes_them(console: Running) -> None:
         assert slow.command(QUERY + b"SELECT * FROM many")[:1] == b"\x02"
         wait_for_query(console, before)
         query = console.frontend.lake.queries[-1]
-        until(lambda: stands_still(query), deadline=10)
+        until(lambda: stands_still(query))
         assert 0 < query.given < 200_000
         assert psutil.Process().memory_info().rss - memory < 60 * MiB
         assert not query.cancelled.is_set()
-    until(query.cancelled.is_set, deadline=5)
+    until(query.cancelled.is_set)
 
 
 def stands_still(query: FakeQuery) -> bool:
@@ -171,8 +171,8 @@ def test_a_client_that_does_not_read_is_dropped(folder: Path) -> None:
         raw.log_in()
         raw.sequence = -1
         raw.write(QUERY + b"SELECT * FROM many")
-        until(lambda: it.frontend.lake.queries and it.frontend.lake.queries[0].cancelled.is_set(), deadline=5)
-        until(lambda: not it.connections, deadline=5)
+        until(lambda: it.frontend.lake.queries and it.frontend.lake.queries[0].cancelled.is_set())
+        until(lambda: not it.connections)
 
 
 def test_a_row_beyond_16_mib(console: Running) -> None:
@@ -240,7 +240,7 @@ def test_an_idle_connection_is_ended(console: Running) -> None:
     """wait_timeout ends an idle connection; a session may shorten it."""
     with console.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET wait_timeout = 1")
-        until(lambda: id_of(connection) not in console.connections, deadline=5)
+        until(lambda: id_of(connection) not in console.connections)
         connection._force_close()  # type: ignore[attr-defined]
 
 
@@ -300,7 +300,7 @@ def test_an_expensive_question_is_ended(console: Running) -> None:
         started = time.monotonic()
         assert console.ask("SELECT 42") == ((42,),)
         assert time.monotonic() - started < 2
-        thread.join(10)
+        thread.join(HANG_SECOND)
         assert [error.args[0] for error in raised] == [3024]
 
 
@@ -318,7 +318,7 @@ def test_a_long_text_holds_up_nobody(console: Running, packet: bytes) -> None:
     """However long a statement takes to read, and whatever is in it, other clients are answered meanwhile."""
     with console.raw() as busy, console.connect() as other, other.cursor() as cursor:
         busy.log_in()
-        busy.socket.settimeout(60)
+        busy.socket.settimeout(HANG_SECOND)
         busy.sequence = -1
         busy.write(packet)
         longest = 0.0
@@ -347,11 +347,11 @@ def test_stop_lets_a_statement_end(folder: Path) -> None:
         wait_for_query(it, 0)
         stopping = threading.Thread(target=it.console.stop)
         stopping.start()
-        until(lambda: not it.is_open(), deadline=5)
+        until(lambda: not it.is_open())
         it.frontend.lake.queries[0].waits = False
         it.frontend.lake.queries[0].cancelled.set()
-        thread.join(5)
-        stopping.join(5)
+        thread.join(HANG_SECOND)
+        stopping.join(HANG_SECOND)
         assert not stopping.is_alive()
         assert [error.args[0] for error in raised] in ([], [Code.QUERY_FAILED.number])
         with pytest.raises(pymysql.err.OperationalError):
@@ -366,9 +366,9 @@ def test_stop_ends_what_does_not_end(folder: Path) -> None:
         thread, raised = in_thread(busy, "SELECT * FROM wait")
         wait_for_query(it, 0)
         it.console.stop()
-        thread.join(5)
+        thread.join(HANG_SECOND)
         assert [error.args[0] for error in raised] == [1053]
-        until(it.frontend.lake.queries[0].cancelled.is_set, deadline=5)
+        until(it.frontend.lake.queries[0].cancelled.is_set)
         busy._force_close()  # type: ignore[attr-defined]
 
 
@@ -380,7 +380,7 @@ def test_many_clients_that_hang_up(console: Running) -> None:
                 raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             elif number % 3 == 1:
                 raw.socket.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    until(lambda: not console.connections, deadline=10)
+    until(lambda: not console.connections)
     assert psutil.Process().num_fds() < 100
     assert console.ask("SELECT 42") == ((42,),)
 

@@ -17,7 +17,7 @@ from syncmgr.console.server import Console
 from syncmgr.errors import Code, SyncError
 from tests.unit.console.frontend import FakeFrontend
 from tests.unit.console.running import PASSWORD, Running, hidden, running
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 NO_TLS = {"ssl_disabled": True}
 
@@ -35,7 +35,9 @@ def console(folder: Path) -> Iterator[Running]:
 
 def client(program: str, it: Running, *arguments: str, password: str = PASSWORD) -> subprocess.CompletedProcess[str]:
     command = [program, "--no-defaults", "-h127.0.0.1", f"-P{it.port}", "-uroot", f"-p{password}", "-N", *arguments]
-    return subprocess.run([*command, "-e", "SELECT 42"], capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run(
+        [*command, "-e", "SELECT 42"], capture_output=True, text=True, timeout=HANG_SECOND, check=False
+    )
 
 
 @pytest.mark.parametrize("options", [NO_TLS, {"ssl_disabled": False}, {"ssl": {"check_hostname": False}}])
@@ -221,5 +223,5 @@ def test_too_many_connections(folder: Path) -> None:
             it.connect()
         first.close()
         second.ping(reconnect=False)
-        until(lambda: len(it.connections) < 2, deadline=5)
+        until(lambda: len(it.connections) < 2)
         assert it.ask("SELECT 42") == ((42,),)

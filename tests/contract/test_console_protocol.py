@@ -12,7 +12,7 @@ from syncmgr.console.packet import Reader, lenenc_bytes
 from syncmgr.console.protocol import Capability
 from tests.contract.test_console_clients import prepare
 from tests.unit.console.running import RawClient, Running, running
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 CURSOR_EXISTS, LAST_ROW_SENT, STATE_CHANGED = 64, 128, 1 << 14
 
@@ -96,7 +96,7 @@ def test_a_cursor_that_is_left_cancels_its_query(console: Running, raw: RawClien
         raw.write(ending.replace(b"%b", struct.pack("<I", statement)))
     else:
         raw.socket.close()
-    until(query.cancelled.is_set, deadline=5)
+    until(query.cancelled.is_set)
 
 
 def test_cursors_are_bounded(console: Running, raw: RawClient) -> None:
@@ -116,10 +116,10 @@ def test_a_fetch_can_be_killed(console: Running, raw: RawClient) -> None:
     raw.sequence = -1
     raw.write(b"\x1c" + struct.pack("<II", statement, 1))
     [victim] = console.connections.values()
-    until(lambda: victim.command == "Fetch", deadline=5)
+    until(lambda: victim.command == "Fetch")
     console.ask(f"KILL QUERY {victim.id}")
     assert error_of(raw.read()) == 1317
-    until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+    until(console.frontend.lake.queries[-1].cancelled.is_set)
     assert error_of(raw.command(b"\x1c" + struct.pack("<II", statement, 1))) == 1421
 
 
@@ -151,7 +151,7 @@ def test_the_command_lines_compress(console: Running, arguments: tuple[str, ...]
         input="SHOW STATUS LIKE 'Compression%';\nSELECT * FROM big;\nSELECT '" + "y" * (17 << 20) + "' AS t FROM t;\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECOND,
         check=False,
     )
     algorithm = "zstd" if "zstd" in options[0] else "zlib"

@@ -138,7 +138,7 @@ def test_no_password_is_shown(console: Running, caplog: pytest.LogCaptureFixture
     secret = "SELECT 'mysql.password' = 'geheim' FROM wait"
     with console.connect() as victim:
         victim._execute_command(3, secret)  # type: ignore[attr-defined]  # the answer is not waited for
-        until(lambda: len(console.frontend.lake.queries) > before, deadline=5)
+        until(lambda: len(console.frontend.lake.queries) > before)
         shown = console.ask("SHOW FULL PROCESSLIST")
         assert any(row[7] == "SELECT 'mysql.password' = '********' FROM wait" for row in shown)
         assert "geheim" not in str(console.ask("SELECT INFO FROM information_schema.processlist"))
@@ -322,7 +322,7 @@ def test_tools_want_fewer_rows(console: Running) -> None:
         assert console.frontend.lake.asked[-1][0] == "SELECT * FROM orders LIMIT 1000 OFFSET 0"
         cursor.execute("SET SQL_SELECT_LIMIT=2")
         assert cursor.execute("SELECT * FROM thousand") == 2
-        until(console.frontend.lake.queries[-1].cancelled.is_set, deadline=5)
+        until(console.frontend.lake.queries[-1].cancelled.is_set)
         assert cursor.execute("SELECT * FROM orders LIMIT 3") == 1  # the fake's own answer, whole
         cursor.execute("SET SQL_SELECT_LIMIT=DEFAULT")
         assert cursor.execute("SELECT @@sql_select_limit") == 1
@@ -510,7 +510,7 @@ def test_long_running_selects_stand_before_nothing_else(console: Running) -> Non
     waiting = [console.connect() for _ in range(8)]  # twice the threads of this console
     for connection in waiting:
         connection._execute_command(3, "SELECT * FROM wait")  # type: ignore[attr-defined]
-    until(lambda: len(console.frontend.lake.queries) >= 4, deadline=5)
+    until(lambda: len(console.frontend.lake.queries) >= 4)
     console.frontend.jobs.create(_create_node(), "demo")
     started = dt.datetime.now(dt.UTC)
     with console.connect(database="demo") as connection, connection.cursor() as cursor:

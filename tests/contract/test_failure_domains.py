@@ -25,7 +25,7 @@ from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from tests.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
 from tests.unit.job.factories import make_channel, make_rules, make_source_table
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 TOKENS = ("good", "bad")
 FULL = SyncError(Code.LAKE_FULL, reason="No space left on device")
@@ -115,7 +115,7 @@ class Bench:
 
     def finish(self, run: JobRun) -> None:
         run.finish()
-        assert run.join(20)
+        assert run.join(HANG_SECOND)
 
 
 @pytest.fixture
@@ -142,22 +142,22 @@ def test_a_table_that_cannot_be_committed_does_not_stop_its_sibling(bench: Bench
     """The others go on, Msg and Status name the table and the reason; mended, it applies what waited, in order."""
     bench.lake.broken["bad"] = error
     run = bench.start(40)
-    until(lambda: bench.rows("good") == expected(40) and not bench.ledger.intents(), deadline=30)
+    until(lambda: bench.rows("good") == expected(40) and not bench.ledger.intents())
     assert bench.rows("bad") == {}
     (behind,) = run.behind()
     assert (behind.table, behind.error) == ("demo.bad", error)
     assert behind.epochs == len(bench.ledger.backlog())
-    until(lambda: bench.troubles and bench.troubles[-1] is not None, deadline=20)
+    until(lambda: bench.troubles and bench.troubles[-1] is not None)
     trouble = bench.troubles[-1]
     assert trouble is not None
     assert trouble.code is Code.CHANNEL_BEHIND
     assert str(error) in str(trouble)
     assert bench.ends == []
     bench.lake.broken.clear()
-    until(lambda: not run.behind(), deadline=40)
+    until(lambda: not run.behind())
     assert bench.rows("bad") == expected(40)
     assert bench.lake.tables["bad"].sequence == sorted(set(bench.lake.tables["bad"].sequence))
-    until(lambda: bench.troubles[-1] is None, deadline=20)
+    until(lambda: bench.troubles[-1] is None)
     bench.finish(run)
     assert bench.staged() == []
     assert bench.ends == [(None, FailType.UNKNOWN)]
@@ -167,13 +167,13 @@ def test_what_is_behind_outlives_the_run(bench: Bench) -> None:
     """Its rows stay staged through an end and a new start of the job, and are applied then."""
     bench.lake.broken["bad"] = FULL
     run = bench.start(20)
-    until(lambda: bench.rows("good") == expected(20) and not bench.ledger.intents(), deadline=30)
+    until(lambda: bench.rows("good") == expected(20) and not bench.ledger.intents())
     bench.finish(run)
     kept = bench.staged()
     assert len(kept) == len(bench.ledger.backlog()) > 0
     bench.lake.broken.clear()
     run = bench.start(30)
-    until(lambda: bench.rows("bad") == bench.rows("good") == expected(30), deadline=30)
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(30))
     bench.finish(run)
     assert bench.staged() == []
 
@@ -184,7 +184,7 @@ def test_too_much_behind_pauses_the_job(bench: Bench, error: SyncError, mended_b
     bench.lake.broken["bad"] = error
     bench.backlog_bytes = 100
     run = bench.start(60)
-    assert run.join(30)
+    assert run.join(HANG_SECOND)
     ((end, _),) = bench.ends
     assert end is not None
     assert remedy(end.code) is mended_by
@@ -192,7 +192,7 @@ def test_too_much_behind_pauses_the_job(bench: Bench, error: SyncError, mended_b
     assert str(error) in str(end)
     bench.lake.broken.clear()
     run = bench.start(60)
-    until(lambda: bench.rows("bad") == bench.rows("good") == expected(60), deadline=30)
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(60))
     bench.finish(run)
 
 
@@ -200,7 +200,7 @@ def test_a_job_whose_tables_are_all_behind_is_told_the_mildest_reason(bench: Ben
     """Nothing goes on: the job pauses, and is not cancelled for one table while the other may be mended."""
     bench.lake.broken.update(good=GONE, bad=WRONG)
     run = bench.start(5)
-    assert run.join(30)
+    assert run.join(HANG_SECOND)
     assert [error for error, _ in bench.ends] == [WRONG]
 
 
@@ -208,10 +208,10 @@ def test_what_concerns_every_table_leaves_none_behind(bench: Bench) -> None:
     """While Spark is away the whole epoch waits, so that it is a consistent point when it comes."""
     bench.lake.broken["bad"] = STARTING
     run = bench.start(5)
-    until(lambda: bench.troubles and bench.troubles[-1] is STARTING, deadline=20)
+    until(lambda: bench.troubles and bench.troubles[-1] is STARTING)
     assert run.behind() == ()
     bench.lake.broken.clear()
-    until(lambda: bench.rows("bad") == bench.rows("good") == expected(5), deadline=20)
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(5))
     bench.finish(run)
 
 
@@ -219,12 +219,12 @@ def test_staged_rows_that_are_gone_are_told(bench: Bench) -> None:
     """A table whose waiting rows somebody deleted says so instead of trying for ever."""
     bench.lake.broken["bad"] = SyncError(Code.LAKE_FAILED, reason="path does not exist")
     run = bench.start(5)
-    until(lambda: bench.rows("good") == expected(5) and not bench.ledger.intents(), deadline=30)
+    until(lambda: bench.rows("good") == expected(5) and not bench.ledger.intents())
     for path in bench.staged():
         path.unlink()
-    until(lambda: any(b.error and b.error.code is Code.STAGED_LOST for b in run.behind()), deadline=20)
+    until(lambda: any(b.error and b.error.code is Code.STAGED_LOST for b in run.behind()))
     run.abandon()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
 
 
 def truncated(token: str) -> Batch:
@@ -242,10 +242,10 @@ def test_a_ddl_waits_for_its_own_tables_alone(bench: Bench, token: str, *, waits
     rows = batches(20)
     run = bench.start(0, (*rows[:10], truncated(token), *rows[10:]))
     before = 10 if waits else 20
-    until(lambda: bench.rows("good") == expected(before) and run.behind(), deadline=30)
+    until(lambda: bench.rows("good") == expected(before) and run.behind())
     assert bool(bench.lake.altered) is not waits
     bench.lake.broken.clear()
-    until(lambda: bench.rows("bad") == bench.rows("good") == expected(20), deadline=40)
+    until(lambda: bench.rows("bad") == bench.rows("good") == expected(20))
     assert bench.lake.altered == [(token, expected(10))]
     bench.finish(run)
 
@@ -256,7 +256,7 @@ def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     rows = batches(20)
     ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
     run = bench.start(0, (*rows[:10], make_batch(ddl=ddl), *map(of_good, rows[10:])), leaves_out=True)
-    until(lambda: bench.rows("good") == {n % 7: n for n in range(14, 21)}, deadline=20)
+    until(lambda: bench.rows("good") == {n % 7: n for n in range(14, 21)})
     bench.finish(run)
     assert bench.ends == [(None, FailType.UNKNOWN)]
     assert bench.rows("bad") == {n % 7: n for n in range(4, 11)}
@@ -275,7 +275,7 @@ def test_a_dropped_target_ends_its_channel_alone(bench: Bench) -> None:
     said = Said(text="DROP TABLE bad", db="shop", modes=Modes(), moment=Moment(at=1))
     ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
     run = bench.start(0, (*batches(10), make_batch(ddl=ddl), *map(of_good, batches(20)[10:])))
-    assert run.join(40)
+    assert run.join(HANG_SECOND)
     assert bench.ends == [(None, FailType.UNKNOWN)]
     assert bench.rows("good") == expected(10)
     assert bench.lake.altered == [("bad", {})]

@@ -31,7 +31,7 @@ def until_it_ran(table: LakeTable) -> tuple[Ran, ...]:
         found.append(table.lake.upkeep(table.db, table.name))
         return bool(found[-1])
 
-    until(tick, deadline=30)
+    until(tick)
     return found[-1]
 
 

@@ -33,11 +33,11 @@ def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
     with pytest.raises(SyncError) as caught:
         list(query.batches())
     assert caught.value.code is Code.LAKE_STARTING
-    until(lambda: lake.state != "ready", deadline=1, why="the loss of the JVM")
+    until(lambda: lake.state != "ready", why="the loss of the JVM")
     assert time.monotonic() - killed < 2
     assert [table.name] == tables.catalog.tables(tables.db)
     assert tables.catalog.table(tables.db, table.name).columns[0].name == "id"
-    until(lambda: lake.pid not in {None, pid}, deadline=60, why="the next JVM")
+    until(lambda: lake.pid not in {None, pid}, why="the next JVM")
     assert lake.pid is not None
     os.kill(lake.pid, signal.SIGKILL)
     lake.ready(START_SECOND)

@@ -13,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from tests.spark_session import SPARK, Tables
+from tests.until import HANG_SECOND
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -42,7 +43,7 @@ class OtherFrontend:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(60)
+        self._process.wait(HANG_SECOND)
         self._process.stdout.close()
 
 

@@ -13,6 +13,7 @@ from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
 from syncmgr.meta.store import Store
 from tests.unit.job.factories import make_job
+from tests.until import HANG_SECOND
 
 Make = Callable[..., Lease]
 
@@ -58,7 +59,7 @@ def test_an_owner_that_is_silent_is_replaced_and_told(lease: Make) -> None:
         replaced._store.add(make_job(), Position(), 0.0, frozenset())
     assert caught.value.code is Code.META_OWNED
     assert replaced._store.jobs() == []
-    assert lost.wait(10)
+    assert lost.wait(HANG_SECOND)
 
 
 def test_a_restart_and_an_orderly_end_wait_for_nobody(lease: Make) -> None:

@@ -75,7 +75,7 @@ def test_starts(any_server: MysqlServer, db: str) -> None:
     by_gtid = facts(any_server, start=now.gtids).start
     for start in (by_file, by_gtid):
         with reading(any_server, {(db, "t"): Subscription(columns=("id",))}, start) as reader:
-            until(lambda: reader.get() and reader.rows((db, "t")), deadline=10)
+            until(lambda: reader.get() and reader.rows((db, "t")))
             assert [row["id"] for row in reader.rows((db, "t"))] == [1]
 
 

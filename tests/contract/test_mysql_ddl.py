@@ -93,7 +93,7 @@ def test_a_table_that_comes_with_its_rows_is_met_before_them(any_server: MysqlSe
     with reading(any_server, wanted, start, options=QUICK) as reader:
         met = []
         for _ in range(2):
-            until(lambda: reader.get() and reader.batches[-1].ddl, deadline=20)
+            until(lambda: reader.get() and reader.batches[-1].ddl)
             met.append(reader.batches[-1].ddl)
             reader.source.follow([before])
         reader.until(latest(any_server))
@@ -164,7 +164,7 @@ def test_rows_behind_a_followed_ddl_have_its_columns(any_server: MysqlServer, db
         statement = f"ALTER TABLE {db}.t RENAME COLUMN v TO name, ADD kind ENUM('x','y') AFTER id, ADD n VARCHAR(9)"
         any_server.run(f"INSERT INTO {db}.t VALUES (1, 'old')", statement)
         any_server.run(f"INSERT INTO {db}.t VALUES (2, 'y', 'caf\u00e9', '\u00e9')")
-        until(lambda: reader.get() and reader.batches[-1].ddl, deadline=20)
+        until(lambda: reader.get() and reader.batches[-1].ddl)
         ddl = reader.batches[-1].ddl
         assert ddl is not None
         assert ddl.said is not None
@@ -201,7 +201,7 @@ def test_ddl_that_changes_rows_unseen_is_told(any_server: MysqlServer, statement
             any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')")
             before = latest(any_server)
             any_server.run(statement.format(t=f"{db}.t", db=db), f"CREATE DATABASE IF NOT EXISTS {db}")
-            until(lambda: reader.get() and reader.batches[-1].ddl, deadline=10)
+            until(lambda: reader.get() and reader.batches[-1].ddl)
             batch = reader.batches[-1]
             assert batch.ddl is not None
             assert batch.ddl.table == (db, "t")

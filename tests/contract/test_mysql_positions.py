@@ -64,12 +64,12 @@ def test_a_server_that_began_anew_is_told(own_server: MysqlServer) -> None:
     begin = Position(file=begin.file, offset=begin.offset, server=begin.server)
     with reading(own_server, {TABLE: WANTED}, begin, options=QUICK) as reader:
         own_server.run("INSERT INTO moved.t VALUES (1, 'x')")
-        until(lambda: reader.get() and reader.batches[-1].end, deadline=20)
+        until(lambda: reader.get() and reader.batches[-1].end)
         reached = reader.batches[-1].end
     assert reached is not None
     assert reached.created > 0
     reached = replace(reached, gtids="")
-    until(lambda: time.time() >= reached.created + 1.1, deadline=5)
+    until(lambda: time.time() >= reached.created + 1.1)
     own_server.run(own_server._reset(), *(f"INSERT INTO moved.t VALUES ({n}, 'new')" for n in range(2, 30)))
     with reading(own_server, {TABLE: WANTED}, reached, options=QUICK) as reader:
         error = reader.until_error()
@@ -143,13 +143,13 @@ def test_a_job_goes_on_at_the_next_server(pair: Pair, reader: Reader) -> None:
     """The one that is read dies, its replica takes over: every change comes once, and Status names who is read."""
     first, second = pair
     first.run(*(f"INSERT INTO moved.t VALUES ({n}, 'first')" for n in range(20)))
-    until(lambda: reader.get() and len(ids(reader)) == 20, deadline=30)
+    until(lambda: reader.get() and len(ids(reader)) == 20)
     assert reader.source.server() == f"127.0.0.1:{first.port}"
-    until(lambda: len(_rows_if_there(second)) == 20, deadline=30, why="the replica")
+    until(lambda: len(_rows_if_there(second)) == 20, why="the replica")
     first.kill()
     stop = "STOP REPLICA" if second.flavour == "mysql" else "STOP SLAVE"
     second.run(stop, *(f"INSERT INTO moved.t VALUES ({n}, 'second')" for n in range(20, 40)))
-    until(lambda: (reader.get(), len(ids(reader)))[1] >= 40, deadline=60)
+    until(lambda: (reader.get(), len(ids(reader)))[1] >= 40)
     assert ids(reader) == list(range(40))
     assert {key: row["v"] for key, row in reader.state(TABLE).items()} == rows(second)
     assert reader.source.server() == f"127.0.0.1:{second.port}"
@@ -167,10 +167,10 @@ def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair,
     """A replica that had not caught up when its source died: the job says which transactions it does not have."""
     first, second = pair
     first.run("INSERT INTO moved.t VALUES (1, 'both')")
-    until(lambda: len(_rows_if_there(second)) == 1, deadline=30, why="the replica")
+    until(lambda: len(_rows_if_there(second)) == 1, why="the replica")
     second.run("STOP REPLICA" if second.flavour == "mysql" else "STOP SLAVE")
     first.run("INSERT INTO moved.t VALUES (2, 'first alone')")
-    until(lambda: reader.get() and len(ids(reader)) == 2, deadline=30)
+    until(lambda: reader.get() and len(ids(reader)) == 2)
     first.kill()
     second.run("INSERT INTO moved.t VALUES (3, 'second alone')")
     told: list[SyncError] = []
@@ -183,7 +183,7 @@ def test_a_server_that_lacks_what_was_read_is_not_taken_for_the_next(pair: Pair,
         told.extend(trouble for trouble in reader.troubles if trouble is not None)
         return any(error.code is Code.SOURCE_POSITION_LOST for error in told)
 
-    until(lost, deadline=30)
+    until(lost)
     assert ids(reader) == [1, 2]
 
 
@@ -192,8 +192,8 @@ def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair, r
     first, second = pair
     values = ", ".join(f"({n}, '{'x' * 90}')" for n in range(2000))
     first.run(f"INSERT INTO moved.t VALUES {values}")
-    until(lambda: len(_rows_if_there(second)) == 2000, deadline=30, why="the replica")
-    until(lambda: (batch := reader.get()) and batch.open, deadline=20)
+    until(lambda: len(_rows_if_there(second)) == 2000, why="the replica")
+    until(lambda: (batch := reader.get()) and batch.open)
     first.kill()
     reader.source._disconnect()
     reader.source._router.restart()

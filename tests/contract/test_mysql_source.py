@@ -21,7 +21,7 @@ from syncmgr.mysql.subscriptions import Subscription
 from tests.conftest import need_version
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.servers import MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.05, retry=Retry(first=0.02), linger=0.0)
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
@@ -160,7 +160,7 @@ def test_a_cut_inside_a_transaction_resumes_there(any_server: MysqlServer, db: s
             cursor.execute(f"UPDATE {db}.t SET v = 'u' WHERE id = {number}")
     with reading(any_server, {(db, "t"): WANTED}, start, options=SMALL) as reader:
         for _ in range(2):
-            until(lambda: (batch := reader.get()) and batch.open, deadline=10)
+            until(lambda: (batch := reader.get()) and batch.open)
             reader.source._disconnect()
             reader.source._router.restart()
         reader.until(latest(any_server))
@@ -174,7 +174,7 @@ def test_a_restarted_server_loses_and_doubles_nothing(any_server: MysqlServer, d
         any_server.run(f"INSERT INTO {db}.t VALUES (1, 'before')")
         reader.until(latest(any_server))
         any_server.stop()
-        until(lambda: reader.get() or reader.troubles, deadline=10)
+        until(lambda: reader.get() or reader.troubles)
         any_server.start()
         any_server.run(f"INSERT INTO {db}.t VALUES (2, 'after')", f"UPDATE {db}.t SET v = 'x'")
         reader.until(latest(any_server))
@@ -209,7 +209,7 @@ def test_files_are_followed_without_gtids(any_server: MysqlServer, db: str) -> N
         assert reader.batches[-1].end.gtids == ""  # type: ignore[union-attr]
         any_server.run("FLUSH BINARY LOGS", f"INSERT INTO {db}.t VALUES (10, 'x')")
         end = latest(any_server)
-        until(lambda: reader.get() and reader.batches[-1].end.file == end.file, deadline=10)  # type: ignore[union-attr]
+        until(lambda: reader.get() and reader.batches[-1].end.file == end.file)  # type: ignore[union-attr]
         reader.until(end)
         assert compare(reader.batches[-1].end, end) is Order.SAME  # type: ignore[arg-type]
         assert reader.batches[-1].end.created > 0  # type: ignore[union-attr]
@@ -228,7 +228,7 @@ def test_a_purged_position_is_told(any_server: MysqlServer, db: str) -> None:
         any_server.run(f"PURGE BINARY LOGS TO '{last}'")
         return len(any_server.run("SHOW BINARY LOGS")) == 1
 
-    until(purged, deadline=20)
+    until(purged)
     for lost in (start, Position(file=start.file, offset=start.offset, server=start.server)):
         with reading(any_server, {(db, "t"): WANTED}, lost) as reader:
             assert reader.until_error().code is Code.SOURCE_POSITION_LOST
@@ -253,7 +253,7 @@ def test_a_server_id_in_use_is_told(any_server: MysqlServer, db: str) -> None:
 
         if any_server.flavour == "mariadb":
             pytest.skip("MariaDB 10.11 lets both read")
-        until(both, deadline=20)
+        until(both)
         assert caught[0].code is Code.SOURCE_SERVER_ID
 
 
@@ -349,13 +349,13 @@ def test_heartbeats_are_signs_of_life(any_server: MysqlServer, db: str) -> None:
     with reading(any_server, {(db, "t"): WANTED}, options=options) as reader:
         reader.get()
         first = reader.source.heard_at()
-        until(lambda: reader.get() or reader.source.heard_at() > first + 0.5, deadline=10)
+        until(lambda: reader.get() or reader.source.heard_at() > first + 0.5)
         assert not any(reader.troubles)
         process = any_server._process
         assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
         try:
-            until(lambda: reader.get(0.05) or reader.troubles, deadline=10)
+            until(lambda: reader.get(0.05) or reader.troubles)
         finally:
             os.kill(process.pid, signal.SIGCONT)
         any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
@@ -371,7 +371,7 @@ def test_close_ends_a_waiting_get_at_once(any_server: MysqlServer, db: str) -> N
         waiting = threading.Thread(target=lambda: ended.append(reader.source.get(60)))
         waiting.start()
         reader.source.close()
-        waiting.join(2)
+        waiting.join(HANG_SECOND)
         assert len(ended) == 1
 
 
@@ -405,7 +405,7 @@ def test_a_compressed_transaction_larger_than_a_batch(mysql_server: MysqlServer)
             with transaction(mysql_server) as cursor:
                 for number in range(55):
                     cursor.execute(f"INSERT INTO {db}.t VALUES ({number}, '{'x' * 90}')")
-            until(lambda: (batch := reader.get()) and batch.open, deadline=10)
+            until(lambda: (batch := reader.get()) and batch.open)
             reader.source._disconnect()
             reader.source._router.restart()
             reader.until(latest(mysql_server))

@@ -34,7 +34,7 @@ def compared(server: MysqlServer, seed: int, *, rows: int, columns: int, full: b
         wanted = Subscription(columns=("id", *shape.names), keys=("id",), schema=known.tables[0])
         reader = stack.enter_context(reading(server, {(db, "t"): wanted}, known.start, options=SMALL))
         workload.run(server, workload.statements(dice, shape, f"{db}.t", rows), dice)
-        reader.until(latest(server), deadline=120)
+        reader.until(latest(server))
         return _same(server, db, shape, reader.state((db, "t")), seed)
 
 

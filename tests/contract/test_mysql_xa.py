@@ -67,7 +67,7 @@ def end(server: MysqlServer, how: str, xid: str) -> None:
             return False
         return True
 
-    until(ended, deadline=10, why=f"XA {how} {xid}")
+    until(ended, why=f"XA {how} {xid}")
 
 
 def now(server: MysqlServer) -> Position:

@@ -20,7 +20,7 @@ from tests.contract.test_failure_domains import TOKENS, batches, channel, expect
 from tests.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
 from tests.unit.job.factories import make_source
 from tests.unit.pipeline.test_snapshot import END, MemoryLoads, MemorySource
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 READ_EARLY = {99: 99}
 
@@ -54,7 +54,7 @@ class Anew:
         assert commit.chunk.replaces
         found = self.at_source.pop()
         self.entered.set()
-        assert self.gate.wait(30)
+        assert self.gate.wait(HANG_SECOND)
         table.rows = dict(found)
         return ChannelCommitted(snapshot=None, rows=len(found))
 
@@ -95,15 +95,15 @@ def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
             snapshot,
         )
         run.start()
-        assert lake.entered.wait(40)
-        until(lambda: lake.tables["good"].rows == expected(10), deadline=40)
-        until(snapshot._order._wanted.is_set, deadline=40)
+        assert lake.entered.wait(HANG_SECOND)
+        until(lambda: lake.tables["good"].rows == expected(10))
+        until(snapshot._order._wanted.is_set)
         assert (lake.tables["bad"].rows, lake.altered) == ({}, [])
         lake.gate.set()
-        until(lambda: lake.tables["good"].rows == expected(20) and loads.known["bad"].upper == END, deadline=40)
-        until(lambda: not run.behind(), deadline=40)
+        until(lambda: lake.tables["good"].rows == expected(20) and loads.known["bad"].upper == END)
+        until(lambda: not run.behind())
         run.finish()
-        assert run.join(20)
+        assert run.join(HANG_SECOND)
     assert lake.altered == [READ_EARLY | expected(10)]
     assert lake.at_source == []
     assert lake.tables["bad"].rows == {n % 7: n for n in range(11, 21)}

@@ -32,7 +32,7 @@ from tests.fakes import (
     scripted_rows,
 )
 from tests.unit.job.factories import make_channel, make_rules
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 QUICK = Thresholds(interval_second=0.05, min_events=10_000, min_bytes=10**9, max_bytes=10**9)
 LOST = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
@@ -87,9 +87,9 @@ class Bench:
         """One life of the job: all that there is, or until an error."""
         self.ends.clear()
         run = self.start(source)
-        until(lambda: self.ends or self.caught_up(transactions), deadline=20)
+        until(lambda: self.ends or self.caught_up(transactions))
         run.finish()
-        assert run.join(20)
+        assert run.join(HANG_SECOND)
 
     def staged(self) -> set[str]:
         return {str(path) for path in self.folder.rglob("*.parquet")}
@@ -119,9 +119,9 @@ def _is_worker(process: psutil.Process) -> bool:
 def test_every_transaction_reaches_the_lake_once(bench: Bench) -> None:
     """What the source wrote is in the lake, in order, and `_seq` is unique over epochs."""
     run = bench.start(ScriptedSource(transactions=300))
-    until(lambda: bench.caught_up(300), deadline=20)
+    until(lambda: bench.caught_up(300))
     run.finish()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert bench.lake.rows == scripted_rows(300)
     assert bench.lake.sequence == sorted(set(bench.lake.sequence))
     assert bench.ends == [(None, FailType.UNKNOWN)]
@@ -144,9 +144,9 @@ def test_a_killed_worker_loses_and_doubles_nothing(bench: Bench) -> None:
     bench.lake.before_commit = kill_sometimes
     bench.lake.after_commit = kill_sometimes
     run = bench.start(ScriptedSource(transactions=400))
-    until(lambda: bench.caught_up(400), deadline=60)
+    until(lambda: bench.caught_up(400))
     run.finish()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert kills > 0
     assert bench.lake.rows == scripted_rows(400)
     assert bench.lake.sequence == sorted(set(bench.lake.sequence))
@@ -159,9 +159,9 @@ def test_a_crash_between_any_two_steps_is_resumed(bench: Bench) -> None:
     after = iter([LOST])
     bench.lake.after_commit = lambda _: _raise_next(after)
     run = bench.start(ScriptedSource(transactions=50))
-    until(lambda: bench.caught_up(50), deadline=20)
+    until(lambda: bench.caught_up(50))
     run.finish()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert bench.lake.rows == scripted_rows(50)
     assert bench.lake.sequence == sorted(set(bench.lake.sequence))
     assert [str(trouble) for trouble in bench.troubles if trouble] == [str(LOST)] * 3
@@ -179,9 +179,9 @@ def test_a_torn_transaction_is_committed_in_parts(bench: Bench) -> None:
     ends = []
     bench.lake.after_commit = lambda _: ends.append(bench.ledger.last_epoch().end)
     run = bench.start(TornSource(transactions=20, torn_at=10))
-    until(lambda: bench.caught_up(20), deadline=20)
+    until(lambda: bench.caught_up(20))
     run.finish()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert [end.whole for end in ends if end.ordinal] == [False]
     assert bench.ledger.learnt.keys() == {"token-1"}
     assert bench.lake.rows == scripted_rows(20)
@@ -192,7 +192,7 @@ def test_what_an_operator_must_mend_ends_the_run_with_whole_epochs(bench: Bench)
     """A bad value stops the job at once; every transaction before it is in the lake."""
     bad = SyncError(Code.SOURCE_VALUE, column="at", table="shop.orders", value="a zero date", reason="no such day")
     run = bench.start(ScriptedSource(transactions=99, fails_at=20, error=bad))
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert [(str(error), kind) for error, kind in bench.ends] == [(str(bad), FailType.SUBMIT_FAIL)]
     assert bench.lake.rows == scripted_rows(19)
 
@@ -201,7 +201,7 @@ def test_a_passing_trouble_pauses_after_max_retry(bench: Bench) -> None:
     """What stays broken is told each time, and after max_retry tries the run gives up with the cause."""
     bench.lake.before_commit = lambda _: _raise_next(iter([LOST]))
     run = bench.start(ScriptedSource(transactions=5))
-    assert run.join(30)
+    assert run.join(HANG_SECOND)
     assert len(bench.troubles) == 3
     assert [(str(error), kind) for error, kind in bench.ends] == [(str(LOST), FailType.RUN_FAIL)]
 
@@ -210,16 +210,16 @@ def test_a_commit_that_does_not_end_is_told(bench: Bench, monkeypatch: pytest.Mo
     """Nothing has failed yet, and still Msg says what the job waits for; when it ends, Msg is empty again."""
     monkeypatch.setattr(run_module, "SLOW_SECOND", 0.2)
     released = threading.Event()
-    bench.lake.before_commit = lambda _: released.wait(30) and None
+    bench.lake.before_commit = lambda _: released.wait(HANG_SECOND) and None
     run = bench.start(ScriptedSource(transactions=5))
-    until(lambda: bench.troubles and bench.troubles[-1] is not None, deadline=20)
+    until(lambda: bench.troubles and bench.troubles[-1] is not None)
     trouble = bench.troubles[-1]
     assert trouble is not None
     assert trouble.code is Code.LAKE_SLOW
     released.set()
-    until(lambda: bench.troubles[-1] is None, deadline=20)
+    until(lambda: bench.troubles[-1] is None)
     run.finish()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert bench.lake.rows == scripted_rows(5)
 
 
@@ -227,22 +227,22 @@ def test_a_run_recovers_until_it_has_committed_what_was_left(bench: Bench) -> No
     """Upkeep waits for that, so it must be true of the left epoch alone."""
     bench.lake.before_commit = lambda _: _raise_next(iter([LOST]))
     run = bench.start(ScriptedSource(transactions=5))
-    until(bench.ledger.intents, deadline=20)
+    until(bench.ledger.intents)
     run.abandon()
-    assert run.join(60)
+    assert run.join(HANG_SECOND)
     runs, recovering = queue.SimpleQueue[JobRun](), list[bool]()
 
     def look(_: object) -> None:
-        second = runs.get(timeout=20)
+        second = runs.get(timeout=HANG_SECOND)
         recovering.append(second.recovers())
         runs.put(second)
 
     bench.lake.before_commit = look
     runs.put(bench.start(ScriptedSource(transactions=20)))
-    until(lambda: bench.caught_up(20), deadline=20)
+    until(lambda: bench.caught_up(20))
     last = runs.get()
     last.finish()
-    assert last.join(20)
+    assert last.join(HANG_SECOND)
     assert recovering[0]
     assert not any(recovering[1:])
     assert len(recovering) > 1
@@ -270,7 +270,7 @@ def test_an_orphan_that_still_writes_stops_nothing(bench: Bench, monkeypatch: py
 def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:
     """A TRUNCATE is not followed yet: the epoch before it is committed, then the job says what to do."""
     run = bench.start(ScriptedSource(transactions=50, ddl_after=10))
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert bench.lake.rows == scripted_rows(10)
     (error, _kind) = bench.ends[0]
     assert error is not None
@@ -281,9 +281,9 @@ def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:
 def test_a_run_that_hears_its_source_clears_old_troubles(bench: Bench) -> None:
     """A job that resumed by itself shows no stale Msg, also where its source has nothing to say."""
     run = bench.start(ScriptedSource(transactions=0))
-    until(lambda: bench.troubles == [None], deadline=20)
+    until(lambda: bench.troubles == [None])
     run.abandon()
-    assert run.join(5)
+    assert run.join(HANG_SECOND)
 
 
 def test_a_pause_does_not_wait_for_ever(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -291,9 +291,9 @@ def test_a_pause_does_not_wait_for_ever(bench: Bench, tmp_path_factory: pytest.T
     bench.finish_second = 0.3
     begun = tmp_path_factory.mktemp("slow") / "begun"
     run = bench.start(BatchSource((make_batch(inserted(1)), make_batch(SlowChanges(begun)))))
-    until(begun.exists, deadline=20)
+    until(begun.exists)
     run.finish()
-    assert run.join(10)
+    assert run.join(HANG_SECOND)
     assert workers() == []
     bench.run_through(BatchSource((make_batch(inserted(1)), make_batch(inserted(2)))), 2)
     assert bench.lake.rows == {1: 1, 2: 1}
@@ -302,9 +302,9 @@ def test_a_pause_does_not_wait_for_ever(bench: Bench, tmp_path_factory: pytest.T
 def test_abandon_ends_at_once(bench: Bench) -> None:
     """STOP does not wait for the source; no worker is left."""
     run = bench.start(ScriptedSource(transactions=1))
-    until(lambda: bench.caught_up(1), deadline=20)
+    until(lambda: bench.caught_up(1))
     run.abandon()
-    assert run.join(5)
+    assert run.join(HANG_SECOND)
     assert workers() == []
 
 
@@ -312,9 +312,9 @@ def test_reading_waits_when_too_much_is_staged(bench: Bench) -> None:
     """Past max_staged_bytes the worker stops reading until commits have caught up, and then goes on."""
     bench.max_staged_bytes = 300
     run = bench.start(ScriptedSource(transactions=60))
-    until(lambda: bench.caught_up(60), deadline=30)
+    until(lambda: bench.caught_up(60))
     run.finish()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert bench.lake.rows == scripted_rows(60)
     assert len(bench.lake.epochs) > 10
 
@@ -368,9 +368,9 @@ def test_prepared_rows_outlive_kills(bench: Bench) -> None:
     bench.thresholds = Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1)
     bench.lake.after_commit = lambda _: [os.kill(worker.pid, signal.SIGKILL) for worker in workers()]
     run = bench.start(BatchSource(XA))
-    until(lambda: bench.ends or bench.caught_up(len(XA)), deadline=40)
+    until(lambda: bench.ends or bench.caught_up(len(XA)))
     run.finish()
-    assert run.join(20)
+    assert run.join(HANG_SECOND)
     assert bench.lake.rows == XA_ROWS
     assert bench.staged() == set()
 

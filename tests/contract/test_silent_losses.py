@@ -78,7 +78,7 @@ def test_03_a_lost_connection(any_server: MysqlServer, db: str) -> None:
         for number in range(40):
             any_server.run(f"INSERT INTO {db}.t VALUES ({number})")
             if number == 20:
-                until(lambda: reader.get() and ids(reader, db), deadline=10)
+                until(lambda: reader.get() and ids(reader, db))
                 kill_readers(any_server)
         reader.until(latest(any_server))
         assert ids(reader, db) == list(range(40))
@@ -124,7 +124,7 @@ def test_07_names_of_their_time(any_server: MysqlServer, db: str) -> None:
     start = latest(any_server)
     any_server.run(f"INSERT INTO {db}.t VALUES (1, 10, 20)", f"ALTER TABLE {db}.t RENAME COLUMN v TO x, ADD v INT")
     with reading(any_server, wanted(db, "v", "w"), start, options=QUICK) as reader:
-        until(lambda: reader.get() and reader.rows((db, "t")), deadline=10)
+        until(lambda: reader.get() and reader.rows((db, "t")))
         assert reader.rows((db, "t")) == [{"id": 1, "v": 10, "w": 20, OP: 0}]
 
 
@@ -239,5 +239,5 @@ def test_18_silence(any_server: MysqlServer, db: str) -> None:
     with reading(any_server, wanted(db), options=options) as reader:
         reader.get()
         first = reader.source.heard_at()
-        until(lambda: reader.get() or reader.source.heard_at() > first + 0.4, deadline=10)
+        until(lambda: reader.get() or reader.source.heard_at() > first + 0.4)
         assert not any(reader.troubles)

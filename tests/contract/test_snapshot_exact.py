@@ -21,7 +21,7 @@ from syncmgr.spark.lake import Lake
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.contract.test_snapshot_values import chunk_of
 from tests.servers import MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
 
@@ -67,15 +67,15 @@ def test_rows_and_changes_meet_at_the_point(any_server: MysqlServer, db: str, at
     with ThreadPoolExecutor(2) as pool:
         pool.submit(write, any_server, db, ended)
         try:
-            until(lambda: any_server.run(f"SELECT count(*) FROM {db}.t")[0][0] > 20, deadline=20)
+            until(lambda: any_server.run(f"SELECT count(*) FROM {db}.t")[0][0] > 20)
             with ExactPoint(root(any_server), start.tables[0], name) as point:
                 rows: Future[list[int]] = pool.submit(read, any_server, db, name)
                 at = point.find(rows.done)
                 assert at is not None
                 point.release()
-                found = rows.result(20)
+                found = rows.result(HANG_SECOND)
             seen = any_server.run(f"SELECT max(v) FROM {db}.t")[0][0]
-            until(lambda: any_server.run(f"SELECT max(v) FROM {db}.t")[0][0] > seen + 20, deadline=20)
+            until(lambda: any_server.run(f"SELECT max(v) FROM {db}.t")[0][0] > seen + 20)
         finally:
             ended.set()
     wanted = Subscription(columns=("v",), after=at)
@@ -110,7 +110,7 @@ def test_a_second_reader_of_one_point_fails(any_server: MysqlServer, db: str) ->
         first = pool.submit(opened, any_server, name)
         assert point.find(first.done) is not None
         point.release()
-        first.result(20).close()
+        first.result(HANG_SECOND).close()
         with pytest.raises(pymysql.err.MySQLError, match="out of range"):
             opened(any_server, name)
 

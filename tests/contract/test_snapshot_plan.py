@@ -149,7 +149,7 @@ def test_a_binlog_that_was_purged_is_told(any_server: MysqlServer, db: str) -> N
         any_server.run(f"PURGE BINARY LOGS TO '{last}'")
         return bool(any_server.run("SHOW BINARY LOGS")[0][0] == last)
 
-    until(purged, deadline=30, why="a purged binlog")
+    until(purged, why="a purged binlog")
     with pytest.raises(SyncError, match="purged") as raised:
         source.check_held(start)
     assert raised.value.code is Code.SOURCE_POSITION_LOST

@@ -25,7 +25,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MysqlServer
     source, replica = (MysqlServer(folder / n, variables={"server-id": n}).start() for n in ("1", "2"))
     replica.follow(source)
     source.run("CREATE DATABASE spared", "CREATE TABLE spared.t (id BIGINT PRIMARY KEY, v VARCHAR(9))")
-    until(lambda: executed(replica) == executed(source), deadline=30, why="the table on the replica")
+    until(lambda: executed(replica) == executed(source), why="the table on the replica")
     replica.run("STOP REPLICA SQL_THREAD")
     yield source, replica
     replica.stop()

@@ -18,10 +18,9 @@ from tests.contract import canal_reader, mysql_reader
 from tests.contract.mysql_reader import database
 from tests.fakes import ScriptedSource
 from tests.servers import MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
-READ_SECOND = 30.0
 
 
 class Bench(Protocol):
@@ -97,7 +96,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 def read(source: Source, rows: int) -> list[Batch]:
     """Batches until so many rows have come, each asserted to keep the promises of one."""
     batches: list[Batch] = []
-    stop = time.monotonic() + READ_SECOND
+    stop = time.monotonic() + HANG_SECOND
     while inserted(batches) < rows:
         assert time.monotonic() < stop, batches
         batch = source.get(0.2)
@@ -146,7 +145,7 @@ def test_silence_is_told_as_such(bench: Bench) -> None:
     source = bench.open(None)
     read(source, 1)
     begin = time.monotonic()
-    until(lambda: source.get(0.2) is None, deadline=READ_SECOND)
+    until(lambda: source.get(0.2) is None)
     assert time.monotonic() - begin < 5
     assert source.idle()
     assert time.time() - source.heard_at() < 10

@@ -26,6 +26,7 @@ from syncsql import (
     Name,
     TableKey,
 )
+from tests.until import HANG_SECOND
 
 ORDERS = TargetTable(
     db="demo",
@@ -226,7 +227,7 @@ class FakeQuery:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
-        if self.waits and self.cancelled.wait(30):
+        if self.waits and self.cancelled.wait(HANG_SECOND):
             raise SyncError(Code.QUERY_FAILED, reason="cancelled")
         while self.given < self.count and not self.cancelled.is_set():
             size = min(self.batch, self.count - self.given)

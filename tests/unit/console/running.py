@@ -16,6 +16,7 @@ from syncmgr.console.packet import frame, lenenc_bytes
 from syncmgr.console.protocol import SHA2, Capability
 from syncmgr.console.server import Console
 from tests.unit.console.frontend import FakeFrontend
+from tests.until import HANG_SECOND
 
 PASSWORD = "s3cret"
 
@@ -81,7 +82,7 @@ class RawClient:
     )
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=HANG_SECOND)
         self.sequence = 0
 
     def __enter__(self) -> Self:

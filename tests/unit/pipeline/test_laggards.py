@@ -112,7 +112,7 @@ def test_one_that_waits_for_its_snapshot_does_not_fail() -> None:
     bench.laggards.add("b", epoch(1), SyncError(Code.SNAPSHOT_OPEN, table="shop.b"))
     assert "waits for its snapshot" in str(bench.laggards.trouble())
     bench.answers = [DONE]
-    until(lambda: bench.laggards.tend() or "b" not in bench.laggards, deadline=5)
+    until(lambda: bench.laggards.tend() or "b" not in bench.laggards)
 
 
 def test_one_that_catches_up_is_no_trouble() -> None:

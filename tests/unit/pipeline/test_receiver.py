@@ -52,7 +52,7 @@ class Flood:
 
 def stays(source: Flood, count: int) -> bool:
     """Whether so many batches were got, and the reader waits."""
-    until(lambda: source.given >= count, deadline=5)
+    until(lambda: source.given >= count)
     return source.given == count
 
 

@@ -18,7 +18,7 @@ from syncmgr.job.schema import SourceTable, TargetType
 from syncmgr.pipeline import snapshot as snapshot_module
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from tests.unit.job.factories import make_channel, make_source
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 EXACT = Position(file="b.000001", offset=50, server="s")
 START, END = (Position(file="b.000001", offset=at, server="s") for at in (4, 100))
@@ -183,7 +183,7 @@ def test_chunks_are_read_side_by_side_and_no_more() -> None:
         if commit.chunk.number == 5:
             connections = 4
         if commit.token == "one" and 6 <= commit.chunk.number <= 9:
-            together.wait(10)
+            together.wait(HANG_SECOND)
 
     bench = Bench(connections=lambda: connections)
     bench.lake.on_commit = on_commit
@@ -291,7 +291,7 @@ def test_a_table_that_fails_alone_comes_later(monkeypatch: pytest.MonkeyPatch) -
     assert (snapshot.held("one"), snapshot.held("two"), snapshot.trouble()) == (None, BROKEN, BROKEN)
     assert not snapshot.whole(END)
     bench.lake.on_commit = lambda _: None
-    until(lambda: snapshot.held("two") is None, deadline=10)
+    until(lambda: snapshot.held("two") is None)
     bench.ending.set()
     snapshot.join()
     assert bench.loads.known["two"].upper == END
@@ -307,15 +307,15 @@ def test_a_table_that_is_missing_does_not_hold_up_others_after_a_restart() -> No
     bench = Bench()
     bench.loads.end_loads(["one"], END)
     entered, gate = threading.Event(), threading.Event()
-    bench.lake.on_commit = lambda _: entered.set() or gate.wait(10)
+    bench.lake.on_commit = lambda _: entered.set() or gate.wait(HANG_SECOND)
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
     held = snapshot.held("two")
     assert held is not None
     assert held.code is Code.SNAPSHOT_OPEN
     snapshot.run(bench.ending, lambda: None)
-    assert entered.wait(10)
+    assert entered.wait(HANG_SECOND)
     gate.set()
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
     assert {token for token, _ in bench.lake.commits} == {"two"}
 
@@ -358,11 +358,11 @@ def test_one_without_a_key_that_fails_alone_has_turns_of_its_own(monkeypatch: py
     bench.lake.on_commit = refuse_two
     snapshot = bench.run()
     assert (snapshot.waits("one"), snapshot.waits("two"), snapshot.trouble()) == (False, True, BROKEN)
-    until(snapshot.is_due, deadline=10)
+    until(snapshot.is_due)
     snapshot.run(bench.ending, lambda: None)
     assert snapshot.waits("two")
     bench.lake.on_commit = lambda _: None
-    until(snapshot.is_due, deadline=10)
+    until(snapshot.is_due)
     snapshot.run(bench.ending, lambda: None)
     assert (snapshot.waits("two"), snapshot.is_due(), snapshot.trouble()) == (False, False, None)
     assert snapshot.points() == {"one": EXACT, "two": EXACT}
@@ -373,12 +373,12 @@ def test_a_table_that_joins_does_not_hold_up_the_others() -> None:
     bench = Bench()
     bench.loads.known = {"two": Load(token="two")}
     entered, gate = threading.Event(), threading.Event()
-    bench.lake.on_commit = lambda _: entered.set() or gate.wait(10)
+    bench.lake.on_commit = lambda _: entered.set() or gate.wait(HANG_SECOND)
     snapshot = bench.run()
-    assert entered.wait(10)
+    assert entered.wait(HANG_SECOND)
     assert (snapshot.held("one"), snapshot.held("two") is None) == (None, False)
     gate.set()
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
 
 
@@ -390,7 +390,7 @@ def test_a_table_that_joins_waits_for_transactions_from_before() -> None:
     snapshot = bench.run()
     assert bench.source.asked == []
     bench.loads.last = replace(bench.loads.last, prepared={"y": Prepared()})
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
 
 
@@ -414,7 +414,7 @@ def test_a_table_that_is_read_anew_has_one_chunk_that_replaces() -> None:
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
     assert snapshot.held("two") is None
     snapshot.run(bench.ending, lambda: None)
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
     assert [chunk is not None and chunk.replaces for chunk in chunks] == [True]
     assert bench.source.keys == [()]
@@ -440,11 +440,11 @@ def test_a_statement_on_a_table_that_is_read_begins_that_again() -> None:
         assert commit.chunk is not None
         reads.append(commit.chunk.columns)
         entered.set()
-        assert gate.wait(10)
+        assert gate.wait(HANG_SECOND)
 
     bench.lake.on_commit = on_commit
     snapshot = bench.run()
-    assert entered.wait(10)
+    assert entered.wait(HANG_SECOND)
     altered = replace(bench.options.channels[1], reads=("id", "status"))
     step = DdlStep(statement="", channels={"two": altered}, changes={"two": (DropField(name="x"),)})
     held: list[bool] = []
@@ -456,11 +456,11 @@ def test_a_statement_on_a_table_that_is_read_begins_that_again() -> None:
 
     statement = threading.Thread(target=follow)
     statement.start()
-    until(snapshot._order._wanted.is_set, deadline=10)
+    until(snapshot._order._wanted.is_set)
     assert snapshot.held("two") is not None
     gate.set()
-    statement.join(10)
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    statement.join(HANG_SECOND)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
     assert held == [False]
     assert reads == [("id",), ("id", "status")]
@@ -472,7 +472,7 @@ def test_rows_that_were_read_in_another_way_count_as_none() -> None:
     plan = ChunkPlan(id="p", key=(), bounds=(), rows=1, replaces=True, way="another")
     bench.loads.known["two"] = Load(token="two", plan=plan, done=frozenset({1}), replaces=True)
     snapshot = bench.run()
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
     assert bench.lake.commits == [("two", 1)]
     step = DdlStep(statement="", changes={"one": (DropField(name="x"),), "two": (DropField(name="x"),)})
@@ -500,15 +500,15 @@ def test_a_part_is_read_again_behind_a_statement(change: LakeChange, *, is_kept:
         assert commit.chunk.condition == ("(`id` > 5)" if commit.chunk.excerpt else "")
         excerpts.append(commit.chunk.excerpt)
         entered.set()
-        assert len(excerpts) > 1 or snapshot._order._wanted.wait(10)
+        assert len(excerpts) > 1 or snapshot._order._wanted.wait(HANG_SECOND)
 
     bench.lake.on_commit = on_commit
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
     snapshot.run(bench.ending, lambda: None)
-    assert entered.wait(10)
+    assert entered.wait(HANG_SECOND)
     with snapshot.begun_anew(step):
         snapshot.read_as([altered])
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
     assert excerpts == [excerpt, replace(excerpt, way=altered.way) if is_kept else None]
     assert f"plan 1000 {excerpt.source}" in bench.source.asked
@@ -522,7 +522,7 @@ def test_a_part_of_another_way_is_all_rows() -> None:
     excerpts: list[Excerpt | None] = []
     bench.lake.on_commit = lambda commit: excerpts.append(commit.chunk.excerpt if commit.chunk else excerpt)
     snapshot = bench.run()
-    until(lambda: bench.loads.known["two"].upper == END, deadline=10)
+    until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
     assert excerpts == [None]
 
@@ -533,7 +533,7 @@ def test_the_only_table_is_read_anew_beside_its_changes() -> None:
     bench.loads.known = {token: Load(token=token, replaces=True) for token in ("one", "two")}
     bench.lake.on_commit = refuse_both
     snapshot = bench.run()
-    until(snapshot.failures, deadline=10)
+    until(snapshot.failures)
     held = snapshot.held("two")
     assert held is not None
     assert held.code is Code.SNAPSHOT_OPEN

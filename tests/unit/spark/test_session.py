@@ -10,7 +10,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.spark import session as session_module
 from syncmgr.spark.launch import Jvm, LakePlace
 from syncmgr.spark.session import Session
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 SPARK = cast("SparkSession", object())
 KILLED = SyncError(Code.LAKE_STARTING, reason="Spark's JVM is gone")
@@ -68,7 +68,7 @@ def test_the_reason_is_told_once(scripted: Any, monkeypatch: pytest.MonkeyPatch)
     """While the next JVM is awaited, the words say why the last one is gone."""
     monkeypatch.setattr(session_module, "RETRY_FIRST_SECOND", 60.0)
     session = scripted(KILLED)
-    until(lambda: session.state == "Spark's JVM is gone", deadline=5)
+    until(lambda: session.state == "Spark's JVM is gone")
     with pytest.raises(SyncError, match=r"^The lake is still starting \(Spark's JVM is gone\); try again"):
         session.current()
 
@@ -76,19 +76,19 @@ def test_the_reason_is_told_once(scripted: Any, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_jvm_that_is_killed_in_its_first_start_is_waited_for(scripted: Any, times: int) -> None:
     """The next one is on its way, so whoever waits hears nothing of it and is served the moment that it is there."""
-    assert scripted(*[KILLED] * times).ready(5) is SPARK
+    assert scripted(*[KILLED] * times).ready(HANG_SECOND) is SPARK
 
 
 def test_a_start_that_cannot_succeed_is_told_at_once(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a JVM without Java."""
     monkeypatch.setattr(session_module, "RETRY_FIRST_SECOND", 60.0)
     with pytest.raises(SyncError) as caught:
-        scripted(NO_JAVA).ready(5)
+        scripted(NO_JAVA).ready(HANG_SECOND)
     assert caught.value.code is Code.JAVA_MISSING
 
 
 def test_whatever_a_start_meets_there_is_a_next_one(scripted: Any) -> None:
     """A full disk, or a fault of ours: it is told, and Spark comes back when it has passed."""
     session = scripted(OSError(28, "No space left on device"), ValueError("of ours"), KILLED)
-    until(lambda: session.state == "ready", deadline=5)
+    until(lambda: session.state == "ready")
     assert session.current() is SPARK
