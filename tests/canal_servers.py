@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from tests.servers import PASSWORD, MysqlServer, free_port
+from tests.until import HANG_SECOND
 
 HOME: Final = Path(os.environ.get("CANAL_HOME", Path.home() / ".cache" / "syncmgr" / "canal"))
 USER: Final = "canal"
 CANAL_PASSWORD: Final = "canal"
-STOP_SECOND: Final = 30.0
 
 
 def installed() -> bool:
@@ -64,7 +64,7 @@ class _Server:
             return
         process.kill() if kill else process.terminate()
         try:
-            process.wait(STOP_SECOND)
+            process.wait(HANG_SECOND)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -109,6 +109,7 @@ class CanalServer(_Server):
             *(str(HOME / "bin" / "canal-server"), "--home", str(folder), "--port", str(self.port)),
             *("--destination", f"{destination}=127.0.0.1:{mysql.port}:repl:{PASSWORD}"),
             *(() if open_to_all else ("--user", USER, "--password", CANAL_PASSWORD)),
+            *("--wait", str(int(HANG_SECOND))),
             *("--set", "canal.instance.parser.parallel=false"),  # its ring of threads takes whole cores
             *(("--zk", zookeeper.address) if zookeeper else ()),
             *options,

@@ -6,6 +6,7 @@ Must not know: pytest, what is tested.
 
 import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -16,13 +17,12 @@ from typing import Any, Final, Literal
 
 import pymysql
 
-from tests.until import PATIENCE
+from tests.until import HANG_SECOND
 
 Flavour = Literal["mysql", "mariadb"]
 
-START_SECOND: Final = 60.0 * PATIENCE
-STOP_SECOND: Final = 60.0 * PATIENCE
 PASSWORD: Final = "secret"
+PORTS: Final = (15_000, 32_000)  # below those that Linux gives to clients
 DEFAULTS: Final[Mapping[Flavour, Mapping[str, str]]] = {
     "mysql": {
         "server-id": "1",
@@ -49,10 +49,18 @@ DEFAULTS: Final[Mapping[Flavour, Mapping[str, str]]] = {
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """One that no other run of these tests gets, until this process ends: it keeps the port's number for UDP.
+
+    It is none that the kernel gives to a client, which would take it while its server is down.
+    """
+    while True:
+        port = random.randrange(*PORTS)
+        with socket.socket() as served, socket.socket(type=socket.SOCK_DGRAM) as kept, contextlib.suppress(OSError):
+            served.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            for probe in (kept, served):
+                probe.bind(("127.0.0.1", port))
+            kept.detach()
+            return port
 
 
 def binary(flavour: Flavour) -> str | None:
@@ -124,7 +132,7 @@ class MysqlServer:
         ]
 
     def _wait_until_up(self) -> None:
-        deadline = time.monotonic() + START_SECOND
+        deadline = time.monotonic() + HANG_SECOND
         while time.monotonic() < deadline:
             assert self._process is not None
             if self._process.poll() is not None:
@@ -197,7 +205,7 @@ class MysqlServer:
         if self._process is not None:
             self._process.terminate()
             try:
-                self._process.wait(STOP_SECOND)
+                self._process.wait(HANG_SECOND)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

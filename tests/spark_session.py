@@ -21,9 +21,10 @@ from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.lake import Lake
+from tests.until import PATIENCE
 
 JARS = Path.home() / ".cache" / "syncmgr" / "jars"
-START_SECOND = 300.0
+START_SECOND = 300.0 * PATIENCE
 SPARK = [
     pytest.mark.spark,
     pytest.mark.filterwarnings(

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,16 +15,11 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from syncmgr.crash import VARIABLE, CrashPoint
+from tests.servers import free_port
 from tests.until import HANG_SECOND, until
 
 ROOT = Path(__file__).parents[2]
 DEATH_SECOND = 900.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class FrontendProcess:

@@ -18,8 +18,8 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code
-from tests.acceptance.frontend import FrontendProcess, free_port
-from tests.servers import PASSWORD, MysqlServer
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import PASSWORD, MysqlServer, free_port
 from tests.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]

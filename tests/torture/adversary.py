@@ -20,7 +20,7 @@ from tests.small_disk import SmallDisk
 from tests.torture.victims import DBS, Victims, signalled
 from tests.until import until
 
-ASK_SECOND: Final = 60.0
+ASK_SECOND: Final = 180.0
 TIMED_SHARE: Final = 0.3
 WAIT_SECOND: Final = 1.0  # between two deeds, on average
 THRESHOLDS: Final = {

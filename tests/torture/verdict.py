@@ -22,8 +22,8 @@ from tests.servers import MysqlServer
 from tests.torture.workload import ACCOUNTS, HOLDERS, START_MONEY, TABLES, Table, tables
 from tests.until import PATIENCE, until
 
-CAUGHT_UP_SECOND: Final = 300.0
-QUIET_SECOND: Final = 180.0
+CAUGHT_UP_SECOND: Final = 900.0
+QUIET_SECOND: Final = 600.0
 ASK_SECOND: Final = 0.1
 POINTS: Final = 4  # of those that are kept, so many are read each time
 SHOWN: Final = 20

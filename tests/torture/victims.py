@@ -23,8 +23,8 @@ from tests.until import PATIENCE, until
 
 DBS: Final = ("bank", "shop")
 ASK_SECOND: Final = 0.1  # between two looks at a job: more often would keep it from recovering
-LAST_BREATH_SECOND: Final = 60.0
-RECOVERY_SECOND: Final = 180.0
+LAST_BREATH_SECOND: Final = 180.0
+RECOVERY_SECOND: Final = 600.0
 BIRTH_SECOND: Final = 8.0
 AWAITED_SHARE: Final = 0.4
 FROZEN_SHARE: Final = 0.2
