@@ -23,9 +23,11 @@ def lease(tmp_path: Path) -> Iterator[Make]:
     """Makes leases on one database, each as a process of its own would."""
     made: list[tuple[Lease, Store]] = []
 
-    def make(name: str, on_lost: Callable[[], None] = lambda: None, beat: float = 0.05) -> Lease:
+    def make(
+        name: str, on_lost: Callable[[], None] = lambda: None, beat: float = 0.05, patience: float = 1.0
+    ) -> Lease:
         store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
-        made.append((Lease(store, name, on_lost, beat_second=beat, patience_second=1.0), store))
+        made.append((Lease(store, name, on_lost, beat_second=beat, patience_second=patience), store))
         return made[-1][0]
 
     yield make
@@ -39,19 +41,21 @@ def test_an_owner_that_lives_is_not_replaced(lease: Make) -> None:
     lost = threading.Event()
     lease("one", lost.set).take()
     with pytest.raises(SyncError) as caught:
-        lease("two").take()
+        lease("two", patience=HANG_SECOND).take()
     assert caught.value.code is Code.META_OWNED
     assert "belongs to frontend one" in str(caught.value)
     assert not lost.is_set()
 
 
-def test_an_owner_that_is_silent_is_replaced_and_told(lease: Make) -> None:
+def test_an_owner_that_is_silent_is_replaced_and_told(lease: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """One whose process stood still, whatever its clock says, finds out at its first sign of life;
 
     until then it cannot write.
     """
-    lost = threading.Event()
-    replaced = lease("one", lost.set, beat=2.5)
+    lost, goes_on = threading.Event(), threading.Event()
+    replaced = lease("one", lost.set)
+    beat = replaced._store.beat
+    monkeypatch.setattr(replaced._store, "beat", lambda name: goes_on.wait(HANG_SECOND) and beat(name))
     replaced.take()
     lease("two").take()
     assert not lost.is_set()
@@ -59,6 +63,7 @@ def test_an_owner_that_is_silent_is_replaced_and_told(lease: Make) -> None:
         replaced._store.add(make_job(), Position(), 0.0, frozenset())
     assert caught.value.code is Code.META_OWNED
     assert replaced._store.jobs() == []
+    goes_on.set()
     assert lost.wait(HANG_SECOND)
 
 
@@ -82,7 +87,7 @@ def test_of_two_that_wait_one_comes_in(lease: Make) -> None:
         except SyncError as error:
             refused.append(error)
 
-    threads = [threading.Thread(target=take, args=(lease(name),)) for name in ("one", "two")]
+    threads = [threading.Thread(target=take, args=(lease(name, patience=5.0),)) for name in ("one", "two")]
     for thread in threads:
         thread.start()
     for thread in threads:
