@@ -105,7 +105,7 @@ def test_parsers_take_any_bytes(
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("tls")
-    with running(folder, password=PASSWORD, connect_timeout=0.5, read_timeout=0.5) as it:
+    with running(folder, password=PASSWORD) as it:
         it.console._listener._gate.throttle.LONGEST = 0.0  # type: ignore[misc] # strangers come by thousands here
         yield it
 

@@ -23,9 +23,7 @@ def lease(tmp_path: Path) -> Iterator[Make]:
     """Makes leases on one database, each as a process of its own would."""
     made: list[tuple[Lease, Store]] = []
 
-    def make(
-        name: str, on_lost: Callable[[], None] = lambda: None, beat: float = 0.05, patience: float = 1.0
-    ) -> Lease:
+    def make(name: str, on_lost: Callable[[], None] = lambda: None, beat: float = 0.05, patience: float = 1.0) -> Lease:
         store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
         made.append((Lease(store, name, on_lost, beat_second=beat, patience_second=patience), store))
         return made[-1][0]

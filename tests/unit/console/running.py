@@ -64,8 +64,10 @@ def id_of(connection: "pymysql.Connection[Any]") -> int:
 
 @contextmanager
 def running(tls_folder: Path, *, password: str = "", host: str = "", **limits: Any) -> Iterator[Running]:
+    """Its clients have all the time of the world, unless told otherwise."""
     frontend = FakeFrontend(password=password)
-    options = {"drain_timeout": 2.0, "threads": 4} | limits
+    patience = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), HANG_SECOND)
+    options = {"drain_timeout": 2.0, "threads": 4} | patience | limits
     console = Console(frontend, limits=Limits(**options), host=host, port=0, tls_folder=tls_folder)
     console.start()
     try:
