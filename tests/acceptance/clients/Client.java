@@ -197,7 +197,7 @@ public class Client {
                         throw new IllegalStateException(error);
                     }
                 }
-            }, 1000);
+            }, 1000, 1000); // a KILL may come before the query
             try {
                 statement.executeQuery(SLOW);
             } catch (SQLException error) {

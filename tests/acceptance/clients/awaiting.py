@@ -86,9 +86,10 @@ async def kill() -> None:
         await it.execute("SELECT CONNECTION_ID()")
         [(connection_id,)] = await it.fetchall()
         running = asyncio.create_task(it.execute(SLOW))
-        await asyncio.sleep(1)
         async with cursor() as other:
-            await other.execute(f"KILL QUERY {connection_id}")
+            while not running.done():  # a KILL may come before the query
+                await asyncio.wait((running,), timeout=1)
+                await other.execute(f"KILL QUERY {connection_id}")
         try:
             await running
         except errors.MySQLError as error:

@@ -60,8 +60,14 @@ const checks = {
     const victim = await mysql.createConnection(WHERE);
     const [[[id]]] = await victim.query("SELECT CONNECTION_ID()");
     const running = victim.query("SELECT count(*) FROM range(100000000000) WHERE hash(id) = 1");
-    const killing = new Promise((done) => setTimeout(done, 1000)).then(() => ask(`KILL QUERY ${id}`));
-    await assert.rejects(running, { errno: 1317 });
+    let over = false;
+    const killing = (async () => {
+      while (!over) { // a KILL may come before the query
+        await new Promise((done) => setTimeout(done, 1000));
+        await ask(`KILL QUERY ${id}`);
+      }
+    })();
+    await assert.rejects(running, { errno: 1317 }).finally(() => { over = true; });
     await killing;
     victim.destroy();
   },

@@ -101,8 +101,10 @@ $mysqli = [
     "kill" => function () {
         $victim = open();
         $victim->query(SLOW, MYSQLI_ASYNC);
-        sleep(1);
-        open()->query("KILL QUERY {$victim->thread_id}");
+        do { // a KILL may come before the query
+            open()->query("KILL QUERY {$victim->thread_id}");
+            $done = $failed = $refused = [$victim];
+        } while (!mysqli_poll($done, $failed, $refused, 1));
         refused(fn () => $victim->reap_async_query(), 1317);
         equal($victim->query("SELECT 42")->fetch_row(), ["42"]);
     },

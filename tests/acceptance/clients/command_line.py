@@ -22,7 +22,7 @@ SECURE = "--ssl-mode=REQUIRED" if IS_MYSQL else "--ssl"
 COMPRESSING = "--compression-algorithms=zstd" if IS_MYSQL else "--compress"
 RSA = ["--get-server-public-key"] if IS_MYSQL else []
 COMMANDS = ["--commands"] if IS_MYSQL else []  # in scripts they are off in MySQL 9
-LIMIT_SECOND = 30
+LIMIT_SECOND = 180 * float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))
 
 
 def command(*options: str) -> list[str]:

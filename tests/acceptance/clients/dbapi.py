@@ -94,8 +94,9 @@ class Driver:
         with closing(self.connect()) as victim, closing(victim.cursor()) as cursor:
             cursor.execute("SELECT CONNECTION_ID()")
             [(connection_id,)] = cursor.fetchall()
-            timer = threading.Timer(1.0, lambda: self.ask_nothing(f"KILL QUERY {connection_id}"))
-            timer.start()
+            ended = threading.Event()
+            killer = threading.Thread(target=self.kill_until, args=(ended, f"KILL QUERY {connection_id}"))
+            killer.start()
             try:
                 cursor.execute(SLOW)
                 cursor.fetchall()
@@ -103,8 +104,16 @@ class Driver:
                 equal(error.args[0], 1317)
             else:
                 raise AssertionError("the query went on to its end")
+            finally:
+                ended.set()
+                killer.join()
             cursor.execute("SELECT 42")
             equal(cursor.fetchall()[0][0], 42)
+
+    def kill_until(self, ended: threading.Event, sql: str) -> None:
+        """Again and again: it may come before the query."""
+        while not ended.wait(1.0):
+            self.ask_nothing(sql)
 
     def ask_nothing(self, sql: str) -> None:
         with closing(self.connect()) as connection, closing(connection.cursor()) as cursor:
