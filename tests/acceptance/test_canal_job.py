@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 import signal
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from tests.acceptance.frontend import FrontendProcess
 from tests.canal_servers import CanalServer, ZooKeeper
 from tests.servers import MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
@@ -55,11 +54,12 @@ class Shop:
             f" at DATETIME(6), note STRING) UNIQUE KEY(id)",
         )
 
-    def create_sync(self, canal: CanalServer) -> None:
+    def create_sync(self, canal: CanalServer, properties: str = "") -> None:
         self.fe.sql(
             f"CREATE SYNC {self.name}.job1 (FROM {self.table} INTO orders) FROM BINLOG"
             f' ("type" = "canal", "canal.server.ip" = "127.0.0.1", "canal.server.port" = "{canal.port}",'
             f' "canal.destination" = "{canal.destination}", "canal.username" = "canal", "canal.password" = "canal")'
+            f" {properties}"
         )
 
     def source_rows(self) -> list[tuple[Any, ...]]:
@@ -176,26 +176,24 @@ def has_cursor(server: CanalServer) -> bool:
 
 
 def test_pause_and_stop_wait_for_nobody(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
-    """While canal is away the job says so, and PAUSE, RESUME and STOP are answered within a second."""
+    """While canal is away the job says so, and PAUSE, RESUME and STOP are answered; what they may wait for takes longer
+    than this test's client has patience.
+    """
     s, server = shop("canal_away"), canal()
-    s.create_sync(server)
+    s.create_sync(server, f'PROPERTIES ("pause_timeout_second" = "{2 * HANG_SECOND}")')
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (1)")
     s.wait_until_equal()
     until(lambda: has_cursor(server), why="canal's first cursor")
     server.kill()
     until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), why="Msg")
     for statement, state in (("PAUSE", "PAUSED"), ("RESUME", None), ("PAUSE", "PAUSED")):
-        begin = time.monotonic()
         s.fe.sql(f"{statement} SYNC JOB {s.name}.job1")
-        assert time.monotonic() - begin < 1
         assert state is None or s.job()["State"] == state
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (2)")
     server.start()
     s.fe.sql(f"RESUME SYNC JOB {s.name}.job1")
     s.wait_until_equal()
-    begin = time.monotonic()
     s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
-    assert time.monotonic() - begin < 1
     assert s.job()["State"] == "CANCELLED"
 
 
