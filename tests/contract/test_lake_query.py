@@ -3,7 +3,6 @@
 import contextlib
 import datetime as dt
 import threading
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.lake import Lake
 from tests.spark_session import SPARK, Tables
+from tests.until import until
 
 INS = ChangeKind.INSERT
 pytestmark = SPARK
@@ -157,16 +157,14 @@ def test_a_new_snapshot_is_seen_at_once(tables: Tables) -> None:
 
 
 def test_a_query_ends_at_once_when_it_is_cancelled(lake: Lake) -> None:
-    """Wherever it is, within a second or so, with MySQL's error."""
+    """Wherever it is, with MySQL's error; by itself it would take hours."""
     query = lake.query("SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id", None, "long")
     timer = threading.Timer(1.0, query.cancel)
     timer.start()
-    began = time.monotonic()
     with pytest.raises(SyncError) as caught:
         list(query.batches())
     timer.join()
     assert caught.value.code is Code.INTERRUPTED
-    assert time.monotonic() - began < 10
 
 
 def test_a_query_ends_whenever_it_is_cancelled(lake: Lake) -> None:
@@ -179,9 +177,9 @@ def test_a_query_ends_whenever_it_is_cancelled(lake: Lake) -> None:
             list(query.batches())
         timer.join()
         assert caught.value.code is Code.INTERRUPTED
-    began = time.monotonic()
+    tracker = lake.iceberg().spark.sparkContext.statusTracker()
+    until(lambda: tracker.getActiveJobsIds() == [], why="no job of Spark's")
     assert asked(lake, "SELECT count(*) FROM range(10)") == [(10,)]
-    assert time.monotonic() - began < 10
 
 
 def test_a_query_that_was_cancelled_before_it_ran(lake: Lake) -> None:
