@@ -81,7 +81,7 @@ def run_options(folder: Path, **changes: Any) -> RunOptions:
         ),
         "retry": lambda: Retry(times=3),
         "max_backlog_bytes": lambda: 10**9,
-        "finish_second": lambda: 20.0,
+        "finish_second": lambda: HANG_SECOND,
     }
     return RunOptions(**(facts | changes))
 

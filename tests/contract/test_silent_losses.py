@@ -74,7 +74,7 @@ def test_01_02_compressed_rows(any_server: MysqlServer, db: str, number: int) ->
 def test_03_a_lost_connection(any_server: MysqlServer, db: str) -> None:
     """By GTID it goes on where it was, not where it began."""
     any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
-    with reading(any_server, wanted(db), options=QUICK) as reader:
+    with reading(any_server, wanted(db), options=QUICK, ssl="disabled") as reader:
         for number in range(40):
             any_server.run(f"INSERT INTO {db}.t VALUES ({number})")
             if number == 20:
@@ -235,7 +235,7 @@ def test_17_many_small_events(any_server: MysqlServer, db: str) -> None:
 def test_18_silence(any_server: MysqlServer, db: str) -> None:
     """An idle server is heard all the time; one that says nothing for longer is lost and asked again."""
     any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
-    options = SourceOptions(heartbeat=0.2, read_timeout=1.0, retry=Retry(first=0.05), position_interval=0.05)
+    options = SourceOptions(heartbeat=0.2, read_timeout=5.0, retry=Retry(first=0.05), position_interval=0.05)
     with reading(any_server, wanted(db), options=options) as reader:
         reader.get()
         first = reader.source.heard_at()

@@ -144,11 +144,9 @@ def test_silence_is_told_as_such(bench: Bench) -> None:
     bench.write(1)
     source = bench.open(None)
     read(source, 1)
-    begin = time.monotonic()
-    until(lambda: source.get(0.2) is None)
-    assert time.monotonic() - begin < 5
+    begin = time.time()
+    until(lambda: source.get(0.2) is None and source.heard_at() > begin)
     assert source.idle()
-    assert time.time() - source.heard_at() < 10
     assert ":" in source.server()
 
 
@@ -156,9 +154,10 @@ def test_close_ends_a_get(bench: Bench) -> None:
     """From another thread, at once; afterwards nothing comes."""
     source = bench.open(None)
     source.get(0.2)
-    threading.Timer(0.2, source.close).start()
+    closing = threading.Timer(0.2, source.close)
+    closing.start()
     begin = time.monotonic()
-    while time.monotonic() - begin < 0.3:
-        source.get(10)
-    assert time.monotonic() - begin < 2
+    while closing.is_alive():
+        source.get(2 * HANG_SECOND)
+    assert time.monotonic() - begin < HANG_SECOND
     assert source.get(0) is None
