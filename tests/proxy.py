@@ -10,6 +10,8 @@ import threading
 import time
 from typing import Final
 
+from tests.until import HANG_SECOND
+
 CHUNK: Final = 16 * 1024
 
 
@@ -49,7 +51,7 @@ class Proxy:
     def _serve(self, client: socket.socket) -> None:
         server = None
         with contextlib.suppress(OSError):
-            server = None if self.refuses else socket.create_connection(("127.0.0.1", self._target), 5)
+            server = None if self.refuses else socket.create_connection(("127.0.0.1", self._target), HANG_SECOND)
         if server is None:
             _close(client)
             return

@@ -12,6 +12,7 @@ import pymysql
 import pytest
 
 from tests.servers import MysqlServer, free_port
+from tests.until import HANG_SECOND
 
 ROOT = Path(__file__).parents[2]
 START_FE = str(ROOT / "bin" / "start_fe.sh")
@@ -20,7 +21,9 @@ DEMO = str(ROOT / "bin" / "demo.sh")
 DEMO_SHOP = [str(ROOT / ".venv" / "bin" / "python"), str(ROOT / "bin" / "demo_shop.py")]
 
 
-def run(*command: str, env: Mapping[str, str] | None = None, second: float = 120) -> "subprocess.CompletedProcess[str]":
+def run(
+    *command: str, env: Mapping[str, str] | None = None, second: float = HANG_SECOND
+) -> "subprocess.CompletedProcess[str]":
     """A script to its end, both outputs in one."""
     return subprocess.run(
         command,
@@ -189,7 +192,7 @@ def test_the_comparison_finds_every_difference(
 @pytest.mark.spark
 def test_the_demo_ends_equal_and_leaves_nothing_behind(tmp_path: Path) -> None:
     """bin/demo.sh proves both sides equal, and takes its folder and processes away."""
-    demo = run(DEMO, env={"TMPDIR": str(tmp_path)}, second=600)
+    demo = run(DEMO, env={"TMPDIR": str(tmp_path)}, second=4 * HANG_SECOND)
     assert demo.returncode == 0, demo.stdout
     assert demo.stdout.splitlines()[-1] == "EQUAL"
     assert "State: PAUSED" in demo.stdout

@@ -140,7 +140,7 @@ def test_no_stranger_gets_a_statement_through(console: Running) -> None:
 
 def test_five_hundred_clients(tmp_path: Path) -> None:
     """All are let in, each is answered while the others wait, half of them half-open or slow; none is left behind."""
-    with running(tmp_path, connect_timeout=30) as it:
+    with running(tmp_path) as it:
         clients = [it.raw() for _ in range(500)]
         for raw in clients[::2]:
             raw.log_in()

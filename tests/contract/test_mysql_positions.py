@@ -19,7 +19,7 @@ from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from tests.contract.mysql_reader import Reader, address, database, latest, reading
 from tests.servers import PASSWORD, Flavour, MysqlServer, binary, free_port
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02, most=0.2), limits=Limits(events=10))
@@ -104,7 +104,8 @@ def description(*hosts: str) -> MysqlDescription:
 
 def test_a_job_is_created_while_one_of_its_servers_is_away(mysql_server: MysqlServer) -> None:
     """The first that answers is asked."""
-    known = inspect(description(f"127.0.0.1:{free_port()}", f"127.0.0.1:{mysql_server.port}"), [], connect_timeout=5.0)
+    both = description(f"127.0.0.1:{free_port()}", f"127.0.0.1:{mysql_server.port}")
+    known = inspect(both, [], connect_timeout=HANG_SECOND)
     assert known.by_gtid
 
 
@@ -114,7 +115,7 @@ def test_several_servers_need_gtids(own_server: MysqlServer) -> None:
         pytest.skip("MariaDB always has GTIDs")
     here = f"127.0.0.1:{own_server.port}"
     with pytest.raises(SyncError) as caught:
-        inspect(description(here, here), [], connect_timeout=5.0)
+        inspect(description(here, here), [], connect_timeout=HANG_SECOND)
     assert caught.value.code is Code.PROPERTY_WRONG
     assert "mysql.host" in str(caught.value)
 

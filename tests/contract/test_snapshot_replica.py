@@ -12,7 +12,7 @@ from syncmgr.mysql import opening
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, facts
 from tests.servers import PASSWORD, MysqlServer
-from tests.until import until
+from tests.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
 TABLE = ("spared", "t")
@@ -49,7 +49,7 @@ def described(source: MysqlServer, replica: MysqlServer) -> MysqlDescription:
 
 
 def inspect(source: MysqlServer, replica: MysqlServer) -> Any:
-    return opening.inspect(described(source, replica), [TABLE], connect_timeout=5.0)
+    return opening.inspect(described(source, replica), [TABLE], connect_timeout=HANG_SECOND)
 
 
 def test_a_job_begins_at_what_its_replica_has(pair: tuple[MysqlServer, MysqlServer]) -> None:
@@ -82,7 +82,7 @@ def test_a_table_without_a_key_is_refused(pair: tuple[MysqlServer, MysqlServer])
     source, replica = pair
     tables = facts(source, [TABLE]).tables
     with pytest.raises(SyncError, match=r"leave out snapshot\.host") as caught:
-        opening.check_exact(described(source, replica), tables, connect_timeout=5.0)
+        opening.check_exact(described(source, replica), tables, connect_timeout=HANG_SECOND)
     assert caught.value.code is Code.SNAPSHOT_REFUSED
 
 

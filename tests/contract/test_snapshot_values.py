@@ -14,6 +14,7 @@ from tests.contract.mysql_reader import Row, database, facts
 from tests.contract.test_mysql_values import columns, fill, read, types_of
 from tests.servers import PASSWORD, MysqlServer
 from tests.spark_session import SPARK
+from tests.until import HANG_SECOND
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 
@@ -35,7 +36,7 @@ def chunk_of(server: MysqlServer, table: SourceTable, condition: str = "") -> Ch
         table=table,
         columns=tuple(column.name for column in table.columns),
         condition=condition,
-        connect_timeout=10.0,
+        connect_timeout=HANG_SECOND,
     )
 
 
