@@ -21,9 +21,9 @@ from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.lake import Lake
+from tests import jvm
 from tests.until import PATIENCE
 
-JARS = Path.home() / ".cache" / "syncmgr" / "jars"
 START_SECOND = 300.0 * PATIENCE
 SPARK = [
     pytest.mark.spark,
@@ -33,11 +33,11 @@ SPARK = [
 ]
 
 
-def new_lake(folder: Path, index_max_bytes: int = 2**30) -> Lake:
+def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, str] | None = None) -> Lake:
     return Lake(
         lake_dir=folder / "lake",
-        jars_dir=JARS,
-        options={},
+        jars_dir=jvm.JARS,
+        options=jvm.flags() if options is None else options,
         progress=print,
         wait_second=START_SECOND,
         index_dir=folder / "index",

@@ -15,6 +15,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from syncmgr.crash import VARIABLE, CrashPoint
+from tests import jvm
 from tests.servers import free_port
 from tests.until import HANG_SECOND, until
 
@@ -30,8 +31,11 @@ class FrontendProcess:
         self.port = free_port()
         self.conf = folder / "conf" / "fe.conf"
         self.conf.parent.mkdir(parents=True, exist_ok=True)
-        values = {"query_port": self.port, "sync_commit_interval_second": 0.3, "position_commit_interval_second": 1}
-        lines = (f"{name} = {value}\n" for name, value in (values | dict(settings or {})).items())
+        values: dict[str, object] = {"sync_commit_interval_second": 0.3, "position_commit_interval_second": 1}
+        values |= {"query_port": self.port, **jvm.flags(), **(settings or {})}
+        if "lake_dir" not in values:
+            values |= jvm.shared_jars(folder / "var" / "lake" / "jars")
+        lines = (f"{name} = {value}\n" for name, value in values.items())
         self.conf.write_text("".join(lines))
         self.process: subprocess.Popen[bytes] | None = None
         self._armed = folder / "crash"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from syncmgr.errors import SyncError
 from syncmgr.spark.lake import Lake
-from tests.spark_session import JARS, START_SECOND
+from tests import jvm
+from tests.spark_session import START_SECOND
 
 
 def main() -> None:
@@ -19,8 +20,8 @@ def main() -> None:
     os.dup2(2, 1)
     lake = Lake(
         lake_dir=Path(sys.argv[1]),
-        jars_dir=JARS,
-        options={},
+        jars_dir=jvm.JARS,
+        options=jvm.flags(),
         progress=lambda _: None,
         wait_second=START_SECOND,
         index_dir=Path(sys.argv[2]),
