@@ -1,15 +1,18 @@
 """Private MySQL and MariaDB servers for tests.
 
-Owns: one server process in one folder: its start, stop, death and settings.
+Owns: one server process in one folder: its start, stop, death and settings; the data folder that each begins with.
 Must not know: pytest, what is tested.
 """
 
 import contextlib
+import fcntl
+import hashlib
 import os
 import random
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +25,11 @@ from tests.until import HANG_SECOND
 Flavour = Literal["mysql", "mariadb"]
 
 PASSWORD: Final = "secret"
+TEMPLATES: Final = Path.home() / ".cache" / "syncmgr" / "data"
+TEMPLATE_VARIABLES: Final[Mapping[Flavour, Mapping[str, str]]] = {
+    "mysql": {"loose-innodb-redo-log-capacity": "8M"},  # each server copies it
+    "mariadb": {"innodb-log-file-size": "8M"},
+}
 PORTS: Final = (15_000, 32_000)  # below those that Linux gives to clients
 DEFAULTS: Final[Mapping[Flavour, Mapping[str, str]]] = {
     "mysql": {
@@ -83,23 +91,30 @@ class MysqlServer:
 
     def start(self) -> "MysqlServer":
         """Returns when it takes connections. Raises RuntimeError with the end of its log where it does not."""
-        fresh = not self._data.exists()
-        if fresh:
+        if not self._data.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._initialise()
+            shutil.copytree(_template(self.flavour), self._data)
+        return self._launch()
+
+    def make_template(self) -> Path:
+        """A data folder as every server begins: the users are in it, no binlog, and no identity."""
+        self._initialise()
+        self._launch()
+        self._create_users()
+        self.stop()
+        for file in (*self._data.glob("binlog.*"), self._data / "auto.cnf"):
+            file.unlink(missing_ok=True)
+        return self._data
+
+    def _launch(self) -> "MysqlServer":
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(self._command(), stdout=log, stderr=log)
         self._wait_until_up()
-        if fresh:
-            self._create_users()
         return self
 
     def _initialise(self) -> None:
         if self.flavour == "mysql":
-            places = (
-                f"--{name}={self._variables[name]}" for name in ("basedir", "plugin-dir") if name in self._variables
-            )
-            program = [self._program, "--no-defaults", "--initialize-insecure", f"--datadir={self._data}", *places]
+            program = [self._program, "--no-defaults", "--initialize-insecure", f"--datadir={self._data}"]
         else:
             program = ["mariadb-install-db", "--no-defaults", f"--datadir={self._data}", "--skip-test-db"]
             program += ["--auth-root-authentication-method=normal", *self._as_root]
@@ -223,3 +238,20 @@ class MysqlServer:
         self.stop()
         self._variables.update(variables or {})
         self.start()
+
+
+def _template(flavour: Flavour) -> Path:
+    """Made once a machine for each version of a server: initialising takes seconds, copying none."""
+    program = binary(flavour)
+    if program is None:
+        raise RuntimeError(f"no {flavour} server is installed")
+    version = subprocess.run([program, "--version"], capture_output=True, check=True).stdout
+    key = hashlib.sha256(version + Path(__file__).read_bytes()).hexdigest()[:16]
+    made = TEMPLATES / f"{flavour}-{key}"
+    TEMPLATES.mkdir(parents=True, exist_ok=True)
+    with (TEMPLATES / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            with tempfile.TemporaryDirectory(dir=TEMPLATES) as folder:
+                MysqlServer(Path(folder), flavour, TEMPLATE_VARIABLES[flavour]).make_template().rename(made)
+    return made
