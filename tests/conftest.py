@@ -1,18 +1,38 @@
-"""Servers that the whole run shares."""
+"""Servers that the whole run shares, and what every run needs."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests import canal_servers
+from tests import canal_servers, jvm
 from tests.canal_servers import CanalServer, ZooKeeper
 from tests.servers import Flavour, MysqlServer, binary
 
-settings.register_profile("any machine", deadline=None)  # values are promised; a busy machine is only slow
+# No deadline: values are promised, a busy machine is only slow.  The same examples in each run: red is the change's.
+settings.register_profile("any machine", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("any machine")
+# So that one test can be run by itself, after bin/test.sh has brought what it needs; what tests start inherits it.
+os.environ.setdefault(jvm.VARIABLE, jvm.QUICK)
+os.environ["PATH"] = f"{canal_servers.HOME.parent / 'mysql' / 'bin'}:{os.environ['PATH']}"
+
+STARTS_SPARK = frozenset({"lake", "frontend", "FrontendProcess", "new_lake", "running_lake", "Torture"})
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Function]) -> None:
+    """The run is parted by the mark `spark`: a test without it must not start a JVM in the other half."""
+    unmarked = {item.location[0] for item in items if item.get_closest_marker("spark") is None and _starts_spark(item)}
+    if unmarked:
+        raise pytest.UsageError(f"tests that start a JVM need pytest.mark.spark: {', '.join(sorted(unmarked))}")
+
+
+def _starts_spark(item: pytest.Function) -> bool:
+    """By the fixtures that it asks for, or what its module imports."""
+    return not STARTS_SPARK.isdisjoint({*item.fixturenames, *vars(item.module)})
 
 
 def _running(flavour: Flavour, factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:

@@ -11,9 +11,10 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.lake import Lake
 from syncmgr.spark.shelf import Pointer
-from tests.spark_session import LakeTable, Tables
+from tests.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD = 0, 1
+pytestmark = SPARK
 
 
 def pointer(table: LakeTable) -> Pointer:

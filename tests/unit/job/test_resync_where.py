@@ -65,7 +65,7 @@ def judged(text: str, **changes: Any) -> Excerpt:
 
 
 @pytest.mark.parametrize(
-    ("text", "lake", "source"),
+    ("text", "in_lake", "at_source"),
     [
         ("id > 5", "`id` > 5", "`id` > 5"),
         ("-05.50 >= ID", "`id` <= -5.5", "`id` <= -5.5"),
@@ -103,10 +103,10 @@ def judged(text: str, **changes: Any) -> Excerpt:
         ("ip >= 0x7f00", "`ip` >= X'7f00'", "`ip` >= X'7f00'"),
     ],
 )
-def test_a_condition_is_said_twice(text: str, lake: str, source: str) -> None:
+def test_a_condition_is_said_twice(text: str, in_lake: str, at_source: str) -> None:
     """What the target has and what the server is asked for; texts are compared by their bytes, or for being equal."""
     found = judged(text)
-    assert (found.lake, found.source) == (lake, source)
+    assert (found.lake, found.source) == (in_lake, at_source)
     assert found.fits(CHANNEL)
 
 
