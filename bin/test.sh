@@ -1,44 +1,82 @@
 #!/usr/bin/env bash
-# test.sh [--fast] [pytest arguments]   Lint, then every test but the long ones; makes what they need first.
+# test.sh [--fast | --long] [pytest arguments]   Lint, types and the tests, side by side; makes what they need first.
 #
+# Every test but the long ones, in three parts: lint; the tests that start no JVM of Spark, in several processes; those
+# that do.  A line begins with the name of its part.  At the end: the slowest tests, and what failed.
 # --fast: lint, and the tests that need neither servers nor Spark.
+# --long: the long tests, and the tests of Hypothesis on new random examples.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-FAST=(tests/unit tests/grammar)
-SLOW=(tests/contract tests/acceptance)
+REPORTS=$(mktemp -d)
+PARTS=() # process ids
+trap 'rm -rf "$REPORTS"' EXIT
+trap 'kill 0' INT TERM
 
-stage() {
-  local started=$SECONDS
-  say "$1"
+# part NAME COMMAND...   In the background.
+part() {
+  local name=$1
   shift
-  "$PROJECT/.venv/bin/$1" "${@:2}"
-  say "... $((SECONDS - started)) s"
+  { TIMEFORMAT="... %R s, %U s + %S s of CPU" && time "$@"; } 2>&1 </dev/null | sed -u "s/^/$name: /" &
+  PARTS+=($!)
 }
 
 lint() {
-  stage "ruff check" ruff check
-  stage "ruff format" ruff format --check
-  stage "mypy" mypy
-  stage "import contracts" lint-imports
+  local ruff=(--cache-dir "$PRIVATE/lint/ruff")
+  (
+    cd "$PROJECT/.venv/bin" && PATH=$PWD:$PATH && cd "$PROJECT"
+    ruff check "${ruff[@]}" && ruff format --check "${ruff[@]}" &&
+      mypy --cache-dir "$PRIVATE/lint/mypy" && lint-imports --cache-dir "$PRIVATE/lint/imports"
+  )
+}
+
+# tests NAME MARKS [pytest arguments]   A part whose marks leave nothing is no failure.
+tests() {
+  local name=$1 marks=$2 status=0
+  shift 2
+  "$PYTHON" -m pytest -m "$marks" --junitxml="$REPORTS/$name.xml" "$@" || status=$?
+  [ "$status" = 0 ] || [ "$status" = 5 ]
+}
+
+with_spark() {
+  "$PYTHON" -m tests.archive_classes && tests "$@"
+}
+
+need_servers() {
+  need_java
+  need_both_servers
+  need_canal
+  need_clients
+}
+
+# Waits for all parts, whatever happens to one; then says what there was.
+finish() {
+  local process failed=0
+  for process in "${PARTS[@]}"; do wait "$process" || failed=1; done
+  "$PYTHON" -m tests.report "$REPORTS"/*.xml || failed=1
+  [ "$failed" = 0 ] || fail "red; the lines above say what, those of 'short test summary info' first"
 }
 
 main() {
-  local folder folders=("${FAST[@]}") present=()
+  local processes=(--numprocesses=logical --maxprocesses=4 --dist=loadfile)
   cd "$PROJECT"
   need_python requirements-dev.lock
-  if [ "${1:-}" = --fast ]; then
-    shift
-  else
-    need_java
-    need_both_servers
-    need_canal
-    need_clients
-    folders+=("${SLOW[@]}")
-  fi
-  lint
-  for folder in "${folders[@]}"; do [ ! -d "$folder" ] || present+=("$folder"); done
-  say "pytest ${present[*]}"
-  exec "$PYTHON" -m pytest -m "not long" --durations=10 "${present[@]}" "$@"
+  case ${1:-} in
+    --fast)
+      part lint lint
+      part fast tests fast "not spark and not mysql and not long" "${processes[@]}" tests/unit tests/grammar "${@:2}"
+      ;;
+    --long)
+      need_servers
+      part long with_spark long "long or hypothesis" --hypothesis-profile=random "${@:2}"
+      ;;
+    *)
+      part lint lint
+      need_servers
+      part plain tests plain "not spark and not long" "${processes[@]}" "$@"
+      part spark with_spark spark "spark and not long" "$@"
+      ;;
+  esac
+  finish
 }
 
 main "$@"

@@ -1,7 +1,10 @@
+import ast
 import importlib.util
 import re
 import sys
 from pathlib import Path
+
+import pytest
 
 from syncmgr.job.failure import TREATMENTS
 
@@ -29,10 +32,29 @@ def test_each_error_of_a_job_has_its_line_for_the_operator() -> None:
     assert [code for code in TREATMENTS if code.number not in told] == []
 
 
-def test_each_promise_names_tests_that_exist() -> None:
-    """docs/architecture.md: a table of promises, and the files that hold them."""
+def promises() -> list[str]:
+    """The rows of the table in docs/architecture.md."""
     text = (ROOT / "docs" / "architecture.md").read_text()
-    named = re.findall(r"`(?:tests/[\w/]*/)?(test_\w+\.py)`", text.split("## What is promised")[1].split("\n## ")[0])
-    there = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
-    assert named
-    assert set(named) <= there
+    table = text.split("## What is promised")[1].split("\n## ")[0]
+    return [line for line in table.splitlines() if line.startswith("|") and "test" in line][1:]
+
+
+def files_of(promise: str) -> list[Path]:
+    named = re.findall(r"`(?:tests/[\w/]*/)?(test_\w+\.py)`", promise)
+    found = [list((ROOT / "tests").rglob(name)) for name in named]
+    assert all(found), f"a file that does not exist: {promise}"
+    return [path for paths in found for path in paths]
+
+
+def runs_always(path: Path) -> bool:
+    """Whether a test of the file is not marked `long`."""
+    tests = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    marks = {test.name: " ".join(map(ast.unparse, test.decorator_list)) for test in tests}
+    return any(name.startswith("test_") and "mark.long" not in of for name, of in marks.items())
+
+
+@pytest.mark.parametrize("promise", promises())
+def test_each_promise_has_a_test_that_runs(promise: str) -> None:
+    """docs/architecture.md: the files that hold a promise exist, and one runs always unless the row says `(long)`."""
+    by_hand = "(long)" in promise or "tests/bench/" in promise
+    assert by_hand or any(runs_always(path) for path in files_of(promise))

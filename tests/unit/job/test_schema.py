@@ -21,8 +21,8 @@ ARROW = {
     "enum": pa.string(),
     "set": pa.string(),
     "json": pa.string(),
-    **dict.fromkeys(TEXT, pa.string()),
-    **dict.fromkeys(BYTES | GEOMETRY, pa.binary()),
+    **dict.fromkeys(sorted(TEXT), pa.string()),
+    **dict.fromkeys(sorted(BYTES | GEOMETRY), pa.binary()),
 }
 
 
