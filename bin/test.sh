@@ -73,7 +73,7 @@ main() {
       part lint lint
       need_servers
       part plain tests plain "not spark and not long" "${processes[@]}" "$@"
-      part spark with_spark spark "spark and not long" "$@"
+      part spark with_spark spark "spark and not long" tests/contract tests/acceptance "$@"
       ;;
   esac
   finish
