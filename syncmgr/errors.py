@@ -131,7 +131,11 @@ class Code(Enum):
     # ours: the source
     SOURCE_UNREACHABLE = 20101, "HY000", "Cannot reach the MySQL server at {address}: {reason}"
     SOURCE_ACCESS_DENIED = 20102, "HY000", "The MySQL server at {address} refused user '{user}': {reason}"
-    SOURCE_GRANT_MISSING = 20103, "HY000", "User '{user}' lacks {grant} on the MySQL server at {address}; run: {remedy}"
+    SOURCE_GRANT_MISSING = (
+        20103,
+        "HY000",
+        "User '{user}' lacks {grant} on the MySQL server at {address}; run: {remedy}",
+    )
     SOURCE_BINLOG_OFF = 20104, "HY000", "The MySQL server at {address} writes no binlog; start it with log_bin"
     SOURCE_NOT_ROW = 20105, "HY000", "binlog_format is {value} on the MySQL server at {address}; it must be ROW"
     SOURCE_ROW_IMAGE = 20106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"
@@ -140,7 +144,11 @@ class Code(Enum):
         "HY000",
         "The position {position} is no longer in the binlog of the MySQL server at {address}: {reason}",
     )
-    SOURCE_UNKNOWN_TABLE = 20108, "42S02", "Source table '{table}' does not exist on the MySQL server at {address}"
+    SOURCE_UNKNOWN_TABLE = (
+        20108,
+        "42S02",
+        "Source table '{table}' does not exist on the MySQL server at {address}",
+    )
     SOURCE_UNKNOWN_COLUMN = 20109, "42S22", "Source table '{table}' has no column '{column}'{hint}"
     SOURCE_SERVER_ID = (
         20110,
@@ -196,7 +204,7 @@ class Code(Enum):
         "HY000",
         "The snapshot of table '{table}' cannot go on: {reason}; it is tried again, or STOP the job, drop the target, and create both anew",
     )
-    NO_TABLE_MATCHES = 20031, "42S02", "No table of the source is meant by {pattern}"
+    NO_TABLE_MATCHES = 20031, "42S02", "No table of the source is meant by {pattern}{hint}"
     NO_SOURCE_KEY = (
         20032,
         "HY000",
@@ -208,6 +216,7 @@ class Code(Enum):
         "The rows of '{table}' cannot go into '{target}' beside those of other databases: {reason}",
     )
     RESYNC_WHERE = 20034, "HY000", "RESYNC of table '{table}' cannot take WHERE {condition}: {reason}"
+    BAD_PATTERN = 20035, "42000", "Pattern {pattern} cannot be used: {reason}"
     SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' has no key and cannot be locked for its snapshot: {reason}"
     TABLE_STOPPED = (
         20145,
