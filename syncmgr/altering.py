@@ -22,7 +22,6 @@ from syncmgr.job.source import LATEST, SNAPSHOT, MysqlDescription
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.job.whole import literal
 from syncmgr.meta.channels import Joining
 from syncmgr.planning import Inspect, Plan, Planner, Survey, Table, Wanted
 from syncmgr.written import (
@@ -30,6 +29,7 @@ from syncmgr.written import (
     databases,
     excerpt,
     forgetting,
+    only,
     pattern_of,
     patterns,
     refuse_twice,
@@ -275,7 +275,7 @@ class Altering:
         there = self._survey(job.source, sorted({databases(each) for each in wanted}))
         synced = {(channel.source.db, channel.source.name) for channel in job.channels}
         new = {
-            table: _only(each, table)
+            table: only(each, table)
             for each in wanted
             for table in sorted(there.keys() - synced)
             if pattern_of(each).has(table)
@@ -300,14 +300,6 @@ class Altering:
         for plan in plans:
             job = job.with_statement(job.statement)
             self._add(job, plan)
-
-
-def _only(node: Tables | Shards, table: Table) -> Tables | Shards:
-    """What it says of one of its tables."""
-    db, name = table
-    if isinstance(node, Shards):
-        return replace(node, databases=literal(db), exclude=())
-    return Tables(db=db, target_db=node.target_db, pattern=literal(name))
 
 
 def _refuse_cancelled(job: SyncJob) -> None:

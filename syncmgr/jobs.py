@@ -371,7 +371,7 @@ class Jobs:
                 self._altering.take_in(job, plans)
                 self._renew(job_id)
         joined = {(channel.source.db, channel.source.name) for plan in plans for channel in plan.channels}
-        gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more")
+        gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more", hint="")
         return {table: None if table in joined else refused.get(table, gone) for table in tables}
 
     def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:

@@ -18,8 +18,9 @@ from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.shard import Part
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
-from syncmgr.job.whole import Found, literal, sharded, target_of
-from syncmgr.written import condition, databases, item, items, pattern_of, refuse_twice
+from syncmgr.job.table_pattern import literal
+from syncmgr.job.whole import Found, sharded, target_of
+from syncmgr.written import check_names, condition, databases, item, items, odd_names, pattern_of, refuse_twice
 from syncsql import Channel, Name, Shards, Tables
 
 OK: Final = "ok"
@@ -249,13 +250,16 @@ class Planner:
         return places
 
     def _found(self, wanted: Wanted) -> Mapping[Table, Found]:
-        patterns = sorted({databases(each) for each in wanted.channels if not isinstance(each, Channel)})
-        if not patterns:
-            return {}
+        patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}
         if isinstance(wanted.source, CanalDescription):
-            what = "FROM with a pattern and canal, which tells no tables; name each of them"
-            raise SyncError(Code.NOT_SUPPORTED, what=what)
-        return self._survey(wanted.source, patterns)
+            if patterns:
+                what = "FROM with a pattern and canal, which knows no tables; name each of them"
+                raise SyncError(Code.NOT_SUPPORTED, what=what)
+            return {}
+        patterns |= {literal(db) for db, _ in odd_names(wanted.channels)}
+        found = self._survey(wanted.source, sorted(patterns)) if patterns else {}
+        check_names(wanted.channels, found)
+        return found
 
     def _place(self, wanted: Wanted, wish: _Place, there: Collection[Table]) -> _Place:
         node = wish.node

@@ -4,9 +4,9 @@ Owns: the way from the nodes of CREATE SYNC and ALTER SYNC to values of the core
 Must not know: which jobs there are, what is stored.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, assert_never
 
 import syncsql
 from syncmgr.errors import Code, SyncError
@@ -17,7 +17,8 @@ from syncmgr.job.resync_where import excerpt_of
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
 from syncmgr.job.sync_job import SyncJob
-from syncmgr.job.whole import Family, Namesakes, Pattern, literal, matches
+from syncmgr.job.table_pattern import PatternKind, TablePattern, literal
+from syncmgr.job.whole import Family, Namesakes, Pattern, family, namesakes
 from syncsql import (
     AlterSync,
     Channel,
@@ -30,6 +31,10 @@ from syncsql import (
     Shards,
     SqlSyntaxError,
     Tables,
+    WholeDatabase,
+    escaped,
+    quote_name,
+    typed,
 )
 
 _NOT_ON_CANAL: Final = {
@@ -62,24 +67,25 @@ def with_channels(job: SyncJob, channels: Iterable[Channel | Tables | Shards]) -
 
 def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
     """The job whose text does not mean a channel any more: it is not named, or patterns exclude its source."""
-    statement, source = _statement(job), channel.source
-    kept: list[Channel | Tables | Shards] = []
-    for each in statement.channels:
-        if isinstance(each, Shards):
-            kept.append(_excluding(each, source.db) if pattern_of(each).has((source.db, source.name)) else each)
-        elif isinstance(each, Channel):
-            if (each.target.db or job.db, each.target.name) != (channel.target_db, channel.target):
-                kept.append(each)
-        elif (each.db, each.target_db) == (source.db, channel.target_db) and matches(each.pattern, source.name):
-            out = Name(db=each.db, name=literal(source.name))
-            kept.append(replace(each, exclude=(*(one for one in each.exclude if one != out), out)))
-        else:
-            kept.append(each)
+    statement = _statement(job)
+    kept = [left for each in statement.channels if (left := _without(each, job.db, channel)) is not None]
     return job.with_statement(replace(statement, channels=tuple(kept)).masked().sql())
 
 
-def _excluding(shards: Shards, db: str) -> Shards:
-    return replace(shards, exclude=(*shards.exclude, Name(db=db, name=shards.table)))
+def _without(node: Channel | Tables | Shards, db: str, channel: ChannelDescription) -> Channel | Tables | Shards | None:
+    out = Name(db=channel.source.db, name=channel.source.name)
+    match node:
+        case Channel():
+            return None if (node.target.db or db, node.target.name) == (channel.target_db, channel.target) else node
+        case Tables(source=Name()):
+            return None if (node.source, node.target_db) == (out, channel.target_db) else node
+        case Tables() if node.target_db != channel.target_db:
+            return node
+        case Tables() | Shards():
+            meant = pattern_of(node).has((channel.source.db, channel.source.name))
+            return replace(node, exclude=(*node.exclude, out)) if meant else node
+        case _:
+            assert_never(node)
 
 
 def forgetting(job: SyncJob, channels: Iterable[ChannelDescription]) -> SyncJob:
@@ -95,15 +101,103 @@ def forgetting(job: SyncJob, channels: Iterable[ChannelDescription]) -> SyncJob:
 
 
 def pattern_of(node: Tables | Shards) -> Pattern:
-    """The tables that a pattern means."""
+    """The tables that it means. Raises NOT_SUPPORTED, BAD_PATTERN."""
+    exclude = tuple(_excluded(each) for each in node.exclude)
     if isinstance(node, Shards):
-        return Namesakes(databases=node.databases, table=node.table, exclude=tuple(str(out.db) for out in node.exclude))
-    return Family(db=node.db, pattern=node.pattern, exclude=tuple(out.name for out in node.exclude))
+        return namesakes(_pattern(node.source), exclude)
+    match node.source:
+        case syncsql.TablePattern() as source:
+            return family(_pattern(source), exclude)
+        case Name(db=db, name=name):
+            return Family(db=str(db), named=name, exclude=exclude)
+        case WholeDatabase(db=db):
+            return Family(db=db, exclude=exclude)
+        case _:
+            assert_never(node.source)
+
+
+def _pattern(node: syncsql.TablePattern) -> TablePattern:
+    return TablePattern(kind=PatternKind(node.kind.value), text=node.text)
+
+
+def _excluded(node: Name | syncsql.TablePattern) -> tuple[str, str] | TablePattern:
+    """Raises BAD_PATTERN."""
+    if isinstance(node, Name):
+        return str(node.db), node.name
+    pattern = _pattern(node)
+    pattern.check()
+    return pattern
+
+
+def only(node: Tables | Shards, table: tuple[str, str]) -> Tables | Shards:
+    """What it says of one of its tables."""
+    db, name = table
+    match node:
+        case Tables():
+            return replace(node, source=Name(db=db, name=name), exclude=())
+        case Shards():
+            alone = syncsql.TablePattern(kind=syncsql.PatternKind.LIKE, text=f"{literal(db)}.{literal(name)}")
+            return replace(node, source=alone, exclude=())
+        case _:
+            assert_never(node)
 
 
 def databases(node: Tables | Shards) -> str:
-    """The pattern of LIKE for the databases that it is about."""
-    return node.databases if isinstance(node, Shards) else literal(node.db)
+    """A pattern of LIKE for the databases that it is about, and maybe others. Raises as `pattern_of` does."""
+    match pattern_of(node):
+        case Family(db=db):
+            return literal(db)
+        case Namesakes(pattern=pattern):
+            return pattern.databases
+
+
+def odd_names(channels: Iterable[Channel | Tables | Shards]) -> dict[tuple[str, str | None], str]:
+    """Names with a % in it, which somebody may mean as a pattern, and how that is written.
+
+    A database and one of its tables, or None for all of them.
+    """
+    found: dict[tuple[str, str | None], str] = {}
+    for each in channels:
+        into = f"{quote_name(each.target_db)}.*" if isinstance(each, Tables) else each.target.sql()
+        if not isinstance(each.source, syncsql.TablePattern):
+            table = _parts(each.source)
+            found[table] = f"FROM TABLES LIKE {_as_like(*table)} INTO {into}"
+        for out in () if isinstance(each, Channel) else each.exclude:
+            if isinstance(out, Name):
+                found[_parts(out)] = f"EXCLUDE (LIKE {_as_like(*_parts(out))})"
+    return {(db, name): how for (db, name), how in found.items() if "%" in f"{db}{name}"}
+
+
+def _parts(source: Name | WholeDatabase) -> tuple[str, str | None]:
+    return (source.db, None) if isinstance(source, WholeDatabase) else (str(source.db), source.name)
+
+
+def _as_like(db: str, name: str | None) -> str:
+    parts = (part if "%" in part else escaped(part) for part in (db, "%" if name is None else name))
+    return typed(".".join(parts))
+
+
+def check_names(channels: Iterable[Channel | Tables | Shards], found: Collection[tuple[str, str]]) -> None:
+    """Raises NO_TABLE_MATCHES where a name that looks like a pattern is none of a table, BAD_PATTERN where a name
+    after EXCLUDE is no table of its pattern.
+    """
+    channels = tuple(channels)
+    databases_found = {db for db, _ in found}
+    for (db, name), how in odd_names(channels).items():
+        if db not in databases_found if name is None else (db, name) not in found:
+            hint = f"; a quoted name is no pattern, so write {how} if you mean one"
+            raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"the name {db}.{name or '*'}", hint=hint)
+    for each in channels:
+        if not isinstance(each, Channel) and isinstance(each.source, syncsql.TablePattern):
+            _check_excluded(each)
+
+
+def _check_excluded(node: Tables | Shards) -> None:
+    meant = pattern_of(replace(node, exclude=()))
+    for out in node.exclude:
+        if isinstance(out, Name) and not meant.has((str(out.db), out.name)):
+            reason = f"EXCLUDE names {out.db}.{out.name}, which it does not mean; leave that out, or mend the name"
+            raise SyncError(Code.BAD_PATTERN, pattern=node.source.sql(), reason=reason)
 
 
 def patterns(job: SyncJob) -> tuple[Tables | Shards, ...]:

@@ -9,6 +9,7 @@ from syncsql.expression import Expression
 from syncsql.filter import Filter, Limit, OrderItem
 from syncsql.names import Name, Property, quote_name, quote_string
 from syncsql.parser import Parsed, Statement, parse
+from syncsql.pattern import PatternKind, TablePattern, escaped, typed
 from syncsql.session import (
     AdminSetFrontendConfig,
     ExplainSelect,
@@ -53,6 +54,7 @@ from syncsql.sync import (
     ShowSync,
     StopSync,
     Tables,
+    WholeDatabase,
 )
 from syncsql.table import (
     ColumnDefinition,
@@ -134,6 +136,7 @@ __all__ = [
     "OrderItem",
     "Parsed",
     "PartitionNames",
+    "PatternKind",
     "PauseSync",
     "Property",
     "RenameSync",
@@ -169,6 +172,7 @@ __all__ = [
     "StopSync",
     "TableKey",
     "TableOption",
+    "TablePattern",
     "Tables",
     "Transaction",
     "TransactionVerb",
@@ -177,7 +181,10 @@ __all__ = [
     "Use",
     "UserName",
     "ValueKind",
+    "WholeDatabase",
+    "escaped",
     "parse",
     "quote_name",
     "quote_string",
+    "typed",
 ]

@@ -20,6 +20,7 @@ from syncsql.names import (
     quote_string,
     words,
 )
+from syncsql.pattern import TablePattern
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,26 +65,33 @@ class Channel:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tables:
-    """FROM db.* INTO db.*, or FROM db.`pattern` INTO db.*: many tables, each into the target of its own name.
-
-    `pattern`: as of LIKE; None: every table. `exclude`: names or such patterns, of that database.
-    """
+class WholeDatabase:
+    """db.*: every table of a database."""
 
     db: str
-    target_db: str
-    pattern: str | None = None
-    exclude: tuple[Name, ...] = ()
 
     def sql(self) -> str:
-        names = "*" if self.pattern is None else quote_name(self.pattern)
-        excluded = f" EXCLUDE ({', '.join(name.sql() for name in self.exclude)})" if self.exclude else ""
-        return f"FROM {quote_name(self.db)}.{names} INTO {quote_name(self.target_db)}.*{excluded}"
+        return f"{quote_name(self.db)}.*"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tables:
+    """FROM db.* | db.table | TABLES pattern INTO db.* [EXCLUDE (...)]: each table into the target of its own name.
+
+    `exclude`: tables, each with its database, and patterns.
+    """
+
+    source: WholeDatabase | Name | TablePattern
+    target_db: str
+    exclude: tuple[Name | TablePattern, ...] = ()
+
+    def sql(self) -> str:
+        return f"FROM {_source(self.source)} INTO {quote_name(self.target_db)}.*{_excluding(self.exclude)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DatabaseColumn:
-    """A target column that tells from which database of the source a row is."""
+    """A target column that says from which database of the source a row is."""
 
     target: str
 
@@ -93,25 +101,30 @@ class DatabaseColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shards:
-    """FROM `pattern`.table INTO table: the tables of that name in many databases, all into one target.
+    """FROM TABLES pattern INTO table: tables of one name in many databases, all into one target.
 
-    `databases`: as of LIKE, with a % in it. `exclude`: tables of single databases.
+    `exclude`: tables, each with its database, and patterns.
     """
 
-    databases: str
-    table: str
+    source: TablePattern
     target: Name
     columns: tuple[ColumnMapping | DatabaseColumn, ...] = ()
-    exclude: tuple[Name, ...] = ()
+    exclude: tuple[Name | TablePattern, ...] = ()
     where: Expression | None = None
 
     def sql(self) -> str:
-        text = f"FROM {quote_name(self.databases)}.{quote_name(self.table)} INTO {self.target.sql()}"
+        text = f"FROM {_source(self.source)} INTO {self.target.sql()}"
         if self.columns:
             text += f" ({', '.join(column.sql() for column in self.columns)})"
-        if self.exclude:
-            text += f" EXCLUDE ({', '.join(name.sql() for name in self.exclude)})"
-        return text + clause("WHERE", printed(self.where))
+        return text + _excluding(self.exclude) + clause("WHERE", printed(self.where))
+
+
+def _source(source: WholeDatabase | Name | TablePattern) -> str:
+    return f"TABLES {source.sql()}" if isinstance(source, TablePattern) else source.sql()
+
+
+def _excluding(exclude: tuple[Name | TablePattern, ...]) -> str:
+    return f" EXCLUDE ({', '.join(each.sql() for each in exclude)})" if exclude else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
 """Whole databases, and shards in many: which tables a pattern means, and the target that a source table gets.
 
-Owns: patterns of names, the key, types, comments and partitions of a target that nobody wrote down.
+Owns: what the pattern of a channel may be, the key, types, comments and partitions of a target that nobody wrote down.
 Must not know: servers, statements, whether a target is there already.
 """
 
@@ -13,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job import shard, target
 from syncmgr.job.derived_type import derived
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.job.table_pattern import PatternKind, TablePattern
 
 BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
 MOST_BUCKETS: Final = 64
@@ -23,7 +24,7 @@ _NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """A table of a server, and what is told of it beside its columns. `rows` and `bytes`: estimated by the server."""
+    """A table of a server, and what is known of it beside its columns. `rows` and `bytes`: estimated by the server."""
 
     db: str
     name: str
@@ -33,59 +34,93 @@ class Found:
     comments: Mapping[str, str] | None = None  # by column
 
 
-def matches(pattern: str | None, name: str) -> bool:
-    """Whether a name is like a pattern of LIKE; None: every name is. Case counts."""
-    if pattern is None:
-        return True
-    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
-    made = "".join({"%": ".*", "_": "."}.get(part, re.escape(part[-1])) for part in parts)
-    return re.fullmatch(made, name, re.DOTALL) is not None
-
-
-def literal(name: str) -> str:
-    """The pattern that only this name is like."""
-    return re.sub(r"([\\%_])", r"\\\1", name)
+Excluded = tuple[tuple[str, str] | TablePattern, ...]  # tables, and patterns of tables
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
-    """The tables of a database that a pattern of LIKE means (None: all), but for those that others exclude."""
+    """The tables of a database: the one that is named, those of a pattern, or all; but for those of `exclude`."""
 
     db: str
-    pattern: str | None = None
-    exclude: tuple[str, ...] = ()
+    named: str | None = None
+    pattern: TablePattern | None = None
+    exclude: Excluded = ()
 
     def has(self, table: tuple[str, str]) -> bool:
         """What migration tools make and set aside is in none, unless it is named."""
         db, name = table
-        if db != self.db or not matches(self.pattern, name) or any(matches(out, name) for out in self.exclude):
+        if db != self.db or _excludes(self.exclude, table):
             return False
-        return self.pattern in {name, literal(name)} or not _OF_TOOLS.fullmatch(name)
+        if self.named is not None:
+            return name == self.named
+        return (self.pattern is None or self.pattern.matches(db, name)) and (
+            not _OF_TOOLS.fullmatch(name) or self._spells(name)
+        )
+
+    def _spells(self, name: str) -> bool:
+        """Whether the pattern is that very name."""
+        pattern = self.pattern
+        if pattern is None or pattern.kind is not PatternKind.LIKE:
+            return False
+        return pattern.text.replace("\\", "") == f"{self.db}.{name}".replace("\\", "")
 
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """In order. Raises NO_TABLE_MATCHES."""
-        return _members(self.has, names, f"{self.db}.{'*' if self.pattern is None else self.pattern}")
+        label = f"{self.db}.{'*' if self.named is None else self.named}"
+        return _members(self.has, names, label if self.pattern is None else self.pattern.label)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Namesakes:
-    """The tables of one name in databases that a pattern of LIKE means, but for those of `exclude`."""
+    """The tables of one name in databases that a pattern means, but for those of `exclude`."""
 
-    databases: str
     table: str
-    exclude: tuple[str, ...] = ()
+    pattern: TablePattern
+    exclude: Excluded = ()
 
     def has(self, table: tuple[str, str]) -> bool:
         """None is in the server's own databases."""
         db, name = table
-        return name == self.table and matches(self.databases, db) and db not in _OF_SERVERS.union(self.exclude)
+        if name != self.table or db in _OF_SERVERS or _excludes(self.exclude, table):
+            return False
+        return self.pattern.matches(db, name)
 
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """In order. Raises NO_TABLE_MATCHES."""
-        return _members(self.has, names, f"{self.databases}.{self.table}")
+        return _members(self.has, names, self.pattern.label)
 
 
 Pattern = Family | Namesakes  # which tables belong to a job
+
+
+def family(pattern: TablePattern, exclude: Excluded = ()) -> Family:
+    """The tables of a pattern, each of which goes to the target of its own name. Raises NOT_SUPPORTED, BAD_PATTERN."""
+    pattern.check()
+    if pattern.database is None:
+        how = {
+            PatternKind.LIKE: r"before its first dot it must be one name, with \_ for an underscore",
+            PatternKind.REGEXP: r"it must begin with ^name\., and have no | outside brackets, no (?i) and no \Q",
+        }
+        what = f"INTO db.* from more than one database, as {pattern.label} may mean: {how[pattern.kind]}"
+        raise SyncError(Code.NOT_SUPPORTED, what=what)
+    return Family(db=pattern.database, pattern=pattern, exclude=exclude)
+
+
+def namesakes(pattern: TablePattern, exclude: Excluded = ()) -> Namesakes:
+    """The tables of a pattern, all of which go into one target. Raises NOT_SUPPORTED, BAD_PATTERN."""
+    pattern.check()
+    if pattern.table is None:
+        how = {
+            PatternKind.LIKE: r"after its last dot it must be one name, with \_ for an underscore",
+            PatternKind.REGEXP: r"it must end in \.name$, and have no | outside brackets, no (?i) and no \Q",
+        }
+        what = f"one target for tables of different names, as {pattern.label} may mean: {how[pattern.kind]}"
+        raise SyncError(Code.NOT_SUPPORTED, what=what)
+    return Namesakes(table=pattern.table, pattern=pattern, exclude=exclude)
+
+
+def _excludes(exclude: Excluded, table: tuple[str, str]) -> bool:
+    return any(out.matches(*table) if isinstance(out, TablePattern) else out == table for out in exclude)
 
 
 def _members(
@@ -93,7 +128,7 @@ def _members(
 ) -> tuple[tuple[str, str], ...]:
     found = tuple(sorted(filter(has, names)))
     if not found:
-        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern)
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint="")
     return found
 
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 from pymysql import err
 
 from syncmgr.job.ddl import Table
-from syncmgr.job.whole import Found, matches
+from syncmgr.job.table_pattern import matches
+from syncmgr.job.whole import Found
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
 
 UNKNOWN_VARIABLE: Final = 1193

@@ -18,6 +18,7 @@ from syncmgr.job.position import Order, compare
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import UnclearError, read
+from syncmgr.job.table_pattern import PatternKind, TablePattern
 from syncmgr.job.whole import Family
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription, subscriptions
@@ -238,7 +239,7 @@ def test_what_a_server_takes_is_understood(any_server: MysqlServer, db: str) -> 
 
 def test_a_table_that_comes_is_told(any_server: MysqlServer, db: str) -> None:
     """Made, or renamed to where a family means it, or the copy of one; what no family means passes unseen."""
-    family = Family(db=db, exclude=("tmp%",))
+    family = Family(db=db, exclude=(TablePattern(kind=PatternKind.LIKE, text=f"{db}.tmp%"),))
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK, families=[family]) as reader:
         any_server.run(
             f"CREATE TABLE {db}.tmp_u (id INT)",

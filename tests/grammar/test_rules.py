@@ -18,7 +18,7 @@ RULES = Lark(RULES_TEXT, parser="lalr")
 BEYOND_THE_RULES = re.compile(
     r"is given twice|cannot be empty|is too large|expected a number from|the scale cannot|"
     r"invalid (condition|expression)|too deeply nested|not allowed here|stands alone here|"
-    r"cannot be used in an expression|only tables of|only database\."
+    r"cannot be used in an expression|only tables of|has no dot between"
 )
 REPLACEMENTS = ("(", ")", ",", ".", "=", "5", "'text'", "`name`", "name", "FROM", "JOB", "SYNC", "WHERE", "NOT", ";")
 

@@ -1,5 +1,5 @@
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -8,9 +8,10 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription, WithoutKey
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
-from syncmgr.job.whole import Found, matches, sharded
+from syncmgr.job.table_pattern import matches
+from syncmgr.job.whole import Found, sharded
 from syncmgr.planning import Planner, Wanted
-from syncsql import Channel, Name, Shards, Tables
+from syncsql import Channel, Name, PatternKind, Shards, TablePattern, Tables, WholeDatabase
 from tests.unit.job.factories import make_canal, make_source, make_source_table, make_target
 
 Table = tuple[str, str]
@@ -94,7 +95,8 @@ def wanted(*channels: Channel | Tables, **changes: Any) -> Wanted:
 
 
 def whole(*exclude: str) -> Tables:
-    return Tables(db="shop", target_db="demo", exclude=tuple(Name(db="shop", name=name) for name in exclude))
+    out = tuple(Name(db="shop", name=name) for name in exclude)
+    return Tables(source=WholeDatabase(db="shop"), target_db="demo", exclude=out)
 
 
 def test_only_missing_targets_are_made() -> None:
@@ -135,7 +137,11 @@ def test_a_table_is_meant_once() -> None:
 
 
 def shards(table: str, target: str, databases: str = "mall_%") -> Shards:
-    return Shards(databases=databases, table=table, target=Name(name=target))
+    return Shards(source=like(f"{databases}.{table}"), target=Name(name=target))
+
+
+def like(text: str) -> TablePattern:
+    return TablePattern(kind=PatternKind.LIKE, text=text)
 
 
 def test_shards_share_a_target_that_is_made_once() -> None:
@@ -172,6 +178,73 @@ def test_a_shard_that_does_not_fit_is_named() -> None:
     house = House(targets={"all": sharded(make_target(name="all"))}, full={"all"})
     with pytest.raises(SyncError, match="rows of mall_1 from before"):
         house.planner().plan(wanted(shards("lines", "all")))
+
+
+@pytest.mark.parametrize(
+    ("channel", "hint"),
+    [
+        (
+            Channel(source=Name(db="mall_%", name="or_ders"), target=Name(name="orders")),
+            r"FROM TABLES LIKE 'mall_%.or\_ders' INTO `orders`",
+        ),
+        (
+            Tables(source=Name(db="my_shop", name="o%"), target_db="demo"),
+            r"FROM TABLES LIKE 'my\_shop.o%' INTO `demo`.*",
+        ),
+        (
+            Tables(source=WholeDatabase(db="mall%"), target_db="demo"),
+            "FROM TABLES LIKE 'mall%.%' INTO `demo`.*",
+        ),
+        (
+            Tables(source=WholeDatabase(db="shop"), target_db="demo", exclude=(Name(db="shop", name="l%"),)),
+            "EXCLUDE (LIKE 'shop.l%')",
+        ),
+    ],
+)
+def test_a_quoted_name_that_was_meant_as_a_pattern_is_refused(channel: Channel | Tables, hint: str) -> None:
+    """Where the source has no such table, the error shows the pattern; before anything is said of targets."""
+    for house in (House(), House(targets={})):
+        with pytest.raises(SyncError) as raised:
+            house.planner().plan(wanted(channel))
+        assert raised.value.code is Code.NO_TABLE_MATCHES
+        assert f"write {hint} if you mean one" in str(raised.value)
+
+
+def test_a_table_with_a_percent_sign_in_its_name_is_taken() -> None:
+    """A name in backticks is never a pattern."""
+    house = House(sources=("50%", "501", "lines"))
+    own = Channel(source=Name(db="shop", name="50%"), target=Name(name="orders"))
+    assert [c.label for c in house.planner().plan(wanted(own)).channels] == ["shop.50%->orders"]
+    rest = house.planner().plan(wanted(whole("50%")))
+    assert [channel.source.name for channel in rest.channels] == ["501", "lines"]
+    alone = Tables(source=Name(db="shop", name="50%"), target_db="demo")
+    assert [channel.source.name for channel in house.planner().plan(wanted(alone)).channels] == ["50%"]
+
+
+def test_a_slip_in_a_name_after_exclude_is_refused() -> None:
+    """A table that should stay out would be synced."""
+    rule = replace(shards("lines", "all"), exclude=(Name(db="mall_1", name="line"),))
+    with pytest.raises(SyncError, match=r"EXCLUDE names mall_1\.line, which it does not mean") as raised:
+        House().planner().plan(wanted(rule))
+    assert raised.value.code is Code.BAD_PATTERN
+    good = replace(rule, exclude=(Name(db="mall_1", name="lines"), Name(db="mall_7", name="lines")))
+    assert [c.source.db for c in House().planner().plan(wanted(good)).channels] == ["mall_2"]
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        Tables(source=like("mall_%.lines"), target_db="demo"),
+        Shards(source=like("mall_1.%"), target=Name(name="all")),
+    ],
+)
+def test_a_pattern_that_is_not_offered_yet_is_refused(channel: Tables | Shards) -> None:
+    """By MySQL's own number, in CREATE and in EXPLAIN."""
+    with pytest.raises(SyncError, match="doesn't yet support") as raised:
+        House().planner().plan(wanted(channel))
+    assert raised.value.code is Code.NOT_SUPPORTED
+    [row] = House().planner().explain(wanted(channel))
+    assert "(error 1235)" in row[-1]
 
 
 def test_canal_has_no_patterns() -> None:

@@ -5,7 +5,7 @@ import pytest
 import syncsql
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.sync_job import SyncJob
-from syncmgr.written import renamed, with_channels, without
+from syncmgr.written import only, pattern_of, patterns, renamed, with_channels, without
 from syncsql import AddTables, CreateSync
 from tests.unit.job.factories import make_channel, make_job
 
@@ -52,20 +52,26 @@ def test_what_joins_is_printed_behind_the_rest() -> None:
         ),
         ("FROM shop.* INTO demo.*", "orders", ["FROM `shop`.* INTO `demo`.* EXCLUDE (`shop`.`orders`)"]),
         (
-            "FROM shop.`o%` INTO demo.* EXCLUDE (shop.`log_%`), FROM shop.`x%` INTO demo.*, FROM shop.* INTO crm.*",
+            """FROM TABLES LIKE 'shop.o%' INTO demo.* EXCLUDE (LIKE 'shop.log%'),
+            FROM TABLES LIKE 'shop.x%' INTO demo.*, FROM shop.* INTO crm.*""",
             "o_r%",
             [
-                r"FROM `shop`.`o%` INTO `demo`.* EXCLUDE (`shop`.`log_%`, `shop`.`o\_r\%`)",
-                "FROM `shop`.`x%` INTO `demo`.*",
+                'FROM TABLES LIKE "shop.o%" INTO `demo`.* EXCLUDE (LIKE "shop.log%", `shop`.`o_r%`)',
+                'FROM TABLES LIKE "shop.x%" INTO `demo`.*',
                 "FROM `shop`.* INTO `crm`.*",
             ],
         ),
         (
-            "FROM sho_%.orders INTO orders (id), FROM shop%.lines INTO orders",
+            "FROM shop.orders INTO demo.*, FROM shop.orders_2 INTO demo.*",
+            "orders",
+            ["FROM `shop`.`orders_2` INTO `demo`.*"],
+        ),
+        (
+            r"FROM TABLES REGEXP '^sho.\.orders$' INTO orders (id), FROM TABLES LIKE 'shop%.lines' INTO orders",
             "orders",
             [
-                "FROM `sho_%`.`orders` INTO `orders` (`id`) EXCLUDE (`shop`.`orders`)",
-                "FROM `shop%`.`lines` INTO `orders`",
+                r'FROM TABLES REGEXP "^sho.\\.orders$" INTO `orders` (`id`) EXCLUDE (`shop`.`orders`)',
+                'FROM TABLES LIKE "shop%.lines" INTO `orders`',
             ],
         ),
     ],
@@ -79,3 +85,23 @@ def test_what_leaves_is_not_meant_any_more(channels: str, source: str, left: lis
     assert channels_of(once) == left
     if "EXCLUDE" in once.statement:
         assert channels_of(without(replace(once), channel)) == left
+
+
+@pytest.mark.parametrize(
+    ("channel", "table", "alone"),
+    [
+        ("FROM shop.* INTO demo.* EXCLUDE (log)", "o%", "FROM `shop`.`o%` INTO `demo`.*"),
+        (
+            "FROM TABLES LIKE '%.o.r' INTO demo.orders (id) EXCLUDE (LIKE 'x.y')",
+            "o_r",
+            r'FROM TABLES LIKE "shop.o\\_r" INTO `demo`.`orders` (`id`)',
+        ),
+    ],
+)
+def test_a_rule_for_one_of_its_tables_means_that_alone(channel: str, table: str, alone: str) -> None:
+    """A table that comes later is planned by itself, whatever signs its name has."""
+    [node] = patterns(job_of(channel))
+    left = only(node, ("shop", table))
+    assert left.sql() == alone
+    assert pattern_of(left).has(("shop", table))
+    assert not pattern_of(left).has(("shop", table.replace("_", "x").replace("%", "x")))

@@ -11,11 +11,15 @@ from syncmgr.job.policy import OnDdl, deeds_of
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable, TargetType
 from syncmgr.job.shard import DATABASE, Part
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.whole import Found, Namesakes, sharded, target_of
+from syncmgr.job.table_pattern import PatternKind, TablePattern
+from syncmgr.job.whole import Found, namesakes, sharded, target_of
 from tests.unit.job.factories import make_source_table
 
 ORDERS = make_source_table(db="shop_1")
 TARGET = replace(sharded(target_of(ORDERS, [("id",)], Found(db="shop_1", name="orders"), "demo")), name="all_orders")
+
+
+SHOPS = TablePattern(kind=PatternKind.LIKE, text=r"shop\_%.orders")
 
 
 def shard(
@@ -105,13 +109,21 @@ def test_a_column_list_names_the_column() -> None:
         (("shop_1", "Orders"), False),
         (("shopx1", "orders"), False),
         (("shop_9", "orders"), False),
+        (("shop_81", "orders"), False),
+        (("shop_1", "x.orders"), False),
         (("mysql", "orders"), False),
     ],
 )
 def test_a_rule_means_the_tables_of_one_name(table: tuple[str, str], *, expected: bool) -> None:
     """In databases that match, but for those that are excluded and the server's own."""
-    assert Namesakes(databases="shop\\_%", table="orders", exclude=("shop_9",)).has(table) is expected
-    assert not Namesakes(databases="%", table="orders").has(("sys", "orders"))
+    out = TablePattern(kind=PatternKind.REGEXP, text=r"^shop_8\d*\.")
+    assert namesakes(SHOPS, exclude=(("shop_9", "orders"), out)).has(table) is expected
+    assert not namesakes(TablePattern(kind=PatternKind.LIKE, text="%.orders")).has(("sys", "orders"))
+
+
+def test_a_wildcard_takes_no_dot_of_a_table() -> None:
+    """shop%.orders means no table x.orders of a database shop."""
+    assert not namesakes(TablePattern(kind=PatternKind.LIKE, text="shop%.orders")).has(("shop", "x.orders"))
 
 
 def test_a_column_comes_to_the_target_once() -> None:

@@ -2,7 +2,8 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.schema import SourceColumn, SourceTable
-from syncmgr.job.whole import Family, Found, literal, matches, target_of
+from syncmgr.job.table_pattern import PatternKind, TablePattern
+from syncmgr.job.whole import Family, Found, Namesakes, family, namesakes, target_of
 from tests.unit.job.factories import make_source_table
 
 NAMES = [("shop", "orders_1"), ("shop", "orders_2"), ("shop", "log"), ("shop", "tmp_a"), ("other", "orders_3")]
@@ -10,49 +11,90 @@ ID = SourceColumn(name="id", type="bigint", unsigned=True, nullable=False, key=1
 FOUND = Found(db="shop", name="orders")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "name", "expected"),
-    [
-        (None, "anything", True),
-        ("orders_%", "orders_1", True),
-        ("orders_%", "ordersX", True),
-        ("orders\\_%", "ordersX", False),
-        ("a_c", "abc", True),
-        ("a_c", "ac", False),
-        ("a.c", "abc", False),
-        ("orders", "Orders", False),
-        ("%", "", True),
-    ],
-)
-def test_a_pattern_is_one_of_like(pattern: str | None, name: str, *, expected: bool) -> None:
-    """%, _ and what a backslash takes from them; case counts, as in names of tables."""
-    assert matches(pattern, name) is expected
+MADE = [("shop", f"_orders_1_{kind}") for kind in ("gho", "del", "new", "old")]
+
+
+def like(text: str) -> TablePattern:
+    return TablePattern(kind=PatternKind.LIKE, text=text)
+
+
+def regexp(text: str) -> TablePattern:
+    return TablePattern(kind=PatternKind.REGEXP, text=text)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "exclude", "expected"),
+    ("rule", "expected"),
     [
-        (None, (), ["log", "orders_1", "orders_2", "tmp_a"]),
-        ("orders_%", (), ["orders_1", "orders_2"]),
-        (None, ("log", "tmp%"), ["orders_1", "orders_2"]),
-        (literal("orders_1"), (), ["orders_1"]),
-        ("_orders_1_gho", (), ["_orders_1_gho"]),
+        (Family(db="shop"), ["log", "orders_1", "orders_2", "tmp_a"]),
+        (Family(db="shop", named="orders_1"), ["orders_1"]),
+        (Family(db="shop", named="_orders_1_gho"), ["_orders_1_gho"]),
+        (Family(db="shop", exclude=(("shop", "log"), like("shop.tmp%"))), ["orders_1", "orders_2"]),
+        (Family(db="shop", exclude=(("other", "log"), regexp("_[0-9]$"))), ["log", "tmp_a"]),
+        (family(like("shop.orders\\_%")), ["orders_1", "orders_2"]),
+        (family(like("shop.%"), exclude=(("shop", "log"),)), ["orders_1", "orders_2", "tmp_a"]),
+        (family(like("shop._orders_1_gho")), ["_orders_1_gho"]),
+        (family(like("shop._orders_1_g%")), []),
+        (family(regexp(r"^shop\.[a-o]")), ["log", "orders_1", "orders_2"]),
     ],
 )
-def test_a_rule_means_tables(pattern: str | None, exclude: tuple[str, ...], expected: list[str]) -> None:
-    """Those of one database that match and are not excluded, in the order of their names; of what tools make and set
-    aside only what is named.
+def test_a_rule_means_tables(rule: Family, expected: list[str]) -> None:
+    """Those of one database that match and are not excluded; of what migration tools make and set aside only what is
+    named.
     """
-    made = [("shop", f"_orders_1_{kind}") for kind in ("gho", "del", "new", "old")]
-    family = Family(db="shop", pattern=pattern, exclude=exclude)
-    assert [name for _, name in family.members([*NAMES, *made])] == expected
+    assert sorted(name for db, name in [*NAMES, *MADE] if rule.has((db, name))) == expected
 
 
-def test_a_rule_that_means_nothing_is_refused() -> None:
+def test_members_stand_in_the_order_of_their_names() -> None:
+    """Whatever order the server has."""
+    assert Family(db="shop").members(NAMES[::-1]) == tuple(sorted(NAMES[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (Family(db="shop", named="x%"), r"shop\.x%"),
+        (family(like("shop.x%")), r"LIKE 'shop\.x%'"),
+        (namesakes(like("%.gone")), r"LIKE '%\.gone'"),
+    ],
+)
+def test_a_rule_that_means_nothing_is_refused(rule: Family | Namesakes, said: str) -> None:
     """It would be a job without tables, by a slip of the pen."""
-    with pytest.raises(SyncError, match=r"shop\.x%") as raised:
-        Family(db="shop", pattern="x%").members(NAMES)
+    with pytest.raises(SyncError, match=said) as raised:
+        rule.members(NAMES)
     assert raised.value.code is Code.NO_TABLE_MATCHES
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (like("shop%.orders"), "before its first dot it must be one name, with \\_"),
+        (like("my_shop.orders"), "before its first dot it must be one name, with \\_"),
+        (regexp(r"shop\.orders"), r"it must begin with ^name\."),
+    ],
+)
+def test_tables_of_more_than_one_database_are_not_yet_taken(pattern: TablePattern, reason: str) -> None:
+    """Their targets would have the same names; the message says how one database is written."""
+    with pytest.raises(SyncError) as raised:
+        family(pattern)
+    assert raised.value.code is Code.NOT_SUPPORTED
+    assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (like("shop%.orders%"), "after its last dot it must be one name, with \\_"),
+        (like("shop%.my_orders"), "after its last dot it must be one name, with \\_"),
+        (regexp(r"^shop_1\.orders$|^shop_2\.orders$"), r"it must end in \.name$"),
+        (regexp(r"^shop_1\.orders"), r"it must end in \.name$"),
+    ],
+)
+def test_shards_of_tables_of_different_names_are_not_yet_taken(pattern: TablePattern, reason: str) -> None:
+    """The message says how one name is written."""
+    with pytest.raises(SyncError) as raised:
+        namesakes(pattern)
+    assert raised.value.code is Code.NOT_SUPPORTED
+    assert reason in str(raised.value)
 
 
 def test_a_target_has_the_types_key_and_comments_of_its_source() -> None:
