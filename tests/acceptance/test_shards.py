@@ -109,7 +109,7 @@ def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, fr
     consistent point all of them are there.
     """
     shards = Shards("mall", mysql_server, frontend)
-    fe, channel = shards.fe, "FROM mall_%.orders INTO orders"
+    fe, channel = shards.fe, r"FROM TABLES LIKE 'mall\_%.orders' INTO orders"
     told = fe.sql(shards.statement(channel, "EXPLAIN"))
     assert {row["Outcome"] for row in told} == {"ok"}
     assert {row["Source"] for row in told if row["Value"] == "is created"} == {f"mall_{n}.orders" for n in range(3)}
@@ -129,7 +129,10 @@ def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, fr
     text = fe.sql("SHOW CREATE TABLE mall.orders")[0]["Create Table"]
     assert "UNIQUE KEY" in text
     assert "PARTITION BY (`source_database`)" in text
-    assert "FROM `mall_%`.`orders` INTO `orders`" in fe.sql("SHOW CREATE SYNC JOB mall.job1")[0]["Create Sync Job"]
+    assert (
+        r'FROM TABLES LIKE "mall\\_%.orders" INTO `orders`'
+        in fe.sql("SHOW CREATE SYNC JOB mall.job1")[0]["Create Sync Job"]
+    )
     until(
         lambda: shards.lake(at=" FOR VERSION AS OF 'mall.job1@latest'") == shards.expected(),
         why="a consistent point of all shards",
@@ -142,7 +145,12 @@ def test_a_statement_on_one_shard_leaves_the_others(mysql_server: MysqlServer, f
     """
     shards = Shards("arcade", mysql_server, frontend)
     run, fe = shards.mysql.run, shards.fe
-    fe.sql(shards.statement("FROM arcade_%.orders INTO orders", properties='PROPERTIES ("on_drop_table" = "drop")'))
+    fe.sql(
+        shards.statement(
+            r"FROM TABLES REGEXP '^arcade_[0-9]+\.orders$' INTO orders",
+            properties='PROPERTIES ("on_drop_table" = "drop")',
+        )
+    )
     shards.wait_until_equal()
 
     run("TRUNCATE arcade_0.orders", "INSERT INTO arcade_0.orders VALUES (1, 'anew', 1)")
@@ -178,7 +186,7 @@ def test_a_statement_on_one_shard_leaves_the_others(mysql_server: MysqlServer, f
 def test_shards_whose_keys_would_meet_are_refused(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """With the reason and what to do; a table that has the column under another name takes them by a column list."""
     shards = Shards("bazaar", mysql_server, frontend)
-    fe, channel = shards.fe, "FROM bazaar_%.orders INTO orders"
+    fe, channel = shards.fe, r"FROM TABLES LIKE 'bazaar\_%.orders' INTO orders"
 
     def refused(create: str, words: str, channel: str = channel) -> None:
         fe.sql(f"CREATE TABLE bazaar.orders {create}")
@@ -191,18 +199,14 @@ def test_shards_whose_keys_would_meet_are_refused(mysql_server: MysqlServer, fro
     refused(f"({columns}) UNIQUE KEY(id)", "has no column 'source_database'")
     with_shop, named = (
         f"(shop VARCHAR(64) NOT NULL, {columns})",
-        "FROM bazaar_%.orders INTO orders (shop = DATABASE(), id)",
+        f"{channel} (shop = DATABASE(), id)",
     )
     refused(f"{with_shop} UNIQUE KEY(id)", "keys could meet", named)
     refused(f"{with_shop} UNIQUE KEY(shop, id)", r"PARTITION BY \(shop\)", named)
     refused(f"(shop VARCHAR(3) NOT NULL, {columns}) UNIQUE KEY(shop, id) PARTITION BY (shop)", "does not hold", named)
 
     fe.sql(f"CREATE TABLE bazaar.orders {with_shop} UNIQUE KEY(shop, id) PARTITION BY (shop)")
-    fe.sql(
-        shards.statement(
-            "FROM bazaar_%.orders INTO orders (shop = DATABASE(), id, status, total) EXCLUDE (bazaar_1.orders)"
-        )
-    )
+    fe.sql(shards.statement(f"{channel} (shop = DATABASE(), id, status, total) EXCLUDE (bazaar_1.orders)"))
     shards.databases.remove("bazaar_1")
     with shards.writing():
         pass
@@ -219,7 +223,7 @@ def test_shards_without_a_key_are_appended(mysql_server: MysqlServer, frontend: 
     fe = shards.fe
     append = 'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "ignore")'
     with shards.writing():
-        fe.sql(shards.statement("FROM kiosk_%.orders INTO orders", properties=append))
+        fe.sql(shards.statement(r"FROM TABLES LIKE 'kiosk\_%.orders' INTO orders", properties=append))
         shards.wait_for_snapshot()
     shards.mysql.run("INSERT INTO kiosk_1.orders VALUES (-1, 'last', 1)")
     until(lambda: ("kiosk_1", -1) in shards.lake("id"), why="the last change")

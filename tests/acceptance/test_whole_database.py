@@ -56,7 +56,9 @@ class Whole:
 
     def statement(self, verb: str, without_key: str = "append") -> str:
         binlog, properties = BINLOG.format(port=self.mysql.port), f'PROPERTIES ("tables_without_key" = "{without_key}")'
-        return f"{verb} SYNC fleet.job1 (FROM fleet.* INTO fleet.* EXCLUDE (fleet.`tmp_%`)) {binlog} {properties}"
+        return (
+            f"{verb} SYNC fleet.job1 (FROM fleet.* INTO fleet.* EXCLUDE (LIKE 'fleet.tmp\\_%')) {binlog} {properties}"
+        )
 
     @contextmanager
     def writing(self) -> Iterator[None]:
