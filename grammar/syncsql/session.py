@@ -163,7 +163,8 @@ class SetNames:
 
     def sql(self) -> str:
         charset = "DEFAULT" if self.charset is None else quote_string(self.charset)
-        return f"NAMES {charset}" + clause("COLLATE", self.collation and quote_string(self.collation))
+        collation = None if self.collation is None else quote_string(self.collation)
+        return f"NAMES {charset}{clause('COLLATE', collation)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

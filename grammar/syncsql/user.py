@@ -29,7 +29,8 @@ class Identified:
     plugin: str | None = None
 
     def sql(self) -> str:
-        return f" IDENTIFIED{clause('WITH', self.plugin and quote_name(self.plugin))} BY {quote_string(self.password)}"
+        plugin = None if self.plugin is None else quote_string(self.plugin)
+        return f" IDENTIFIED{clause('WITH', plugin)} BY {quote_string(self.password)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
