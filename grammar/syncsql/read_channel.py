@@ -43,6 +43,11 @@ def channel(at: Cursor) -> Channel | Tables | Shards:
 
 def _of_name(at: Cursor) -> Channel | Tables:
     source_at = at.peek()
+    if source_at is not None and source_at.kind is Kind.STRING:
+        like = typed(pattern_text(at.text([source_at])))
+        raise at.error(f"expected a source table; a pattern is FROM TABLES LIKE {like}")
+    if at.sees("TABLE", "LIKE") or at.sees("TABLE", "REGEXP"):
+        raise at.error("expected TABLES")
     source = at.name("a source table")
     if source.db is None:
         raise at.error("expected the source table as database.table", source_at)
@@ -61,7 +66,7 @@ def _of_name(at: Cursor) -> Channel | Tables:
 def _of_pattern(at: Cursor) -> Tables | Shards:
     """TABLES LIKE 'pattern' INTO ..."""
     at.expect("TABLES")
-    pattern = _pattern(at)
+    pattern = _pattern(at, "database")
     if pattern is None:
         raise at.error("expected LIKE or REGEXP after TABLES")
     at.expect("INTO")
@@ -78,8 +83,8 @@ def _of_pattern(at: Cursor) -> Tables | Shards:
     return Shards(source=pattern, target=target, columns=columns, exclude=exclude, where=where)
 
 
-def _pattern(at: Cursor) -> TablePattern | None:
-    """LIKE or REGEXP and its string; None where neither stands."""
+def _pattern(at: Cursor, home: str) -> TablePattern | None:
+    """LIKE or REGEXP and its string; None where neither stands. `home`: which database may be missing in it."""
     word = at.take_any("LIKE", "REGEXP")
     if word is None:
         return None
@@ -89,7 +94,8 @@ def _pattern(at: Cursor) -> TablePattern | None:
     if not text:
         raise at.error("a pattern cannot be empty", start)
     if kind is PatternKind.LIKE and not has_dot(text):
-        reason = "a LIKE pattern is over database.table, and this one has no dot between the two, as in 'shop.%'"
+        like = text.replace("\\.", ".") if "\\." in text else f"{home}.{text}"
+        reason = f"LIKE is over database.table, and has no dot between the two here; write {typed(like)}"
         raise at.error(reason, start)
     return TablePattern(kind=kind, text=text)
 
@@ -123,7 +129,8 @@ def _exclude(at: Cursor, db: str | None) -> tuple[Name | TablePattern, ...]:
 def _excluded(at: Cursor, db: str | None) -> Name | TablePattern:
     _refuse_bare_exclusion(at, db)
     after = at.peek(1)
-    if after is not None and after.kind is Kind.STRING and (pattern := _pattern(at)) is not None:
+    in_quotes = after is not None and after.kind is Kind.STRING
+    if (in_quotes or at.sees("LIKE")) and (pattern := _pattern(at, escaped(db or "database"))) is not None:
         return pattern
     start = at.peek()
     name = at.name("a table name, LIKE 'pattern' or REGEXP 'pattern'")
@@ -147,7 +154,7 @@ _CLAUSES: Final = frozenset({"INTO", "EXCLUDE", "WHERE", "FROM"})
 def _refuse_bare_pattern(at: Cursor) -> None:
     """As in FROM shop_%.orders: the error has the statement that is meant."""
     source = _pieces(at, 0)
-    if not _has_percent(source):
+    if not _is_pattern(source):
         return
     target = _pieces(at, len(source) + 1) if at.word(len(source)) == "INTO" else []
     into_many = any(piece.text == "*" for piece in target)
@@ -158,7 +165,7 @@ def _refuse_bare_pattern(at: Cursor) -> None:
 
 def _refuse_bare_exclusion(at: Cursor, db: str | None) -> None:
     pieces = _pieces(at, 0)
-    if _has_percent(pieces):
+    if any(map(_is_wildcard, pieces)):
         like = _like(escaped(db or "database"), pieces)
         raise at.error(f"a pattern stands in quotes; write EXCLUDE (LIKE {typed(like)})")
 
@@ -176,8 +183,15 @@ def _pieces(at: Cursor, ahead: int) -> list[Token]:
     return pieces
 
 
-def _has_percent(pieces: list[Token]) -> bool:
-    return any(piece.kind is Kind.SIGN and piece.text == "%" for piece in pieces)
+def _is_pattern(pieces: list[Token]) -> bool:
+    """With a wildcard somewhere, of which name.* has none."""
+    is_whole = len(pieces) == 3 and not _is_wildcard(pieces[0])
+    return any(map(_is_wildcard, pieces[:1] if is_whole and pieces[2].text == "*" else pieces))
+
+
+def _is_wildcard(piece: Token) -> bool:
+    """% of LIKE, or * as in names of files."""
+    return piece.kind is Kind.SIGN and piece.text in {"%", "*"}
 
 
 def _like(db: str, pieces: list[Token], *, one_name: bool = False) -> str:
@@ -186,7 +200,7 @@ def _like(db: str, pieces: list[Token], *, one_name: bool = False) -> str:
     if not dots:
         return f"{db}.{_part(pieces)}"
     left, right = pieces[: dots[-1]], pieces[dots[-1] + 1 :]
-    return f"{_part(left, literal=not _has_percent(left))}.{_part(right, literal=one_name)}"
+    return f"{_part(left, literal=not any(map(_is_wildcard, left)))}.{_part(right, literal=one_name)}"
 
 
 def _part(pieces: list[Token], *, literal: bool = False) -> str:
