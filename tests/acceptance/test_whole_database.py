@@ -131,6 +131,36 @@ def test_one_statement_takes_a_whole_database(whole: Callable[[], Whole]) -> Non
     assert "the table of words_a" in text
 
 
+def test_a_name_with_a_percent_sign_is_one_name(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Its rows and changes come, and none of those of the tables that it would mean as a pattern."""
+    mysql, fe = mysql_server, frontend
+    for db, table in (("5%", "o_%"), ("5%", "o_1"), ("51", "o_%")):
+        mysql.run(
+            f"CREATE DATABASE IF NOT EXISTS `{db}`",
+            f"CREATE TABLE `{db}`.`{table}` (id INT PRIMARY KEY)",
+            f"INSERT INTO `{db}`.`{table}` VALUES (1)",
+        )
+    fe.sql("CREATE DATABASE percent")
+    fe.sql("CREATE TABLE percent.one (id INT) UNIQUE KEY(id)")
+    binlog = BINLOG.format(port=mysql.port)
+    fe.sql(f"CREATE SYNC percent.job1 (FROM `5%`.`o_%` INTO one) {binlog}")
+    fe.sql(f"CREATE SYNC percent.job2 (FROM `5%`.* INTO percent.* EXCLUDE (`o_%`)) {binlog}")
+    mysql.run(
+        *(f"INSERT INTO `{db}`.`{table}` VALUES (2)" for db, table in (("5%", "o_%"), ("5%", "o_1"), ("51", "o_%")))
+    )
+
+    def rows(table: str) -> int:
+        try:
+            return len(fe.sql(f"SELECT id FROM percent.{table}"))
+        except pymysql.err.MySQLError:
+            return 0
+
+    until(lambda: (rows("one"), rows("o_1")) == (2, 2), deadline=ARRIVAL_SECOND, why="two rows of each")
+    with pytest.raises(pymysql.err.MySQLError, match=r"write FROM TABLES LIKE 'none_%\.o' INTO `one`") as raised:
+        fe.sql(f"CREATE SYNC percent.job3 (FROM `none_%`.o INTO one) {binlog}")
+    assert raised.value.args[0] == Code.NO_TABLE_MATCHES.number
+
+
 @pytest.mark.long
 def test_one_statement_takes_a_thousand_tables(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Every row is in the lake, and then every change."""
