@@ -184,8 +184,10 @@ def check_names(channels: Iterable[Channel | Tables | Shards], found: Collection
     channels = tuple(channels)
     databases_found = {db for db, _ in found}
     for (db, name), how in odd_names(channels).items():
-        if db not in databases_found if name is None else (db, name) not in found:
-            hint = f"; a quoted name is no pattern, so write {how} if you mean one"
+        there = db in databases_found if name is None else (db, name) in found
+        if not there:
+            wrong = f"a quoted name is no pattern, so write {how} if you mean one"
+            hint = f"; {wrong}; if the table is there, the user lacks SELECT on it"
             raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"the name {db}.{name or '*'}", hint=hint)
     for each in channels:
         if not isinstance(each, Channel) and isinstance(each.source, syncsql.TablePattern):
