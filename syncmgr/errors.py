@@ -131,11 +131,7 @@ class Code(Enum):
     # ours: the source
     SOURCE_UNREACHABLE = 20101, "HY000", "Cannot reach the MySQL server at {address}: {reason}"
     SOURCE_ACCESS_DENIED = 20102, "HY000", "The MySQL server at {address} refused user '{user}': {reason}"
-    SOURCE_GRANT_MISSING = (
-        20103,
-        "HY000",
-        "User '{user}' lacks {grant} on the MySQL server at {address}; run: {remedy}",
-    )
+    SOURCE_GRANT_MISSING = 20103, "HY000", "User '{user}' lacks {grant} on the MySQL server at {address}; run: {remedy}"
     SOURCE_BINLOG_OFF = 20104, "HY000", "The MySQL server at {address} writes no binlog; start it with log_bin"
     SOURCE_NOT_ROW = 20105, "HY000", "binlog_format is {value} on the MySQL server at {address}; it must be ROW"
     SOURCE_ROW_IMAGE = 20106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"
@@ -144,11 +140,7 @@ class Code(Enum):
         "HY000",
         "The position {position} is no longer in the binlog of the MySQL server at {address}: {reason}",
     )
-    SOURCE_UNKNOWN_TABLE = (
-        20108,
-        "42S02",
-        "Source table '{table}' does not exist on the MySQL server at {address}",
-    )
+    SOURCE_UNKNOWN_TABLE = 20108, "42S02", "Source table '{table}' does not exist on the MySQL server at {address}"
     SOURCE_UNKNOWN_COLUMN = 20109, "42S22", "Source table '{table}' has no column '{column}'{hint}"
     SOURCE_SERVER_ID = (
         20110,
