@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from syncsql import Expression, Filter, Name, ShowDatabases, Statement, parse
 from tests.grammar.strategies import NODES_OF_STATEMENTS, any_expressions, of_node
 
-PER_NODE: Final = max(settings.default.max_examples // 4, 10)  # of 41 nodes; the profile says how thorough a run is
+# 41 nodes share a run; the profile says how thorough it is.
+PER_NODE: Final = max(settings.default.max_examples // 5, 10)
 statements: st.SearchStrategy[Statement] = st.one_of(*map(of_node, NODES_OF_STATEMENTS))
 
 
@@ -36,7 +37,7 @@ def test_every_expression_prints_itself(expression: Expression) -> None:
     assert parsed.statement == ShowDatabases(filter=Filter(where=expression))
 
 
-@settings(deadline=None)
+@settings(max_examples=PER_NODE, deadline=None)
 @given(several=st.lists(statements, max_size=4))
 def test_statements_between_semicolons_stay_apart(several: list[Statement]) -> None:
     """Statements joined by semicolons parse back one by one, whatever their strings and names hold."""
