@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # test.sh [--fast | --long] [pytest arguments]   Lint, types and the tests, side by side; makes what they need first.
 #
-# Every test but the long ones, in three parts: lint; the tests that start no JVM of Spark, in several processes; those
-# that do.  A line begins with the name of its part.  At the end: the slowest tests, and what failed.
+# Every test but the long ones, in four parts: lint; the tests that start no JVM of Spark, in several processes; those of
+# the lake; those of whole frontends.  A line begins with the name of its part.  At the end: the slowest tests, and what
+# failed.
 # --fast: lint, and the tests that need neither servers nor Spark.
 # --long: the long tests, and the tests of Hypothesis on new random examples.
 set -euo pipefail
@@ -38,7 +39,7 @@ tests() {
 }
 
 with_spark() {
-  "$PYTHON" -m tests.archive_classes && tests "$@"
+  flock "$PROJECT/.venv" "$PYTHON" -m tests.archive_classes && tests "$@"
 }
 
 need_servers() {
@@ -73,7 +74,8 @@ main() {
       part lint lint
       need_servers
       part plain tests plain "not spark and not long" "${processes[@]}" "$@"
-      part spark with_spark spark "spark and not long" tests/contract tests/acceptance "$@"
+      part lake with_spark lake "spark and not long" tests/contract "$@"
+      part frontend with_spark frontend "spark and not long" tests/acceptance "$@"
       ;;
   esac
   finish

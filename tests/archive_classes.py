@@ -19,7 +19,7 @@ DUMP_SECOND: Final = 300.0
 def main() -> None:
     if jvm.archive().exists():
         return
-    session.STOP_GRACE_SECOND = DUMP_SECOND  # the JVM writes its archive while it ends
+    session.STOP_GRACE_SECOND = DUMP_SECOND  # type: ignore[misc] # the JVM writes its archive while it ends
     unfinished = jvm.archive().with_suffix(f".{os.getpid()}")
     with tempfile.TemporaryDirectory() as folder:
         _work(Path(folder), f"{jvm.ONE_COMPILER} -XX:ArchiveClassesAtExit={unfinished}")

@@ -155,7 +155,7 @@ def test_a_name_with_a_percent_sign_is_one_name(mysql_server: MysqlServer, front
         except pymysql.err.MySQLError:
             return 0
 
-    until(lambda: (rows("one"), rows("o_1")) == (2, 2), deadline=ARRIVAL_SECOND, why="two rows of each")
+    until(lambda: (rows("one"), rows("o_1")) == (2, 2), why="two rows of each")
     with pytest.raises(pymysql.err.MySQLError, match=r"write FROM TABLES LIKE 'none_%\.o' INTO `one`") as raised:
         fe.sql(f"CREATE SYNC percent.job3 (FROM `none_%`.o INTO one) {binlog}")
     assert raised.value.args[0] == Code.NO_TABLE_MATCHES.number

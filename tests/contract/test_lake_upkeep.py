@@ -6,7 +6,7 @@ import pytest
 
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.fold import Fold
-from syncmgr.spark.upkeep import QUIET_SECOND, SMALL_FILES, Kind, compact, expire
+from syncmgr.spark.upkeep import SMALL_FILES, Kind, compact, expire
 from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
 from tests.until import until
 
@@ -60,7 +60,7 @@ def test_small_files_become_big_ones(tables: Tables) -> None:
         ran.extend(each.kind for each in table.lake.upkeep(table.db, table.name))
         return Kind.COMPACT in ran
 
-    until(tick + QUIET_SECOND)
+    until(tick)
     assert table.files(0) == 1
     assert [(key, key) for key in range(SMALL_FILES)] == table.rows()
     assert Kind.COMPACT in {each.kind for each in table.lake.upkeep_log(table.db, table.name)}

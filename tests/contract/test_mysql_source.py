@@ -383,25 +383,25 @@ def test_close_ends_a_waiting_get_at_once(any_server: MysqlServer, db: str) -> N
         assert ended == [None]
 
 
-def test_tagged_gtids(mysql_server: MysqlServer) -> None:
+def test_tagged_gtids(tagging_server: MysqlServer) -> None:
     """Tagged transactions are counted in the position, and reading resumes behind them."""
-    need_version(mysql_server, (8, 3))
-    with database(mysql_server) as db:
-        mysql_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
-        with reading(mysql_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+    need_version(tagging_server, (8, 3))
+    with database(tagging_server) as db:
+        tagging_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        with reading(tagging_server, {(db, "t"): WANTED}, options=QUICK) as reader:
             for number in range(4):
                 tag = ":tag_1" if number % 2 else ""
-                mysql_server.run(f"SET gtid_next = 'AUTOMATIC{tag}'", f"INSERT INTO {db}.t VALUES ({number}, 'x')")
-            end = latest(mysql_server)
+                tagging_server.run(f"SET gtid_next = 'AUTOMATIC{tag}'", f"INSERT INTO {db}.t VALUES ({number}, 'x')")
+            end = latest(tagging_server)
             reader.until(end)
             assert sorted(found(reader, db)) == [0, 1, 2, 3]
             last = reader.batches[-1].end
             assert last is not None
             assert ":tag_1:" in last.gtids
             assert GtidSet.parse(last.gtids) == GtidSet.parse(end.gtids)
-        mysql_server.run(f"INSERT INTO {db}.t VALUES (9, 'x')")
-        with reading(mysql_server, {(db, "t"): WANTED}, last, options=QUICK) as reader:
-            reader.until(latest(mysql_server))
+        tagging_server.run(f"INSERT INTO {db}.t VALUES (9, 'x')")
+        with reading(tagging_server, {(db, "t"): WANTED}, last, options=QUICK) as reader:
+            reader.until(latest(tagging_server))
             assert [row["id"] for row in reader.rows((db, "t"))] == [9]
 
 

@@ -95,14 +95,14 @@ def test_04_a_start_by_file(any_server: MysqlServer, db: str) -> None:
         assert ids(reader, db) == [2]
 
 
-def test_05_tagged_gtids(mysql_server: MysqlServer) -> None:
+def test_05_tagged_gtids(tagging_server: MysqlServer) -> None:
     """A transaction with a tag comes, and counts in the position."""
-    need_version(mysql_server, (8, 3))
-    with database(mysql_server) as db:
-        mysql_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
-        with reading(mysql_server, wanted(db), options=QUICK) as reader:
-            mysql_server.run("SET gtid_next = 'AUTOMATIC:blue'", f"INSERT INTO {db}.t VALUES (1)")
-            reader.until(latest(mysql_server))
+    need_version(tagging_server, (8, 3))
+    with database(tagging_server) as db:
+        tagging_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")
+        with reading(tagging_server, wanted(db), options=QUICK) as reader:
+            tagging_server.run("SET gtid_next = 'AUTOMATIC:blue'", f"INSERT INTO {db}.t VALUES (1)")
+            reader.until(latest(tagging_server))
             assert ids(reader, db) == [1]
             assert ":blue:" in reader.batches[-1].end.gtids  # type: ignore[union-attr]
 
