@@ -75,7 +75,7 @@ main() {
       need_servers
       part plain tests plain "not spark and not long" "${processes[@]}" "$@"
       part lake with_spark lake "spark and not long" tests/contract "$@"
-      part frontend with_spark frontend "spark and not long" tests/acceptance "$@"
+      part frontend with_spark frontend "spark and not long" "${processes[@]}" tests/acceptance "$@"
       ;;
   esac
   finish
