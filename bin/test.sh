@@ -11,15 +11,21 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 REPORTS=$(mktemp -d)
 PARTS=() # process ids
 trap 'rm -rf "$REPORTS"' EXIT
-trap 'kill 0' INT TERM
+trap 'trap "" INT TERM && kill 0 && wait' INT TERM # pytest stops its servers, see tests/conftest.py
 
 # part NAME COMMAND...   In the background.
 part() {
   local name=$1
   shift
-  { TIMEFORMAT="... %R s, %U s + %S s of CPU" && time "$@"; } 2>&1 </dev/null | sed -u "s/^/$name: /" &
+  { TIMEFORMAT="... %R s, %U s + %S s of CPU" && time "$@"; } 2>&1 </dev/null | labelled "$name" &
   PARTS+=($!)
 }
+
+# Each line with the name of its part; lives as long as its input.
+labelled() (
+  trap '' INT TERM
+  exec sed -u "s/^/$1: /"
+)
 
 lint() {
   local ruff=(--cache-dir "$PRIVATE/lint/ruff")

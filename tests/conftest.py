@@ -1,6 +1,7 @@
 """Servers that the whole run shares, and what every run needs."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ os.environ.setdefault(jvm.VARIABLE, jvm.QUICK)
 os.environ["PATH"] = f"{canal_servers.HOME.parent / 'mysql' / 'bin'}:{os.environ['PATH']}"
 
 STARTS_SPARK = frozenset({"lake", "frontend", "FrontendProcess", "new_lake", "running_lake", "Torture"})
+
+
+def pytest_configure() -> None:
+    """A run that is told to end stops its servers, as after Ctrl-C; a script's background job is deaf to that."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Function]) -> None:
