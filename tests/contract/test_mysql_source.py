@@ -20,7 +20,7 @@ from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from tests.conftest import need_version
-from tests.contract.mysql_reader import Reader, database, facts, latest, reading
+from tests.contract.mysql_reader import Reader, database, facts, latest, reached, reading
 from tests.servers import MysqlServer
 from tests.until import HANG_SECOND, until
 
@@ -104,7 +104,7 @@ def test_positions_grow_and_can_be_resumed(any_server: MysqlServer, db: str) -> 
             row["id"] for b in reader.batches[: at + 1] for part in b.changes for row in part.decode().to_pylist()
         ]
         with reading(any_server, {(db, "t"): WANTED}, cut, options=SMALL) as again:
-            if compare(cut, end) is not Order.SAME:
+            if not reached(cut, end):  # an end that was asked for has no GTIDs of MariaDB
                 again.until(end)
         assert before + [row["id"] for row in again.rows((db, "t"))] == list(range(30))
 
