@@ -10,8 +10,17 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 REPORTS=$(mktemp -d)
 PARTS=() # process ids
-trap 'rm -rf "$REPORTS"' EXIT
-trap 'trap "" INT TERM && kill 0 && wait' INT TERM # pytest stops its servers, see tests/conftest.py
+export SYNCMGR_TEST_RUN=$$
+trap 'rm -rf "$REPORTS" && end_leftovers' EXIT
+trap 'trap "" INT TERM && kill 0 && wait' INT TERM
+
+# Servers of a run that was cut short: all that it started has its number in the environment.
+end_leftovers() {
+  local folder
+  for folder in /proc/[0-9]*; do
+    ! grep -qsz "^SYNCMGR_TEST_RUN=$$\$" "$folder/environ" || kill -9 "${folder#/proc/}" 2>/dev/null || true
+  done
+}
 
 # part NAME COMMAND...   In the background.
 part() {

@@ -94,6 +94,9 @@ def test_several_tables_are_renamed_by_one_statement(mysql_server: MysqlServer, 
     t.wait_until_equal("t", "u")
 
 
+CHANGES = 60  # some 20 of them DDL
+
+
 def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """New columns, keys and writes during a snapshot: behind it both sides are equal, column by column."""
     t = Altered("snapping", mysql_server, frontend, rows=1500, properties='PROPERTIES ("snapshot_chunk_rows" = "100")')
@@ -101,7 +104,9 @@ def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: F
     changing.kept = frozenset({"a", "b", "d"})
 
     def write() -> None:
-        while not ended.wait(0.3):
+        for _ in range(CHANGES):  # each DDL begins the reading again: on a slow machine it would never end
+            if ended.wait(0.3):
+                return
             changing.step()
 
     writer = threading.Thread(target=write)
