@@ -20,6 +20,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    inspect,
     null,
     select,
     update,
@@ -68,7 +69,8 @@ class Store:
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
         self.dead_letters = dead_letters.DeadLetters(self._reading)
-        self._migrate()
+        if not self._was_taken():
+            self._migrate()
 
     @property
     def accounts(self) -> AccountStore:
@@ -87,6 +89,10 @@ class Store:
 
     def close(self) -> None:
         self._engine.dispose()
+
+    def _was_taken(self) -> bool:
+        """Whether a frontend has it or had it: then only the next owner may migrate, beside none that lives."""
+        return inspect(self._engine).has_table(OWNER.name) and self.owner() is not None
 
     def _migrate(self) -> None:
         config = Config()
@@ -122,6 +128,7 @@ class Store:
                 taken = changed.rowcount == 1
         if taken:
             self._frontend = frontend
+            self._migrate()
         return taken
 
     def beat(self, frontend: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from alembic import command
 from alembic.config import Config
+from sqlalchemy import text
 
 import syncmgr.meta.store
 from syncmgr.job.position import Position
@@ -51,6 +52,13 @@ def test_only_the_list_of_channels_is_written_anew() -> None:
     assert rewritten("CREATE SYNC", newer) == "CREATE SYNC"
 
 
+def test_a_text_that_is_new_stays() -> None:
+    """Should the number of the version be set back by hand, no pattern is read as a name."""
+    patterns = [new for _, new in CASES if new.startswith("FROM TABLES ")]
+    assert patterns
+    assert rewritten(statement(patterns), newer) == statement(patterns)
+
+
 @pytest.mark.parametrize(("old", "new"), CASES)
 def test_the_version_before_gets_its_text_back(old: str, new: str) -> None:
     """In its own words, of which there may be several that mean the same."""
@@ -66,6 +74,9 @@ def test_the_version_before_gets_its_text_back(old: str, new: str) -> None:
         r'FROM `a`.* INTO `b`.* EXCLUDE (REGEXP "x")',
         'FROM TABLES LIKE "a%.b" INTO `c` EXCLUDE (LIKE "a1.%")',
         "FROM `50%`.`b` INTO `c`",
+        r'FROM TABLES LIKE "shop.o%" INTO `c`.* EXCLUDE (LIKE "%.tmp\\_%")',
+        r'FROM `shop`.* INTO `c`.* EXCLUDE (LIKE "sho_.tmp\\_%")',
+        r'FROM `shop`.* INTO `c`.* EXCLUDE (LIKE "crm.tmp\\_%")',
     ],
 )
 def test_what_the_version_before_cannot_say_stops_the_way_back(new: str) -> None:
@@ -91,6 +102,36 @@ def test_stored_jobs_are_written_anew_and_back(tmp_path: Path) -> None:
     again = Store(url, vault)
     assert again.by_id(job.id) == job
     again.close()
+
+
+def version(store: Store) -> str:
+    with store._reading() as connection:
+        return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
+
+
+def set_back(store: Store, to: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(syncmgr.meta.store.__file__).parent / "migrations"))
+    with store._engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, to)
+
+
+def test_the_texts_of_a_frontend_that_lives_stay(tmp_path: Path) -> None:
+    """A newer frontend that waits beside it, or is refused, changes nothing; the one that takes over migrates."""
+    url, vault = sqlite_url(tmp_path), Vault(tmp_path / "secret.key")
+    living, waiting = Store(url, vault), Store(url, vault)
+    assert living.take_over("one", None)
+    set_back(living, "0012")
+    waiting.close()
+    waiting = Store(url, vault)
+    assert version(waiting) == "0012"
+    assert not waiting.take_over("two", None)
+    assert version(waiting) == "0012"
+    assert waiting.take_over("two", waiting.owner())
+    assert version(waiting) == "0013"
+    living.close()
+    waiting.close()
 
 
 def old_matches(pattern: str, name: str) -> bool:

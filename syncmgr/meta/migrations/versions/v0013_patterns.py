@@ -51,7 +51,7 @@ def rewritten(text: str, how: Callable[[list[str]], str]) -> str:
 
 def newer(channel: list[str]) -> str:
     words = [word for word in channel if not word.isspace()]
-    if len(words) < 6:  # of a job that was cancelled with its last table
+    if len(words) < 6 or is_new(words):  # too short: of a job that was cancelled with its last table
         return ''.join(channel)
     if words[6:8] == ['.', '*']:
         db, table = name(words[1]), words[3]
@@ -71,15 +71,20 @@ def tables(db: str, pattern: str, word: str) -> str:
     return f'{quoted(db)}.{quoted("".join(piece[-1] for piece in pieces))}'
 
 
+def is_new(words: list[str]) -> bool:
+    return words[1] == 'TABLES' and words[2] != '.'
+
+
 def older(channel: list[str]) -> str:
     words = [word for word in channel if not word.isspace()]
     if len(words) < 6:
         return ''.join(channel)
-    if words[1] == 'TABLES' and words[2] != '.':
+    if is_new(words):
         return older_pattern(channel, words)
     if words[6:8] == ['.', '*']:
         table = words[3] if words[3] == '*' else quoted(escaped(name(words[3])))
-        return spaced(channel, f'FROM {words[1]}.{table} INTO {words[5]}.*' + excluding(older_items(words[10:-1])))
+        items = older_items(words[10:-1], name(words[1]))
+        return spaced(channel, f'FROM {words[1]}.{table} INTO {words[5]}.*' + excluding(items))
     if '%' in words[1]:
         raise ValueError(f'the version before has no words for {"".join(channel).strip()}')
     return ''.join(channel)
@@ -89,7 +94,7 @@ def older_pattern(channel: list[str], words: list[str]) -> str:
     if words[6:8] == ['.', '*']:
         db, table = parts(words[2:4], last=False)
         source = f'{quoted(plain(db))}.{quoted(table)}'
-        return spaced(channel, f'FROM {source} INTO {words[5]}.*' + excluding(older_items(words[10:-1])))
+        return spaced(channel, f'FROM {source} INTO {words[5]}.*' + excluding(older_items(words[10:-1], plain(db))))
     db, table = parts(words[2:4], last=True)
     out = any(one in '(,' and two in ('LIKE', 'REGEXP') for one, two in zip(words, words[1:]))
     if '%' not in db or out:
@@ -97,17 +102,19 @@ def older_pattern(channel: list[str], words: list[str]) -> str:
     return spaced(channel, f'FROM {quoted(db)}.{quoted(plain(table))} {into(channel)}')
 
 
-def older_items(words: list[str]) -> list[str]:
+def older_items(words: list[str], source_db: str) -> list[str]:
     items: list[list[str]] = [[]]
     for word in words:
         items.append([]) if word == ',' else items[-1].append(word)
-    return [older_item(item) for item in items if item]
+    return [older_item(item, source_db) for item in items if item]
 
 
-def older_item(item: list[str]) -> str:
+def older_item(item: list[str], source_db: str) -> str:
     if item[0].startswith('`'):
         return f'{item[0]}.{quoted(escaped(name(item[2])))}'
     db, table = parts(item, last=False)
+    if plain(db) != source_db or WILD.intersection(PIECE.findall(db)):
+        raise ValueError(f'the version before has no words for {" ".join(item)}')
     return f'{quoted(plain(db))}.{quoted(table)}'
 
 
