@@ -4,6 +4,7 @@ Owns: the way from the nodes of CREATE SYNC and ALTER SYNC to values of the core
 Must not know: which jobs there are, what is stored.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, assert_never
@@ -37,6 +38,7 @@ from syncsql import (
     typed,
 )
 
+_ODD: Final = re.compile(r"[%\\]")
 _NOT_ON_CANAL: Final = {
     **dict.fromkeys(
         ("on_ddl", *OF_ONE_KIND),
@@ -152,7 +154,7 @@ def databases(node: Tables | Shards) -> str:
 
 
 def odd_names(channels: Iterable[Channel | Tables | Shards]) -> dict[tuple[str, str | None], str]:
-    """Names with a % in it, which somebody may mean as a pattern, and how that is written.
+    """Names with % or a backslash in it, which somebody may mean as a pattern, and how that is written.
 
     A database and one of its tables, or None for all of them.
     """
@@ -161,20 +163,24 @@ def odd_names(channels: Iterable[Channel | Tables | Shards]) -> dict[tuple[str, 
         into = f"{quote_name(each.target_db)}.*" if isinstance(each, Tables) else each.target.sql()
         if not isinstance(each.source, syncsql.TablePattern):
             table = _parts(each.source)
-            found[table] = f"FROM TABLES LIKE {_as_like(*table)} INTO {into}"
+            found[table] = f"FROM {_as_pattern(*table, 'TABLES ')} INTO {into}"
         for out in () if isinstance(each, Channel) else each.exclude:
             if isinstance(out, Name):
-                found[_parts(out)] = f"EXCLUDE (LIKE {_as_like(*_parts(out))})"
-    return {(db, name): how for (db, name), how in found.items() if "%" in f"{db}{name}"}
+                found[_parts(out)] = f"EXCLUDE ({_as_pattern(*_parts(out), '')})"
+    return {(db, name): how for (db, name), how in found.items() if _ODD.search(f"{db}{name}")}
 
 
 def _parts(source: Name | WholeDatabase) -> tuple[str, str | None]:
     return (source.db, None) if isinstance(source, WholeDatabase) else (str(source.db), source.name)
 
 
-def _as_like(db: str, name: str | None) -> str:
+def _as_pattern(db: str, name: str | None, word: str) -> str:
+    """Where nothing but signs of names is escaped in it, a name is what was meant."""
+    if "%" not in f"{db}{name}".replace("\\%", ""):
+        bare = [quote_name(re.sub(r"\\([\\%_])", r"\1", part)) for part in (db, name) if part is not None]
+        return ".".join(bare if name is not None else [*bare, "*"])
     parts = (part if "%" in part else escaped(part) for part in (db, "%" if name is None else name))
-    return typed(".".join(parts))
+    return f"{word}LIKE {typed('.'.join(parts))}"
 
 
 def check_names(channels: Iterable[Channel | Tables | Shards], found: Collection[tuple[str, str]]) -> None:
@@ -186,7 +192,7 @@ def check_names(channels: Iterable[Channel | Tables | Shards], found: Collection
     for (db, name), how in odd_names(channels).items():
         there = db in databases_found if name is None else (db, name) in found
         if not there:
-            wrong = f"a quoted name is no pattern, so write {how} if you mean one"
+            wrong = f"a quoted name is no pattern: write {how} if that is meant"
             hint = f"; {wrong}; if the table is there, the user lacks SELECT on it"
             raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"the name {db}.{name or '*'}", hint=hint)
     for each in channels:

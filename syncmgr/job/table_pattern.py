@@ -108,6 +108,10 @@ def literal(name: str) -> str:
 
 def _found(regexp: str, text: str) -> bool:
     try:
+        text.encode()
+    except UnicodeEncodeError:  # a name of the binlog that no statement can write
+        return False
+    try:
         return bool(pc.match_substring_regex(pa.array([text]), regexp)[0].as_py())
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("Invalid regular expression: ")

@@ -199,6 +199,16 @@ def test_a_shard_that_does_not_fit_is_named() -> None:
             Tables(source=WholeDatabase(db="shop"), target_db="demo", exclude=(Name(db="shop", name="l%"),)),
             "EXCLUDE (LIKE 'shop.l%')",
         ),
+        (
+            Tables(
+                source=WholeDatabase(db="shop"), target_db="demo", exclude=(Name(db="shop", name="user\\_secrets"),)
+            ),
+            "EXCLUDE (`shop`.`user_secrets`)",
+        ),
+        (
+            Tables(source=Name(db="shop", name="a\\_\\%"), target_db="demo"),
+            "FROM `shop`.`a_%` INTO `demo`.*",
+        ),
     ],
 )
 def test_a_quoted_name_that_was_meant_as_a_pattern_is_refused(channel: Channel | Tables, hint: str) -> None:
@@ -207,7 +217,7 @@ def test_a_quoted_name_that_was_meant_as_a_pattern_is_refused(channel: Channel |
         with pytest.raises(SyncError) as raised:
             house.planner().plan(wanted(channel))
         assert raised.value.code is Code.NO_TABLE_MATCHES
-        assert f"write {hint} if you mean one" in str(raised.value)
+        assert f"write {hint} if that is meant" in str(raised.value)
 
 
 def test_a_table_with_a_percent_sign_in_its_name_is_taken() -> None:
