@@ -21,6 +21,7 @@ settings.load_profile("any machine")
 os.environ.setdefault(jvm.VARIABLE, jvm.QUICK)
 os.environ["PATH"] = f"{canal_servers.HOME.parent / 'mysql' / 'bin'}:{os.environ['PATH']}"
 
+OF_SPARK = ("tests/contract/", "tests/acceptance/")
 STARTS_SPARK = frozenset({"lake", "frontend", "FrontendProcess", "new_lake", "running_lake", "Torture"})
 
 
@@ -31,9 +32,15 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Function]) -> None:
     """The run is parted by the mark `spark`: a test without it must not start a JVM in the other half."""
-    unmarked = {item.location[0] for item in items if item.get_closest_marker("spark") is None and _starts_spark(item)}
+    marked, others = set[str](), list[pytest.Function]()
+    for item in items:
+        others.append(item) if item.get_closest_marker("spark") is None else marked.add(item.location[0])
+    unmarked = {item.location[0] for item in others if _starts_spark(item)}
     if unmarked:
         raise pytest.UsageError(f"tests that start a JVM need pytest.mark.spark: {', '.join(sorted(unmarked))}")
+    elsewhere = sorted(path for path in marked if not path.startswith(OF_SPARK))
+    if elsewhere:
+        raise pytest.UsageError(f"no part of the run has these tests with pytest.mark.spark: {', '.join(elsewhere)}")
 
 
 def _starts_spark(item: pytest.Function) -> bool:

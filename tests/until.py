@@ -10,6 +10,7 @@ from typing import Final
 
 STEP_SECOND: Final = 0.02
 PATIENCE: Final = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, where others use the machine
+PROMPT_SECOND: Final = 30.0 * PATIENCE  # "at once", where that is the promise; on a machine at rest it is far below one
 HANG_SECOND: Final = 180.0 * PATIENCE  # for what is not waited for by `until`: joins, time-outs of clients
 
 

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from tests.acceptance.frontend import FrontendProcess
 from tests.canal_servers import CanalServer, ZooKeeper
 from tests.servers import MysqlServer
-from tests.until import HANG_SECOND, until
+from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
@@ -176,8 +177,8 @@ def has_cursor(server: CanalServer) -> bool:
 
 
 def test_pause_and_stop_wait_for_nobody(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
-    """While canal is away the job says so, and PAUSE, RESUME and STOP are answered; what they may wait for takes longer
-    than this test's client has patience.
+    """While canal is away the job says so, and PAUSE, RESUME and STOP are answered at once; what they may wait for
+    takes longer than this test's client has patience.
     """
     s, server = shop("canal_away"), canal()
     s.create_sync(server, f'PROPERTIES ("pause_timeout_second" = "{2 * HANG_SECOND}")')
@@ -187,7 +188,9 @@ def test_pause_and_stop_wait_for_nobody(shop: Callable[..., Shop], canal: Callab
     server.kill()
     until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), why="Msg")
     for statement, state in (("PAUSE", "PAUSED"), ("RESUME", None), ("PAUSE", "PAUSED")):
+        begin = time.monotonic()
         s.fe.sql(f"{statement} SYNC JOB {s.name}.job1")
+        assert time.monotonic() - begin < PROMPT_SECOND
         assert state is None or s.job()["State"] == state
     s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (2)")
     server.start()

@@ -21,7 +21,7 @@ from syncmgr.console.protocol import Capability
 from syncmgr.errors import Code
 from tests.unit.console.frontend import BIG, FakeQuery
 from tests.unit.console.running import RawClient, Running, id_of, running
-from tests.until import HANG_SECOND, until
+from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 DENIED = b"\xff"
 QUERY = b"\x03"
@@ -331,7 +331,7 @@ LONG_TEXTS = [
 @pytest.mark.parametrize("packet", LONG_TEXTS, ids=["names", "question", "point", "comments", "quotes"])
 def test_a_long_text_holds_up_nobody(console: Running, packet: bytes) -> None:
     """However long a statement takes to read, and whatever is in it, other clients are answered meanwhile: no answer
-    waits for much of what this process computes.
+    waits for much of what this process computes, nor for a lock.
     """
     with console.raw() as busy, console.connect() as other, other.cursor() as cursor:
         busy.log_in()
@@ -341,9 +341,10 @@ def test_a_long_text_holds_up_nobody(console: Running, packet: bytes) -> None:
         answered = threading.Thread(target=busy.read)
         answered.start()
         while answered.is_alive():
-            started = time.process_time()
+            started, begun = time.process_time(), time.monotonic()
             cursor.execute("SELECT 42")
             longest = max(longest, time.process_time() - started)
+            assert time.monotonic() - begun < PROMPT_SECOND
         assert longest < 0.6
 
 

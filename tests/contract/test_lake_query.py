@@ -13,7 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.lake import Lake
 from tests.spark_session import SPARK, Tables
-from tests.until import until
+from tests.until import PATIENCE, PROMPT_SECOND, until
 
 INS = ChangeKind.INSERT
 pytestmark = SPARK
@@ -178,7 +178,7 @@ def test_a_query_ends_whenever_it_is_cancelled(lake: Lake) -> None:
         timer.join()
         assert caught.value.code is Code.INTERRUPTED
     tracker = lake.iceberg().spark.sparkContext.statusTracker()
-    until(lambda: tracker.getActiveJobsIds() == [], why="no job of Spark's")
+    until(lambda: tracker.getActiveJobsIds() == [], deadline=PROMPT_SECOND / PATIENCE, why="no job of Spark's")
     assert asked(lake, "SELECT count(*) FROM range(10)") == [(10,)]
 
 

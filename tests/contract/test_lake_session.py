@@ -10,7 +10,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.lake import Lake
 from tests.spark_session import SPARK, START_SECOND, Tables
-from tests.until import until
+from tests.until import PATIENCE, PROMPT_SECOND, until
 
 INS = ChangeKind.INSERT
 pytestmark = SPARK
@@ -31,7 +31,9 @@ def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
     with pytest.raises(SyncError) as caught:
         list(query.batches())
     assert caught.value.code is Code.LAKE_STARTING
-    until(lambda: lake.state != "ready" or lake.pid != pid, why="the loss of the JVM")
+    until(
+        lambda: lake.state != "ready" or lake.pid != pid, deadline=PROMPT_SECOND / PATIENCE, why="the loss of the JVM"
+    )
     assert [table.name] == tables.catalog.tables(tables.db)
     assert tables.catalog.table(tables.db, table.name).columns[0].name == "id"
     until(lambda: lake.pid not in {None, pid}, why="the next JVM")
