@@ -1,14 +1,18 @@
-"""Whether a server has what lies behind a position.
+"""Whether a server has what lies after a position, and whether it is still the history that was read.
 
-Owns: what GTIDs that are missing on either side mean, in words.
+Owns: what GTIDs that are missing on either side mean, what binlog files of another making mean, in words.
 Must not know: connections, how the server was asked.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-from syncmgr.job.position import GtidSet
+from syncmgr.job.failure import time_text
+from syncmgr.job.position import GtidSet, Position, number_of
 
 SHOWN: Final = 300  # characters of a GTID set in a message
+BEGUN_ANEW: Final = "the server has begun anew, was restored or replaced"
+SHORTER: Final = "the server has lost the end of its binlog, or was restored"
 
 
 def gap(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
@@ -26,6 +30,38 @@ def gap(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
     if missing:
         return f"the binlog of {_shown(missing)} was purged before the job had read it"
     return None
+
+
+def other_history(read: Position, sizes: Mapping[str, int], created: int) -> str | None:
+    """Why the server of a position has begun another history since; None: it has not, or nobody can tell any more.
+
+    A restored server gives the numbers of lost transactions to new ones, so its GTIDs cannot tell. `sizes`: of its
+    binlog files. `created`: the unix second in which the position's file was made there, 0 where that is not there.
+    """
+    if not read.created or not read.file:
+        return None
+    if read.file not in sizes:
+        return _without_file(read.file, sizes)
+    if created != read.created:
+        return (
+            f"the binlog file {read.file} was made at {time_text(created)}, the one of that name which the job has "
+            f"read at {time_text(read.created)}: {BEGUN_ANEW}"
+        )
+    if sizes[read.file] < read.offset:
+        return (
+            f"the binlog file {read.file} ends at {sizes[read.file]}, the job has read it to {read.offset}: {SHORTER}"
+        )
+    return None
+
+
+def _without_file(file: str, sizes: Mapping[str, int]) -> str | None:
+    """Numbers only grow and the oldest files are purged first. Those of another base name cannot be compared."""
+    base, number = number_of(file)
+    numbers = {name: found for name in sizes for of, found in [number_of(name)] if of == base}
+    if not numbers or max(numbers.values()) > number:
+        return None
+    newest = max(numbers, key=numbers.__getitem__)
+    return f"the job has read the binlog file {file}, and the newest one is {newest}: {BEGUN_ANEW}"
 
 
 def _shown(gtids: GtidSet) -> str:

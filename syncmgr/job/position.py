@@ -279,6 +279,12 @@ def _by_coordinate(a: Position, b: Position) -> Order:
     return _order((a.offset, a.ordinal), (b.offset, b.ordinal))
 
 
+def number_of(file: str) -> tuple[str, int]:
+    """Base name and number of a binlog file; 0 where it has none."""
+    found = _FILE.fullmatch(file)
+    return (file, 0) if found is None else (found[1], int(found[2]))
+
+
 def _order(a: int | tuple[int, int], b: int | tuple[int, int]) -> Order:
     if a == b:
         return Order.SAME

@@ -22,6 +22,7 @@ from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_fail
 from syncmgr.mysql.events import xid
 from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
 from syncmgr.mysql.stream import (
+    FIRST_OFFSET,
     BinlogStream,
     DuplicateServerIdError,
     StreamLostError,
@@ -39,7 +40,6 @@ XA_STEP_SECOND: Final = 0.05
 XA_EVENTS: Final = 1000  # looked at behind a start; a server that writes more meanwhile is asked again
 XA_UNSEEN: Final = frozenset({1227, 1401})  # MySQL 8 tells prepared transactions only to XA_RECOVER_ADMIN
 XA_SHOWN: Final = 5
-FIRST_OFFSET: Final = 4
 _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 
 
@@ -231,8 +231,8 @@ class _Inspection:
         return replace(end, offset=FIRST_OFFSET)
 
     def _earliest(self) -> Position:
-        row = self._server.privileged("SHOW BINARY LOGS")[0]
-        return Position(file=str(row["Log_name"]), offset=FIRST_OFFSET, server=self._server.id)
+        oldest = next(iter(self._server.binlog_files()))
+        return Position(file=oldest, offset=FIRST_OFFSET, server=self._server.id)
 
     def _latest_without_prepared(self) -> Position:
         """Rows of an XA transaction that is prepared before the start and committed behind it lie before the start.

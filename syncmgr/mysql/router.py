@@ -13,7 +13,6 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
 from syncmgr.job.batch import Batch, Ddl, PreparedChanges
-from syncmgr.job.failure import time_text
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gtids
 from syncmgr.mysql import events, wire
 from syncmgr.mysql.changes import RowsOfTable
@@ -47,7 +46,7 @@ class Router:
     """Fed with events in order by one thread. Raises SyncError and MalformedEventError.
 
     `moved`: the position behind the last whole transaction was not delivered yet. `stopped`: feeding has to wait until
-    `take` was called. `server` is told by who connects.
+    `take` was called. `server`: as a position names it.
     """
 
     def __init__(
@@ -100,6 +99,13 @@ class Router:
             **dict.fromkeys(wire.ROWS, self._rows),
             **dict.fromkeys(QUIET, self._quiet),
         }
+
+    def connected(self, server: str) -> None:
+        """A stream of this server follows. The files of another one are none of its own, whatever their names."""
+        if self.server and self.server != server:
+            self._end_file, self._end_offset, self._end_created = "", 0, 0
+            self._file, self._offset, self._created = "", 0, 0
+        self.server = server
 
     def restart(self) -> None:
         """A new stream from `position` follows."""
@@ -461,19 +467,7 @@ class Router:
         self._created = int.from_bytes(data[start : start + 4], "little")
         self._routes.clear()
         if self._between_transactions and self._file == self._end_file:
-            self._refuse_other_file()
             self._end_created = self._created
-
-    def _refuse_other_file(self) -> None:
-        """A server that began anew, or a copy of it, has files of the same names."""
-        if self._gtids is not None or not self._end_created or self._created == self._end_created:
-            return
-        reason = (
-            f"the file of that name was made at {time_text(self._created)}, the one that the job has read at "
-            f"{time_text(self._end_created)}: the server has begun anew or was replaced"
-        )
-        position = f"{self._end_file}:{self._end_offset}"
-        raise SyncError(Code.SOURCE_POSITION_LOST, position=position, address=self._address, reason=reason)
 
     def _previous(self, data: memoryview, start: int, end: int) -> None:
         if self._gtids is None and self._offset <= FILE_HEAD:

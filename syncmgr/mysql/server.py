@@ -13,6 +13,7 @@ from syncmgr.job.position import GtidSet, MariadbGtids, Position
 from syncmgr.mysql.address import Connection, MysqlAddress, query
 
 VARIABLES: Final = (
+    "binlog_checksum",
     "binlog_format",
     "binlog_row_image",
     "binlog_row_metadata",
@@ -20,9 +21,11 @@ VARIABLES: Final = (
     "gtid_mode",
     "innodb_native_foreign_keys",
     "log_bin",
+    "lower_case_table_names",
     "server_id",
     "server_uuid",
     "version",
+    "wsrep_on",
 )
 PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
 SYNTAX: Final = 1064
@@ -56,6 +59,14 @@ class Server:
     def logs_cascades(self) -> bool:
         """Whether rows that a foreign key changes have events; of the older servers the engine changes them unseen."""
         return self.variables.get("innodb_native_foreign_keys") == "OFF"
+
+    @property
+    def in_galera(self) -> bool:
+        return self.variables.get("wsrep_on") == "ON"
+
+    def binlog_files(self) -> dict[str, int]:
+        """Name -> size, the oldest first. Raises SOURCE_GRANT_MISSING."""
+        return {str(row["Log_name"]): int(row["File_size"]) for row in self.privileged("SHOW BINARY LOGS")}
 
     def latest(self) -> Position:
         """The end of the binlog. Raises SOURCE_GRANT_MISSING."""

@@ -5,22 +5,24 @@ Must not know: what an event means beside its size and checksum, transactions, t
 """
 
 import contextlib
+import secrets
 import socket
 import ssl
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from pymysql.constants import COMMAND
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import GRANT_MISSING, of_binlog
-from syncmgr.job.going_on import gap
+from syncmgr.job.going_on import gap, other_history
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.mysql import wire
-from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.address import MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.server import Server
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
 BUFFER: Final = 1 << 20
@@ -28,6 +30,7 @@ SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is wort
 MAX_PACKET: Final = 0xFFFFFF
 CHECKSUM: Final = 4
 THROUGH_GTID: Final = 4
+FIRST_OFFSET: Final = 4  # of a file's first event
 
 _PACKET: Final = struct.Struct("<I").unpack_from
 
@@ -70,8 +73,10 @@ class BinlogStream:
     ) -> None:
         """Raises SyncError where retrying does not help, StreamLostError where it may."""
         self._address = address
+        self._options = options
         self._verify = options.verify
         self._start = start
+        self._opened = opened
         self._buffer = bytearray(BUFFER)
         self._filled = self._cut = 0
         self._crc = False
@@ -89,19 +94,18 @@ class BinlogStream:
     # -- handshake
 
     def _open(self, options: StreamOptions) -> None:
-        asked = "VERSION() version, @@global.binlog_checksum checksum, @@global.lower_case_table_names folds"
-        facts = query(self._connection, f"SELECT {asked}")[0]
-        self._crc = facts["checksum"] != "NONE"
-        self.folds = int(facts["folds"]) > 0
-        self.mariadb = "mariadb" in facts["version"].lower()
+        server = Server(self._address, self._connection)
+        self._crc = server.variables["binlog_checksum"] != "NONE"
+        self.folds = int(server.variables["lower_case_table_names"]) > 0
+        self.mariadb, self.server = server.mariadb, server.id
         period = int(options.heartbeat * 1e9)
         settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"
         query(self._connection, f"SET {settings}, @master_heartbeat_period={period}, @source_heartbeat_period={period}")
-        self.server = _server_of(self._connection, mariadb=self.mariadb)
         self._refuse_foreign_coordinate()
         gtids = parse_gtids(self._start.gtids)
         if isinstance(gtids, GtidSet) and gtids:
             self._refuse_gap(gtids)
+        self._refuse_other_history(server)
         if self.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
@@ -124,6 +128,38 @@ class BinlogStream:
         if reason is not None:
             raise self._position_lost(reason)
 
+    def _refuse_other_history(self, server: Server) -> None:
+        """Of the server that was read: files of another one say nothing. Nodes of Galera may share one id."""
+        at = self._start
+        if at.server != server.id or not at.created or not at.file or server.in_galera:
+            return
+        sizes = server.binlog_files()
+        reason = other_history(at, sizes, self._made_at(at.file) if at.file in sizes else 0)
+        if reason is not None:
+            raise self._position_lost(reason)
+
+    def _made_at(self, file: str) -> int:
+        """The unix second in which a binlog file was made: only its own begin tells, which a dump of it has."""
+        another = replace(self._options, server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1)
+        begin = Position(file=file, offset=FIRST_OFFSET)
+        with contextlib.closing(BinlogStream(self._address, another, begin, self._opened)) as stream:
+            if stream.server != self.server:
+                raise self._lost("another server has come to its address")
+            made = stream.first_made_at()
+        self._opened(self._socket)
+        return made
+
+    def first_made_at(self) -> int:
+        """When the file was made with which the stream begins. Before anything else is read."""
+        try:
+            while (chunk := self.read(self._options.read_timeout)) is not None:
+                for start, _ in chunk.spans:
+                    if chunk.data[start + 4] == wire.FORMAT_DESCRIPTION:
+                        return int(_PACKET(chunk.data, start)[0])
+        except SyncError as error:  # it may have been purged since it was listed
+            raise self._lost(str(error)) from error
+        raise self.silent(self._options.read_timeout)
+
     def _register(self, server_id: int) -> None:
         """SHOW REPLICAS lists us. A server that refuses it lacks the grant that the dump needs too."""
         name = b"syncmgr"
@@ -138,14 +174,14 @@ class BinlogStream:
             raise
 
     def _dump_file(self, server_id: int, *, by_gtid: bool) -> None:
-        name, offset = ("", 4) if by_gtid else (self._start.file, max(self._start.offset, 4))
+        name, offset = ("", FIRST_OFFSET) if by_gtid else (self._start.file, max(self._start.offset, FIRST_OFFSET))
         if offset >= 1 << 32:
             raise self._position_lost("it lies beyond 4 GiB of its file, where only GTIDs reach")
         self._send(COMMAND.COM_BINLOG_DUMP, struct.pack("<IHI", offset, 0, server_id) + name.encode())
 
     def _dump_gtid(self, gtids: GtidSet, server_id: int) -> None:
         encoded = encode_gtids(gtids)
-        head = struct.pack("<HIIQI", THROUGH_GTID, server_id, 0, 4, len(encoded))
+        head = struct.pack("<HIIQI", THROUGH_GTID, server_id, 0, FIRST_OFFSET, len(encoded))
         self._send(COMMAND.COM_BINLOG_DUMP_GTID, head + encoded)
 
     def _send(self, command: int, body: bytes) -> None:
@@ -311,11 +347,6 @@ def replication_grant_missing(address: MysqlAddress, _reason: str) -> SyncError:
         address=address.label,
         remedy=f"GRANT REPLICATION SLAVE ON *.* TO '{address.user}'@'%'",
     )
-
-
-def _server_of(connection: Connection, *, mariadb: bool) -> str:
-    rows: list[dict[str, Any]] = query(connection, f"SELECT @@{'server_id' if mariadb else 'server_uuid'} server")
-    return str(rows[0]["server"])
 
 
 def has_checksum(event: bytes) -> bool:

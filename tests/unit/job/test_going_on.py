@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from syncmgr.job.going_on import SHOWN, gap
-from syncmgr.job.position import GtidSet
+from syncmgr.job.going_on import SHOWN, gap, other_history
+from syncmgr.job.position import GtidSet, Position
 
 A, B = "a" * 8 + "-0000-0000-0000-" + "0" * 12, "b" * 8 + "-0000-0000-0000-" + "0" * 12
 
@@ -34,3 +36,34 @@ def test_a_long_set_is_cut() -> None:
     """A message stays readable."""
     many = of(",".join(f"{A}:{number}" for number in range(1, 900, 2)))
     assert len(gap(many, of(""), of("")) or "") < SHOWN + 300
+
+
+READ = Position(gtids=f"{A}:1-10", file="binlog.000007", offset=500, server="s", created=1000)
+
+
+@pytest.mark.parametrize(
+    ("why", "sizes", "created", "told"),
+    [
+        ("the file grew", {"binlog.000007": 600}, 1000, None),
+        ("nothing came since", {"binlog.000006": 9, "binlog.000007": 500}, 1000, None),
+        ("the file was purged", {"binlog.000008": 9, "binlog.000009": 9}, 0, None),
+        ("numbers of seven digits", {"binlog.1000000": 9}, 0, None),
+        ("log_bin has another name", {"other.000001": 9}, 0, None),
+        ("nothing is listed", {}, 0, None),
+        ("another file of that name", {"binlog.000007": 900}, 1001, "binlog.000007 was made at"),
+        ("an older file of that name", {"binlog.000007": 900}, 999, "binlog.000007 was made at"),
+        ("fewer files", {"binlog.000001": 9, "binlog.000003": 9}, 0, "the newest one is binlog.000003"),
+        ("fewer files, under a second name", {"other.000009": 9, "binlog.000003": 9}, 0, "one is binlog.000003"),
+        ("its end is lost", {"binlog.000007": 499}, 1000, "binlog.000007 ends at 499, the job has read it to 500"),
+    ],
+)
+def test_another_history_of_the_same_server(why: str, sizes: dict[str, int], created: int, told: str | None) -> None:
+    """Files tell a restored server where its GTIDs have grown past the job's; what may be right is not refused."""
+    found = other_history(READ, sizes, created)
+    assert (found is None) is (told is None), why
+    assert (told or "") in (found or ""), why
+
+
+def test_a_position_without_its_files_birth_says_nothing() -> None:
+    """It was stored by an older version."""
+    assert other_history(replace(READ, created=0), {"binlog.000001": 9}, 0) is None

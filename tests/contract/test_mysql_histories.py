@@ -1,0 +1,208 @@
+"""A server whose GTIDs reach as far as the job's, and mean something else."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import Retry
+from syncmgr.job.position import Position
+from syncmgr.mysql.router import Limits
+from syncmgr.mysql.source import MysqlSource, SourceOptions
+from syncmgr.mysql.subscriptions import Subscription
+from tests.contract.mysql_reader import Reader, address, latest, reached, reading
+from tests.servers import Flavour, MysqlServer, binary
+from tests.until import until
+
+WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
+QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02, most=0.2), limits=Limits(events=10))
+TABLE: Final = ("moved", "t")
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def flavour(request: pytest.FixtureRequest) -> Flavour:
+    wanted: Flavour = request.param
+    if binary(wanted) is None:
+        pytest.skip(f"no {wanted} server is installed")
+    return wanted
+
+
+@pytest.fixture
+def server(flavour: Flavour, tmp_path: Path) -> Iterator[MysqlServer]:
+    """One that may be restored."""
+    server = MysqlServer(tmp_path / "own", flavour).start()
+    server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    yield server
+    server.stop()
+
+
+def insert(server: MysqlServer, ids: range, value: str) -> None:
+    server.run(*(f"INSERT INTO moved.t VALUES ({n}, '{value}')" for n in ids))
+
+
+def read_to_the_end(server: MysqlServer, start: Position) -> Position:
+    """The position of a job that has read all."""
+    end = latest(server)
+    with reading(server, {TABLE: WANTED}, start, options=QUICK) as reader:
+        at = reader.until(end)[-1].end
+    assert at is not None
+    assert at.created
+    return at
+
+
+def ids_behind(server: MysqlServer, at: Position) -> list[int]:
+    with reading(server, {TABLE: WANTED}, at, options=QUICK) as reader:
+        reader.until(latest(server))
+        return [row["id"] for row in reader.rows(TABLE)]
+
+
+def next_second(at: Position) -> None:
+    """Files know the second in which they were made."""
+    until(lambda: time.time() >= at.created + 1.1)
+
+
+def refused(server: MysqlServer, at: Position) -> SyncError:
+    with reading(server, {TABLE: WANTED}, at, options=QUICK) as reader:
+        error = reader.until_error()
+        assert reader.batches == []
+    assert error.code is Code.SOURCE_POSITION_LOST
+    return error
+
+
+def restored(server: MysqlServer, change: Callable[[], Position]) -> Position:
+    """A copy of the data without its binlog is taken, `change` is made and read, and the copy put back."""
+    data, copy = server._data, server._folder / "copy"
+    server.stop()
+    shutil.copytree(data, copy, ignore=shutil.ignore_patterns("binlog.*"))
+    server.start()
+    read = change()
+    server.stop()
+    shutil.rmtree(data)
+    copy.rename(data)
+    next_second(read)
+    server.start()
+    return read
+
+
+@pytest.mark.parametrize("files", [0, 5], ids=["few files", "as many files"])
+def test_a_restored_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServer, files: int) -> None:
+    """Its new transactions bear numbers of lost ones that were read: passed over as known, they would never come."""
+    start = latest(server)
+
+    def lost() -> Position:
+        server.run("FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
+        insert(server, range(5), "lost")
+        return read_to_the_end(server, start)
+
+    read = restored(server, lost)
+    server.run("DO 1", *["FLUSH BINARY LOGS"] * files)
+    insert(server, range(100, 140), "new")
+    assert "the server has begun anew, was restored or replaced" in str(refused(server, read))
+
+
+def test_a_reset_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServer) -> None:
+    """The same by RESET, which begins files and numbers anew."""
+    server.run(server._reset(), "INSERT INTO moved.t VALUES (99, 'first')")
+    start = latest(server)
+    insert(server, range(5), "old")
+    read = read_to_the_end(server, start)
+    next_second(read)
+    server.run(server._reset())
+    insert(server, range(100, 140), "new")
+    assert f"{read.file} was made at" in str(refused(server, read))
+
+
+def test_a_server_that_lost_the_end_of_its_binlog(server: MysqlServer) -> None:
+    """A copy of the disk from before has the file of the job, but not up to where the job has read it."""
+    start = latest(server)
+    insert(server, range(5), "kept")
+    insert(server, range(5, 10), "lost")
+    read = read_to_the_end(server, start)
+    server.stop()
+    file = server._data / read.file
+    kept = file.stat().st_size
+    assert kept >= read.offset
+    file.write_bytes(file.read_bytes()[: read.offset - 500])
+    server.start()
+    insert(server, range(100, 140), "new")
+    assert f"{read.file} ends at {read.offset - 500}" in str(refused(server, read))
+
+
+def test_what_a_server_may_do_with_its_files(server: MysqlServer) -> None:
+    """A restart, FLUSH and PURGE leave the history as it was, and the job goes on."""
+    at = read_to_the_end(server, latest_before_a_row(server, 0))
+    server.restart()
+    insert(server, range(1, 3), "x")
+    assert ids_behind(server, at) == [1, 2]
+    server.run("FLUSH BINARY LOGS")
+    assert ids_behind(server, at) == [1, 2]
+    at = read_to_the_end(server, at)
+    server.run("FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
+    insert(server, range(3, 5), "x")
+    newest = latest(server).file
+    server.run(f"PURGE BINARY LOGS TO '{newest}'")
+    assert at.file not in {name for name, *_ in server.run("SHOW BINARY LOGS")}
+    assert ids_behind(server, at) == [3, 4]
+
+
+def latest_before_a_row(server: MysqlServer, number: int) -> Position:
+    start = latest(server)
+    insert(server, range(number, number + 1), "x")
+    return start
+
+
+def test_binlog_files_under_another_name(tmp_path: Path) -> None:
+    """`log_bin` may be changed; numbers of files of another name say nothing."""
+    if binary("mysql") is None:
+        pytest.skip("no mysql server is installed")
+    server = MysqlServer(tmp_path / "own", "mysql").start()
+    server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    server.run("FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
+    at = read_to_the_end(server, latest_before_a_row(server, 0))
+    server.restart({"log-bin": "renamed"})
+    insert(server, range(1, 3), "x")
+    assert latest(server).file < "renamed.000003"
+    assert ids_behind(server, at) == [1, 2]
+    server.stop()
+
+
+def test_a_position_that_knows_no_birth_of_its_file(server: MysqlServer) -> None:
+    """One of an older version of this program is taken as it was then."""
+    at = read_to_the_end(server, latest_before_a_row(server, 0))
+    insert(server, range(1, 3), "x")
+    assert ids_behind(server, replace(at, created=0)) == [1, 2]
+
+
+def test_a_server_that_was_failed_over_to_is_asked_for_its_own_files(flavour: Flavour, tmp_path: Path) -> None:
+    """Files of two servers have like names: until something came from the new one, none of its files was read."""
+    first, second = (
+        MysqlServer(tmp_path / f"s{n}", flavour, {"server-id": str(n), "log-slave-updates": "ON"}).start()
+        for n in (1, 2)
+    )
+    second.follow(first)
+    first.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    start = latest(first)
+    insert(first, range(3), "x")
+    until(lambda: reached(latest(second), latest(first)), why="the replica")
+    reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
+    known = [address(each) for each in (first, second)]
+    reader.source = MysqlSource(known, 4711, start, {TABLE: WANTED}, options=QUICK, trouble=reader.troubles.append)
+    try:
+        reader.until(latest(first))
+        first.kill()
+        until(lambda: (reader.get(), reader.source.server() == known[1].label)[1], why="the other server")
+        second.run("STOP REPLICA" if flavour == "mysql" else "STOP SLAVE")
+        second.restart()
+        insert(second, range(3, 5), "x")
+        reader.until(latest(second))
+        assert [row["id"] for row in reader.rows(TABLE)] == list(range(5))
+    finally:
+        reader.source.close()
+        reader.source.get(0)
+        first.stop()
+        second.stop()
