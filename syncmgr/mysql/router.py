@@ -67,6 +67,7 @@ class Router:
         self._sids: dict[bytes, Sid] = {}
         self._end_file, self._end_offset, self._end_created = start.file, start.offset, start.created
         self.server = start.server
+        self._by_gtid = False
         self._delivered: Part | None = None
         self._before_ddl: Position | None = None
         self._met_inside = False  # a DDL whose rows follow in its own transaction
@@ -100,8 +101,14 @@ class Router:
             **dict.fromkeys(QUIET, self._quiet),
         }
 
-    def connected(self, server: str) -> None:
-        """A stream of this server follows. The files of another one are none of its own, whatever their names."""
+    def connected(self, server: str, *, by_gtid: bool) -> None:
+        """A stream of this server follows. The files of another one are none of its own, whatever their names.
+
+        `by_gtid`: all that it writes has GTIDs. Else those that it once wrote are no place to go on from.
+        """
+        self._by_gtid = by_gtid
+        if not by_gtid:
+            self._gtids = None
         if self.server and self.server != server:
             self._end_file, self._end_offset, self._end_created = "", 0, 0
             self._file, self._offset, self._created = "", 0, 0
@@ -470,7 +477,7 @@ class Router:
             self._end_created = self._created
 
     def _previous(self, data: memoryview, start: int, end: int) -> None:
-        if self._gtids is None and self._offset <= FILE_HEAD:
+        if self._by_gtid and self._gtids is None and self._offset <= FILE_HEAD:
             self._gtids = events.previous_gtids(bytes(data[start:end]))
 
     def _mariadb_list(self, data: memoryview, start: int, end: int) -> None:

@@ -186,7 +186,7 @@ class MysqlSource:
             return False
         self._refusals.clear()
         self._refuse_torn(self._stream.server)
-        self._router.connected(self._stream.server)
+        self._router.connected(self._stream.server, by_gtid=self._stream.by_gtid)
         self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._line.connected()

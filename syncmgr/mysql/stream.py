@@ -97,12 +97,13 @@ class BinlogStream:
         server = Server(self._address, self._connection)
         self._crc = server.variables["binlog_checksum"] != "NONE"
         self.folds = int(server.variables["lower_case_table_names"]) > 0
-        self.mariadb, self.server = server.mariadb, server.id
+        self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid
         period = int(options.heartbeat * 1e9)
         settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"
         query(self._connection, f"SET {settings}, @master_heartbeat_period={period}, @source_heartbeat_period={period}")
-        self._refuse_foreign_coordinate()
-        gtids = parse_gtids(self._start.gtids)
+        gtids = parse_gtids(self._start.gtids if self.by_gtid else "")
+        if not gtids:
+            self._refuse_foreign_coordinate()
         if isinstance(gtids, GtidSet) and gtids:
             self._refuse_gap(gtids)
         self._refuse_other_history(server)
@@ -117,9 +118,13 @@ class BinlogStream:
             self._dump_file(options.server_id, by_gtid=bool(gtids))
 
     def _refuse_foreign_coordinate(self) -> None:
-        if not self._start.gtids and self._start.server and self._start.server != self.server:
+        """Without GTIDs on both sides only file and offset tell the place, and those are of one server."""
+        if self._start.server and self._start.server != self.server:
             reason = f"it was read from server {self._start.server}, this is {self.server}, and it has no GTIDs"
             raise self._position_lost(reason)
+        if not self._start.file:
+            reason = "gtid_mode is not ON, and the place of the job is known by GTIDs alone; set it ON"
+            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
 
     def _refuse_gap(self, read: GtidSet) -> None:
         """The server itself compares only the GTIDs that bear its own uuid: of any others it would leave out rows."""

@@ -200,3 +200,33 @@ def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair, r
     reader.source._router.restart()
     error = reader.until_error()
     assert error.code is Code.SOURCE_MOVED
+
+
+@pytest.mark.parametrize("mode", ["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE"])
+def test_a_server_that_once_wrote_gtids_is_read_by_file(tmp_path: Path, mode: str) -> None:
+    """Each of its files tells the GTIDs before it, but what it writes now may have none: they are no place to go on."""
+    need("mysql")
+    server = MysqlServer(tmp_path / "own", "mysql").start()
+    try:
+        server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        by_gtid = latest(server)
+        server.restart({"gtid-mode": mode})
+        start = latest(server)
+        assert (bool(by_gtid.gtids), start.gtids) == (True, "")
+        server.run("FLUSH BINARY LOGS", "INSERT INTO moved.t VALUES (1, 'x')")
+        with reading(server, {TABLE: WANTED}, start, options=QUICK) as reader:
+            at = reader.until(latest(server))[-1].end
+        assert at is not None
+        assert at.gtids == ""
+        server.run("INSERT INTO moved.t VALUES (2, 'x')")
+        stuck = replace(at, gtids=by_gtid.gtids)  # as a version stored it that believed in them
+        for place in (at, stuck):
+            with reading(server, {TABLE: WANTED}, place, options=QUICK) as reader:
+                reader.until(latest(server))
+                assert ids(reader) == [2]
+        with reading(server, {TABLE: WANTED}, Position(gtids=by_gtid.gtids, server=at.server), options=QUICK) as reader:
+            error = reader.until_error()
+        assert error.code is Code.SOURCE_UNSUPPORTED
+        assert "gtid_mode is not ON" in str(error)
+    finally:
+        server.stop()
