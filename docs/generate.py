@@ -17,6 +17,7 @@ from syncmgr.job.derived_type import derived
 from syncmgr.job.description import JOB_PROPERTIES
 from syncmgr.job.failure import TREATMENTS
 from syncmgr.job.fitting import Fit, fit
+from syncmgr.job.logged import ASKED
 from syncmgr.job.policy import Kind, OnDdl, meaning
 from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
@@ -63,6 +64,23 @@ def _remedies() -> str:
 def _properties(table: Iterable[Property]) -> str:
     rows = ((f"`{p.name}`", "" if p.default is None else f"`{p.default}`", p.doc) for p in table)
     return _table(["Property", "Default", "Meaning"], rows)
+
+
+def _asked() -> str:
+    rows = (
+        (
+            *(
+                ", ".join(f"`{name}`" for name in asked.setting.split(", ")),
+                f"`{asked.wanted}`" if asked.wanted else "empty",
+            ),
+            asked.matters,
+            f"{asked.code.number}",
+            "at CREATE SYNC and ADD TABLE" + (", and at each connection" if asked.at_connect else ""),
+            asked.why,
+        )
+        for asked in ASKED
+    )
+    return _table(["Setting", "Wanted", "Matters where", "Else error", "Looked at", "Why"], rows)
 
 
 def _states() -> str:
@@ -154,6 +172,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "mysql-properties": lambda: _properties(MYSQL_PROPERTIES),
     "canal-properties": lambda: _properties(CANAL_PROPERTIES),
     "job-properties": lambda: _properties(JOB_PROPERTIES),
+    "asked": _asked,
     "states": _states,
     "types": _types,
     "statements": _statements,

@@ -181,6 +181,16 @@ class Code(Enum):
         "HY000",
         'A foreign key of table \'{table}\' changes its rows ON DELETE or ON UPDATE, and the MySQL server at {address} writes nothing of that into its binlog; start it with innodb_native_foreign_keys = OFF (MySQL 9.6 and newer), drop the action, or write "unlogged_cascades" = "accept" and live with rows that differ',
     )
+    SOURCE_UNLOGGED = (
+        20160,
+        "HY000",
+        "The MySQL server at {address} replicates from another one and writes nothing of that into its binlog, so those rows would never come: {variable} is OFF; start it with {variable} = ON, read the server that it replicates from, or end its replication by {end}",
+    )
+    SOURCE_FILTERED = (
+        20161,
+        "HY000",
+        "The MySQL server at {address} writes only a part into its binlog: {reason}; start it without binlog_do_db and binlog_ignore_db",
+    )
     DEAD_LETTERS_FULL = (
         20136,
         "HY000",

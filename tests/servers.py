@@ -171,9 +171,14 @@ class MysqlServer:
     def _create_users(self) -> None:
         self.run(
             f"CREATE USER repl IDENTIFIED BY '{PASSWORD}'",
-            "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO repl",
+            f"GRANT {self._grants()} ON *.* TO repl",
             self._reset(),
         )
+
+    def _grants(self) -> str:
+        """MariaDB 10.5 parted what shows whether a server replicates from REPLICATION CLIENT."""
+        more = ", SLAVE MONITOR" if self.flavour == "mariadb" and self.version() >= (10, 5) else ""
+        return f"REPLICATION SLAVE, REPLICATION CLIENT, SELECT{more}"
 
     def _reset(self) -> str:
         """MySQL 8.2 renamed the statement."""

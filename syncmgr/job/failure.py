@@ -65,6 +65,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
     Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
     Code.SOURCE_CASCADES: _O("Let the server log what foreign keys change, or accept that the table will differ."),
+    Code.SOURCE_UNLOGGED: _O("Read the server that it replicates from, or let it log. Rows are missing: " + _AGAIN),
+    Code.SOURCE_FILTERED: _O("Start the server without the filter. Rows of filtered databases are missing: " + _AGAIN),
     Code.DEAD_LETTERS_FULL: _O(
         "Read information_schema.sync_dead_letters, mend the source, and raise max_dead_letters or create the job anew."
     ),

@@ -35,7 +35,12 @@ MYSQL_PROPERTIES: Final = (
         "the job reads one of them, and goes on at the next when that cannot be reached.",
     ),
     Property("mysql.port", "3306", "The port, where `mysql.host` says none."),
-    Property("mysql.user", None, "A user with REPLICATION SLAVE, REPLICATION CLIENT and SELECT on the tables."),
+    Property(
+        "mysql.user",
+        None,
+        "A user with REPLICATION SLAVE, REPLICATION CLIENT and SELECT on the tables; on MariaDB from 10.5 on SLAVE "
+        "MONITOR, too, where log_slave_updates is OFF.",
+    ),
     Property("mysql.password", None, "Its password; encrypted at rest, masked wherever it could show."),
     Property("mysql.server_id", "0", "Replica id of this job on the server; 0 derives one from the job."),
     Property("mysql.ssl", "preferred", "`disabled`, `preferred` or `required`."),

@@ -15,6 +15,7 @@ from pymysql import err
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
+from syncmgr.job.logged import refusal
 from syncmgr.job.position import MariadbGtids, Position, parse_gtids
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import LATEST, SNAPSHOT
@@ -91,6 +92,7 @@ class _Inspection:
         self._check_binlog()
         for table in tables:
             self._check_table(table)
+        self._server.refuse_incomplete()
         position, schemas = self._settled(tables, start)
         self._check_server_id(server_id)
         self._probe(position)
@@ -111,15 +113,10 @@ class _Inspection:
     # -- settings and grants
 
     def _check_binlog(self) -> None:
-        told, label = self._variables, self._address.label
-        if told["log_bin"] != "ON":
-            raise SyncError(Code.SOURCE_BINLOG_OFF, address=label)
-        if told.get("binlog_format", "ROW") != "ROW":
-            raise SyncError(Code.SOURCE_NOT_ROW, value=told["binlog_format"], address=label)
-        if told.get("binlog_row_image", "FULL") != "FULL":
-            raise SyncError(Code.SOURCE_ROW_IMAGE, value=told["binlog_row_image"], address=label)
-        if told.get("binlog_row_value_options"):
-            raise self._unsupported("partial JSON updates; SET GLOBAL binlog_row_value_options = ''")
+        refused = refusal(self._variables)
+        if refused is not None:
+            asked, value = refused
+            raise SyncError(asked.code, value=value, address=self._address.label, reason=asked.why)
 
     def _check_table(self, table: Table) -> None:
         label = ".".join(table)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pymysql import err
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.logged import UPDATES, left_out, without_replicated
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
 from syncmgr.mysql.address import Connection, MysqlAddress, query
 
@@ -26,9 +27,12 @@ VARIABLES: Final = (
     "server_uuid",
     "version",
     "wsrep_on",
+    *UPDATES,
 )
 PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
 SYNTAX: Final = 1064
+SEES_BINLOG: Final = "REPLICATION CLIENT"
+SEES_REPLICATION: Final = "SLAVE MONITOR"
 
 
 class Server:
@@ -64,13 +68,41 @@ class Server:
     def in_galera(self) -> bool:
         return self.variables.get("wsrep_on") == "ON"
 
+    def refuse_incomplete(self) -> None:
+        """A binlog that lacks changes. Raises SOURCE_FILTERED, SOURCE_UNLOGGED, SOURCE_GRANT_MISSING."""
+        label = self._address.label
+        for row in self._binlog_status():
+            reason = left_out(row["Binlog_Do_DB"], row["Binlog_Ignore_DB"])
+            if reason is not None:
+                raise SyncError(Code.SOURCE_FILTERED, address=label, reason=reason)
+        variable = without_replicated(self.variables)
+        if variable is not None and (self.in_galera or self._replicates()):
+            end = "RESET SLAVE ALL" if self.mariadb else "RESET REPLICA ALL"
+            raise SyncError(Code.SOURCE_UNLOGGED, address=label, variable=variable, end=end)
+
+    def _replicates(self) -> bool:
+        """Whether it has a source, even one that it does not follow at the moment."""
+        if not self.mariadb:
+            return bool(self.privileged("SHOW REPLICA STATUS", "SHOW SLAVE STATUS"))
+        grant = SEES_REPLICATION if self._has_fine_grants else SEES_BINLOG
+        return bool(self.privileged("SHOW ALL SLAVES STATUS", grant=grant))
+
+    @property
+    def _has_fine_grants(self) -> bool:
+        """MariaDB 10.5 has parted REPLICATION CLIENT."""
+        major, minor = self.variables["version"].split(".")[:2]
+        return (int(major), int(minor)) >= (10, 5)
+
+    def _binlog_status(self) -> list[dict[str, Any]]:
+        return self.privileged("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
+
     def binlog_files(self) -> dict[str, int]:
         """Name -> size, the oldest first. Raises SOURCE_GRANT_MISSING."""
         return {str(row["Log_name"]): int(row["File_size"]) for row in self.privileged("SHOW BINARY LOGS")}
 
     def latest(self) -> Position:
         """The end of the binlog. Raises SOURCE_GRANT_MISSING."""
-        row = self.privileged("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")[0]
+        row = self._binlog_status()[0]
         if self.mariadb or not self.by_gtid:
             return self._placed(str(row["File"]), int(row["Position"]))
         gtids = str(GtidSet.parse(row["Executed_Gtid_Set"]))
@@ -91,7 +123,7 @@ class Server:
             gtids = str(MariadbGtids.parse(told or ""))
         return Position(gtids=gtids, file=file, offset=offset, server=self.id)
 
-    def privileged(self, *texts: str) -> list[dict[str, Any]]:
+    def privileged(self, *texts: str, grant: str = SEES_BINLOG) -> list[dict[str, Any]]:
         """The first of several spellings that the server knows. Raises SOURCE_GRANT_MISSING."""
         for text in texts:
             try:
@@ -99,7 +131,7 @@ class Server:
             except err.MySQLError as error:
                 number = error.args[0] if error.args else 0
                 if number in PRIVILEGE_MISSING:
-                    raise self.grant_missing("REPLICATION CLIENT", "REPLICATION CLIENT", "*.*") from error
+                    raise self.grant_missing(grant, grant, "*.*") from error
                 if number != SYNTAX or text == texts[-1]:
                     raise
         raise AssertionError("the last one returned or raised")

@@ -95,6 +95,7 @@ class BinlogStream:
 
     def _open(self, options: StreamOptions) -> None:
         server = Server(self._address, self._connection)
+        server.refuse_incomplete()
         self._crc = server.variables["binlog_checksum"] != "NONE"
         self.folds = int(server.variables["lower_case_table_names"]) > 0
         self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid

@@ -136,6 +136,10 @@ def test_who_is_let_in(any_server: MysqlServer, db: str) -> None:
         missing = refused(any_server, db, user="poor")
         assert missing.context["remedy"] == "GRANT REPLICATION CLIENT ON *.* TO 'poor'@'%'"
         any_server.run(str(missing.context["remedy"]))
+        if any_server.flavour == "mariadb":  # its default is log_slave_updates = OFF
+            missing = refused(any_server, db, user="poor")
+            assert missing.context["remedy"] == "GRANT SLAVE MONITOR ON *.* TO 'poor'@'%'"
+            any_server.run(str(missing.context["remedy"]))
         missing = refused(any_server, db, user="poor")
         assert missing.context["remedy"] == "GRANT REPLICATION SLAVE ON *.* TO 'poor'@'%'"
         any_server.run(str(missing.context["remedy"]))

@@ -1,0 +1,88 @@
+"""Whether the binlog of a server has all that changes on it.
+
+Owns: what is asked of a server's settings; what those that leave something out of a binlog mean, in words.
+Must not know: connections, how the server was asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.errors import Code
+
+UPDATES: Final = ("log_replica_updates", "log_slave_updates")  # the newer name first: MySQL 8.0.26 has both
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What a job asks of one setting. Anything but `wanted` is refused with `code`, where it `matters`.
+
+    `at_connect`: looked at whenever a job connects, since a failover may lead to another server; else by CREATE SYNC
+    and ADD TABLE alone.
+    """
+
+    setting: str
+    wanted: str
+    code: Code
+    why: str
+    matters: str = "always"
+    at_connect: bool = False
+
+
+PLAIN: Final = (  # one variable each; where a server does not have it, it does as is wanted
+    Asked(setting="log_bin", wanted="ON", code=Code.SOURCE_BINLOG_OFF, why="changes come from the binlog"),
+    Asked(setting="binlog_format", wanted="ROW", code=Code.SOURCE_NOT_ROW, why="a statement does not say which rows"),
+    Asked(setting="binlog_row_image", wanted="FULL", code=Code.SOURCE_ROW_IMAGE, why="rows must come whole"),
+    Asked(
+        setting="binlog_row_value_options",
+        wanted="",
+        code=Code.SOURCE_UNSUPPORTED,
+        why="partial JSON updates; SET GLOBAL binlog_row_value_options = ''",
+    ),
+)
+_UNLOGGED: Final = "what is replicated and not logged is in no binlog of the server"
+ASKED: Final = (
+    *PLAIN,
+    Asked(
+        setting=", ".join(UPDATES),
+        wanted="ON",
+        code=Code.SOURCE_UNLOGGED,
+        why=_UNLOGGED,
+        matters="the server replicates from another one, also where that is stopped; or wsrep_on is ON",
+        at_connect=True,
+    ),
+    Asked(
+        setting="binlog_do_db, binlog_ignore_db",
+        wanted="",
+        code=Code.SOURCE_FILTERED,
+        why="rows of filtered databases, and DDL of sessions that are in one, are not logged",
+        at_connect=True,
+    ),
+)
+
+
+def refusal(variables: Mapping[str, str]) -> tuple[Asked, str] | None:
+    """The first setting that will not do, and its value."""
+    values = ((asked, variables.get(asked.setting, asked.wanted)) for asked in PLAIN)
+    return next(((asked, value) for asked, value in values if value != asked.wanted), None)
+
+
+def without_replicated(variables: Mapping[str, str]) -> str | None:
+    """The variable by which a server leaves out what comes from other servers; None: it does not."""
+    return next((name for name in UPDATES if variables.get(name) == "OFF"), None)
+
+
+def left_out(only: str, without: str) -> str | None:
+    """What a filter on databases leaves out; None: there is none.
+
+    `only`: of binlog_do_db, `without`: of binlog_ignore_db, as the server prints them. Rows are filtered by the
+    database of their table, statements by that of their session. So one that is in a filtered database may TRUNCATE or
+    ALTER any table unlogged, and no filter is harmless: some database is always outside of it.
+    """
+    if only:
+        where = f"any other database than {only} (binlog_do_db)"
+    elif without:
+        where = f"the databases {without} (binlog_ignore_db)"
+    else:
+        return None
+    return f"it leaves out the rows of {where}, and what a session that is in one does by DDL to a table anywhere"

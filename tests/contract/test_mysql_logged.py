@@ -1,0 +1,99 @@
+"""Servers whose binlog lacks a part of what changes on them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.mysql.subscriptions import Subscription
+from tests.contract.mysql_reader import facts, latest, reached, reading
+from tests.servers import Flavour, MysqlServer, binary
+from tests.until import until
+
+TABLE: Final = ("ours", "t")
+WANTED: Final = Subscription(columns=("id",), keys=("id",))
+SILENT: Final = {"mysql": {"log-replica-updates": "OFF"}, "mariadb": {"log-slave-updates": "OFF"}}
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def flavour(request: pytest.FixtureRequest) -> Flavour:
+    wanted: Flavour = request.param
+    if binary(wanted) is None:
+        pytest.skip(f"no {wanted} server is installed")
+    return wanted
+
+
+@contextmanager
+def running(folder: Path, flavour: Flavour, **variables: str) -> Iterator[MysqlServer]:
+    server = MysqlServer(folder, flavour, {name.replace("_", "-"): value for name, value in variables.items()}).start()
+    try:
+        server.run("CREATE DATABASE ours", "CREATE TABLE ours.t (id BIGINT PRIMARY KEY)")
+        yield server
+    finally:
+        server.stop()
+
+
+def refused_at_create(server: MysqlServer) -> SyncError:
+    with pytest.raises(SyncError) as caught:
+        facts(server, [TABLE])
+    return caught.value
+
+
+def test_a_replica_that_logs_nothing_of_what_it_replicates(flavour: Flavour, tmp_path: Path) -> None:
+    """Rows that it replicates are in no binlog of its own: refused before a job begins, and at each connection."""
+    silent = {name.replace("-", "_"): value for name, value in SILENT[flavour].items()}
+    with (
+        running(tmp_path / "first", flavour) as first,
+        running(tmp_path / "second", flavour, server_id="2", **silent) as second,
+    ):
+        start = latest(second)
+        assert facts(second, [TABLE]).tables
+        second.run("DROP DATABASE ours", second._reset())
+        second.follow(first)
+        until(lambda: second.run("SHOW DATABASES LIKE 'ours'"), why="the replica")
+        told = refused_at_create(second)
+        assert told.code is Code.SOURCE_UNLOGGED
+        assert f"{next(iter(silent))} is OFF" in str(told)
+        with reading(second, {TABLE: WANTED}, start) as reader:
+            assert reader.until_error().code is Code.SOURCE_UNLOGGED
+        second.run("STOP REPLICA" if flavour == "mysql" else "STOP SLAVE")
+        assert refused_at_create(second).code is Code.SOURCE_UNLOGGED  # it may be started again
+        second.run(str(told.context["end"]))
+        assert facts(second, [TABLE]).tables
+
+
+def test_a_replica_that_logs_what_it_replicates(flavour: Flavour, tmp_path: Path) -> None:
+    """Its binlog is as good as its source's."""
+    with running(tmp_path / "first", flavour) as first:
+        second = MysqlServer(tmp_path / "second", flavour, {"server-id": "2", "log-slave-updates": "ON"}).start()
+        try:
+            second.follow(first)
+            until(lambda: reached(latest(second), latest(first)), why="the replica")
+            assert facts(second, [TABLE]).tables
+        finally:
+            second.stop()
+
+
+@pytest.mark.parametrize("option", ["binlog_do_db", "binlog_ignore_db"])
+@pytest.mark.parametrize("database", ["ours", "theirs"])
+def test_a_filter_on_databases(flavour: Flavour, tmp_path: Path, option: str, database: str) -> None:
+    """Rows of one, and DDL of a session in one, are in no binlog: refused at CREATE SYNC and at each connection."""
+    with running(tmp_path / "own", flavour) as server:
+        start = latest(server)
+        server.restart({option.replace("_", "-"): database})
+        told = refused_at_create(server)
+        assert told.code is Code.SOURCE_FILTERED
+        assert f"{database} ({option})" in str(told)
+        with reading(server, {TABLE: WANTED}, start) as reader:
+            assert reader.until_error().code is Code.SOURCE_FILTERED
+        server.run("CREATE DATABASE IF NOT EXISTS theirs", "INSERT INTO ours.t VALUES (1)")
+        before = server.run("SELECT 1 FROM ours.t")
+        elsewhere = database if option == "binlog_ignore_db" else "mysql"
+        server.run(f"USE {elsewhere}", "TRUNCATE ours.t")
+        file = server.run("SHOW BINARY LOGS")[-1][0]
+        logged = [row[5] for row in server.run(f"SHOW BINLOG EVENTS IN '{file}'")]
+        assert before
+        assert not any("TRUNCATE" in text for text in logged)  # why no filter is harmless
