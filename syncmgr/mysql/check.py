@@ -8,6 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -95,7 +96,7 @@ class _Inspection:
         self._server.refuse_incomplete()
         position, schemas = self._settled(tables, start)
         self._check_server_id(server_id)
-        self._probe(position)
+        position = self._probed(position)
         return SourceFacts(
             version=self._variables["version"],
             flavour="mariadb" if self._server.mariadb else "mysql",
@@ -273,20 +274,27 @@ class _Inspection:
         told_all = now.file == start.file and len(rows) < XA_EVENTS
         return not told_all or any(row["Info"].startswith("XA COMMIT") for row in rows)
 
-    def _probe(self, position: Position) -> None:
-        """Ask for the stream: only that shows whether the position is still there and the grants suffice."""
-        options = StreamOptions(server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1, heartbeat=PROBE_SECOND / 10)
+    def _probed(self, position: Position) -> Position:
+        """Ask for the stream: only that shows whether the position is still there and the grants suffice.
+
+        It also tells when the file was made, by which a server that is restored before the job has read is known.
+        """
         try:
-            stream = BinlogStream(self._address, options, position)
-            try:
+            with closing(self._stream(position)) as stream:
                 stream.read(PROBE_SECOND)
                 stream.read(PROBE_SECOND)
-            finally:
-                stream.close()
+            if not position.file:
+                return position
+            with closing(self._stream(Position(file=position.file, offset=FIRST_OFFSET))) as stream:
+                return replace(position, created=stream.first_made_at())
         except StreamLostError as error:
             raise error.cause_for_user from error
         except DuplicateServerIdError as error:
             raise unreachable(self._address, str(error)) from error
+
+    def _stream(self, position: Position) -> BinlogStream:
+        options = StreamOptions(server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1, heartbeat=PROBE_SECOND / 10)
+        return BinlogStream(self._address, options, position)
 
 
 def _recovered_xid(row: dict[str, Any]) -> str:

@@ -117,6 +117,17 @@ def test_a_reset_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServ
     assert f"{read.file} was made at" in str(refused(server, read))
 
 
+def test_a_server_that_is_restored_before_the_job_has_read(server: MysqlServer) -> None:
+    """A start knows its file as every later position does."""
+    server.run(server._reset(), "INSERT INTO moved.t VALUES (99, 'first')")
+    start = latest(server)
+    assert start.created
+    next_second(start)
+    server.run(server._reset())
+    insert(server, range(100, 140), "new")
+    assert f"{start.file} was made at" in str(refused(server, start))
+
+
 def test_a_server_that_lost_the_end_of_its_binlog(server: MysqlServer) -> None:
     """A copy of the disk from before has the file of the job, but not up to where the job has read it."""
     start = latest(server)
