@@ -123,7 +123,7 @@ class BinlogStream:
         if self._start.server and self._start.server != self.server:
             reason = f"it was read from server {self._start.server}, this is {self.server}, and it has no GTIDs"
             raise self._position_lost(reason)
-        if not self._start.file:
+        if self._start.gtids and not self._start.file:
             reason = "gtid_mode is not ON, and the place of the job is known by GTIDs alone; set it ON"
             raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
 
