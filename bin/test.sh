@@ -13,7 +13,7 @@ PARTS=() # process ids
 GIVEN=$* # arguments of pytest, as far as they are not options of this script
 export SYNCMGR_TEST_RUN=$$
 trap 'rm -rf "$REPORTS" && end_leftovers' EXIT
-trap 'trap "" INT TERM && kill 0 && wait' INT TERM
+trap 'trap "" INT TERM && kill 0 && wait && exit 130' INT TERM
 
 # Servers of a run that was cut short: all that it started has its number in the environment.
 end_leftovers() {
@@ -70,7 +70,7 @@ need_servers() {
 finish() {
   local process failed=0
   for process in "${PARTS[@]}"; do wait "$process" || failed=1; done
-  "$PYTHON" -m tests.report "$REPORTS"/*.xml || failed=1
+  "$PYTHON" -m tests.report "$REPORTS" || failed=1
   [ "$failed" = 0 ] || fail "red; the lines above say what, those of 'short test summary info' first"
 }
 

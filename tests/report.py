@@ -1,12 +1,13 @@
 """What the parts of a test run come to: the slowest tests, and how many passed.
 
-Run: python -m tests.report FILE...  The files are JUnit reports of pytest.  Returns 1 if a test failed, or if none ran.
+Run: python -m tests.report FOLDER  It holds JUnit reports of pytest.  Returns 1 if a test failed, or if none ran.
 """
 
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
 
@@ -23,7 +24,7 @@ class Outcome:
     what: str
 
 
-def outcomes(path: str) -> Iterator[Outcome]:
+def outcomes(path: Path) -> Iterator[Outcome]:
     for case in ET.parse(path).iter("testcase"):
         found = {child.tag for child in case}
         yield Outcome(
@@ -44,12 +45,14 @@ def lines(found: Sequence[Outcome]) -> Iterator[str]:
     yield f"{counted['passed']} passed, {failed} failed, {counted['skipped']} skipped"
 
 
-def main(paths: Sequence[str]) -> int:
-    found = [outcome for path in paths for outcome in outcomes(path)]
+def main(folder: str) -> int:
+    found = [outcome for path in sorted(Path(folder).glob("*.xml")) for outcome in outcomes(path)]
     print("\n".join(lines(found)))
-    good = any(each.what == "passed" for each in found)
-    return 0 if good and not any(each.what in {"failure", "error"} for each in found) else 1
+    if not any(each.what != "skipped" for each in found):
+        print("no test ran: nothing was found, or all of it was skipped")
+        return 1
+    return 1 if any(each.what in {"failure", "error"} for each in found) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1]))

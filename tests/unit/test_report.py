@@ -14,24 +14,24 @@ def test_a_report_names_the_slowest_and_what_failed(tmp_path: Path) -> None:
     """The slowest test comes first, failures and errors are named, and the last line counts all of it."""
     report = tmp_path / "a.xml"
     report.write_text(REPORT)
-    told = list(lines(list(outcomes(str(report)))))
+    told = list(lines(list(outcomes(report))))
     assert told[1].split() == ["2.0", "s", "tests/unit/test_a.py::test_bad"]
     assert told[-3:] == [
         "failure: tests/unit/test_a.py::test_bad",
         "error: tests/unit/test_b.py::test_broken",
         "1 passed, 2 failed, 1 skipped",
     ]
-    assert main([str(report)]) == 1
+    assert main(str(tmp_path)) == 1
 
 
 def test_a_run_without_a_test_is_red(tmp_path: Path) -> None:
     """No report, or nothing but skipped tests, is no success; a run whose tests passed is one."""
     report = tmp_path / "a.xml"
-    assert main([]) == 1
+    assert main(str(tmp_path)) == 1
     report.write_text('<testsuite><testcase classname="a" name="b"><skipped/></testcase></testsuite>')
-    assert main([str(report)]) == 1
+    assert main(str(tmp_path)) == 1
     report.write_text('<testsuite><testcase classname="a" name="b"/></testsuite>')
-    assert main([str(report)]) == 0
+    assert main(str(tmp_path)) == 0
 
 
 def test_only_the_slowest_are_told() -> None:
