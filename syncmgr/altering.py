@@ -274,13 +274,14 @@ class Altering:
         wanted = patterns(job)
         there = self._survey(job.source, sorted({databases(each) for each in wanted}))
         synced = {(channel.source.db, channel.source.name) for channel in job.channels}
-        new = {
-            table: only(each, table)
-            for each in wanted
+        meant = {
+            table: [only(each, table) for each in wanted if pattern_of(each).has(table)]
             for table in sorted(there.keys() - synced)
-            if pattern_of(each).has(table)
         }
-        return self._plans(job, new) if new else ([], {})
+        twice = [table for table, nodes in meant.items() if len(nodes) > 1]
+        new = {table: nodes[0] for table, nodes in meant.items() if len(nodes) == 1}
+        plans, refused = self._plans(job, new) if new else ([], {})
+        return plans, refused | {t: SyncError(Code.DUPLICATE_MAPPING, table=".".join(t)) for t in twice}
 
     def _plans(self, job: SyncJob, new: Mapping[Table, Tables | Shards]) -> tuple[list[Plan], dict[Table, SyncError]]:
         """All at once, and where that fails one by one. Their rows come first whatever the job's start: all are new."""

@@ -19,7 +19,7 @@ from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.shard import Part
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.table_pattern import literal
-from syncmgr.job.whole import Found, sharded, target_of
+from syncmgr.job.whole import SERVERS_OWN, Family, Found, sharded, target_of
 from syncmgr.written import check_names, condition, databases, item, items, odd_names, pattern_of, refuse_twice
 from syncsql import Channel, Name, Shards, Tables
 
@@ -239,6 +239,7 @@ class Planner:
 
     def _places(self, wanted: Wanted) -> list[_Place]:
         """Raises what is wrong with the names: twice, not there, in use."""
+        _refuse_servers_own(wanted)
         found = self._found(wanted)
         wishes = [wish for each in wanted.channels for wish in _expanded(each, found)]
         refuse_twice(f"{wish.node.source.db}.{wish.node.source.name}" for wish in wishes)
@@ -362,6 +363,16 @@ def _of_canal(place: _Place) -> ChannelDescription:
 
 def _told(inspected: Inspected) -> list[_Told]:
     return list(zip(inspected.tables, inspected.unique_keys, strict=True))
+
+
+def _refuse_servers_own(wanted: Wanted) -> None:
+    """Raises NOT_SUPPORTED: what is in such a database changes by statements alone, or is no table at all."""
+    for each in wanted.channels:
+        pattern = None if isinstance(each, Channel) else pattern_of(each)
+        db = each.source.db if isinstance(each, Channel) else pattern.db if isinstance(pattern, Family) else None
+        if db in SERVERS_OWN:
+            what = f"FROM {db}, which is the server's own: its rows change without events in the binlog"
+            raise SyncError(Code.NOT_SUPPORTED, what=what)
 
 
 def _expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> Iterator[_Place]:

@@ -164,6 +164,8 @@ def odd_names(channels: Iterable[Channel | Tables | Shards]) -> dict[tuple[str, 
         if not isinstance(each.source, syncsql.TablePattern):
             table = _parts(each.source)
             found[table] = f"FROM {_as_pattern(*table, 'TABLES ')} INTO {into}"
+            if isinstance(each, Tables) and "%" in table[0]:
+                found[table] = f"FROM database.* INTO {into} for each database"
         for out in () if isinstance(each, Channel) else each.exclude:
             if isinstance(out, Name):
                 found[_parts(out)] = f"EXCLUDE ({_as_pattern(*_parts(out), '')})"

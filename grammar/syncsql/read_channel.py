@@ -146,8 +146,6 @@ def _sees_end(at: Cursor) -> bool:
     return at.peek() is None or at.sees_sign(",") or at.sees_sign(")")
 
 
-# -- patterns outside a string
-
 _CLAUSES: Final = frozenset({"INTO", "EXCLUDE", "WHERE", "FROM"})
 
 
@@ -158,6 +156,10 @@ def _refuse_bare_pattern(at: Cursor) -> None:
         return
     target = _pieces(at, len(source) + 1) if at.word(len(source)) == "INTO" else []
     into_many = any(piece.text == "*" for piece in target)
+    database = source[: next((at for at, piece in enumerate(source) if piece.text == "."), 0)]
+    if into_many and any(map(_is_wildcard, database)):
+        into = at.text(target)
+        raise at.error(f"INTO {into} takes one database as yet; write FROM database.* INTO {into} for each of them")
     like = _like("database", source) if into_many else _like("database", source, one_name=True)
     reason = f"a pattern stands in quotes; write FROM TABLES LIKE {typed(like)} INTO {at.text(target) or 'table'}"
     raise at.error(reason)
@@ -213,8 +215,6 @@ def _part(pieces: list[Token], *, literal: bool = False) -> str:
         for piece in pieces
     )
 
-
-# -- columns
 
 _MISPLACED: Final = {
     "PARTITION": "PARTITION stands before the columns",

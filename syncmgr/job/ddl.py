@@ -98,7 +98,15 @@ def meant(
 
 
 def arrivals(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]:
-    """The tables that a statement makes, or gives a name that they had not; of one that cannot be read: none."""
+    """The tables that a statement makes, or gives a name that they had not; of one that cannot be read: none.
+
+    In lower case where the server keeps names so (lower_case_table_names = 1), however they were typed.
+    """
+    made = _made(statement, default_db, modes)
+    return tuple((db.lower(), name.lower()) for db, name in made) if modes.folds else made
+
+
+def _made(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]:
     try:
         parsed = read(statement, default_db, modes)
     except UnclearError:

@@ -22,6 +22,7 @@ _ANY_CASE: Final = re.compile(r"\(\?(?!P)[a-zA-Z]*i")
 _META: Final = frozenset("\\^$.*+?()[]{}|")
 _REPEATS: Final = frozenset("*+?{")
 _DOTS: Final = frozenset({r"\.", "[.]"})
+LONGEST: Final = 1_000  # characters: two names have 129, and what takes parts of a pattern apart is not linear
 
 
 class PatternKind(StrEnum):
@@ -50,6 +51,9 @@ class TablePattern:
 
     def check(self) -> None:
         """Raises BAD_PATTERN where it is none."""
+        if len(self.text) > LONGEST:
+            reason = f"it has {len(self.text)} characters, and at most {LONGEST} are read"
+            raise SyncError(Code.BAD_PATTERN, pattern=f"{self.kind} '{self.text[:40]}...'", reason=reason)
         self.matches("", "")
 
     @property
@@ -147,7 +151,7 @@ def _letter(atom: str) -> str | None:
     """The one sign that an atom means; None where it means others, too."""
     if len(atom) == 1:
         return None if atom in _META else atom
-    return atom[1] if atom[0] == "\\" and not (atom[1].isalnum() or atom[1] == "_") else None
+    return atom[1] if atom[0] == "\\" and not atom[1].isalnum() else None
 
 
 def _letters(atoms: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from syncmgr.job.table_pattern import PatternKind, TablePattern
 BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
 MOST_BUCKETS: Final = 64
 _OF_TOOLS: Final = re.compile(r"_.+_(?:gho|ghc|del|new|old)")
-_OF_SERVERS: Final = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+SERVERS_OWN: Final = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 _NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
 
 
@@ -49,7 +49,7 @@ class Family:
     def has(self, table: tuple[str, str]) -> bool:
         """What migration tools make and set aside is in none, unless it is named."""
         db, name = table
-        if db != self.db or _excludes(self.exclude, table):
+        if db != self.db or db in SERVERS_OWN or _excludes(self.exclude, table):
             return False
         if self.named is not None:
             return name == self.named
@@ -81,7 +81,7 @@ class Namesakes:
     def has(self, table: tuple[str, str]) -> bool:
         """None is in the server's own databases."""
         db, name = table
-        if name != self.table or db in _OF_SERVERS or _excludes(self.exclude, table):
+        if name != self.table or db in SERVERS_OWN or _excludes(self.exclude, table):
             return False
         return self.pattern.matches(db, name)
 

@@ -13,6 +13,7 @@ from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable
 from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.whole import Found
 from syncmgr.planning import Planner
 from syncsql import LeaveTable, Name, RenameSync, ResyncTable, parse
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table, make_target
@@ -207,3 +208,14 @@ def test_a_name_is_free_or_refused() -> None:
     with pytest.raises(SyncError) as raised:
         Shelf(others=(make_job(name="job2"),)).altering().alter(job_of(), node)
     assert raised.value.code is Code.JOB_EXISTS
+
+
+def test_a_table_that_two_patterns_mean_does_not_join() -> None:
+    """Which target would be its own is not guessed; CREATE SYNC says the same of it."""
+    shelf = Shelf()
+    shelf.survey = lambda *_: {("ov", "ab"): Found(db="ov", name="ab")}  # type: ignore[method-assign]
+    text = "FROM TABLES LIKE 'ov.a%' INTO ov1.*, FROM TABLES LIKE 'ov.%b' INTO ov2.*"
+    [parsed] = parse(f"CREATE SYNC demo.job1 ({text}) FROM BINLOG (type = mysql)")
+    plans, refused = shelf.altering().arrivals(make_job(statement=parsed.statement.sql(), source=make_source()))
+    assert plans == []
+    assert {table: error.code for table, error in refused.items()} == {("ov", "ab"): Code.DUPLICATE_MAPPING}

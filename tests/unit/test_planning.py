@@ -193,7 +193,7 @@ def test_a_shard_that_does_not_fit_is_named() -> None:
         ),
         (
             Tables(source=WholeDatabase(db="mall%"), target_db="demo"),
-            "FROM TABLES LIKE 'mall%.%' INTO `demo`.*",
+            "FROM database.* INTO `demo`.* for each database",
         ),
         (
             Tables(source=WholeDatabase(db="shop"), target_db="demo", exclude=(Name(db="shop", name="l%"),)),
@@ -218,6 +218,17 @@ def test_a_quoted_name_that_was_meant_as_a_pattern_is_refused(channel: Channel |
             house.planner().plan(wanted(channel))
         assert raised.value.code is Code.NO_TABLE_MATCHES
         assert f"write {hint} if that is meant" in str(raised.value)
+
+
+@pytest.mark.parametrize("db", ["mysql", "sys", "performance_schema", "information_schema"])
+def test_the_servers_own_databases_are_refused(db: str) -> None:
+    """Their rows change without events: the lake would be out of date without a word."""
+    like = TablePattern(kind=PatternKind.LIKE, text=f"{db.replace('_', chr(92) + '_')}.%")
+    one = Channel(source=Name(db=db, name="user"), target=Name(name="orders"))
+    for channel in (one, *(Tables(source=each, target_db="demo") for each in (WholeDatabase(db=db), like))):
+        with pytest.raises(SyncError, match="the server's own") as raised:
+            House().planner().plan(wanted(channel))
+        assert raised.value.code is Code.NOT_SUPPORTED
 
 
 def test_a_table_with_a_percent_sign_in_its_name_is_taken() -> None:

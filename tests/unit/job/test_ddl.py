@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,3 +193,11 @@ def test_a_statement_means_a_table_of_its_database(
 def test_what_a_statement_makes_or_names(statement: str, expected: tuple[tuple[str, str], ...]) -> None:
     """Tables that may belong to a job from then on; a text that nobody can read is not guessed at."""
     assert arrivals(statement, "shop", ORDINARY) == expected
+
+
+def test_a_server_that_folds_names_makes_tables_in_lower_case() -> None:
+    """Else a table that was typed in capitals would not be among those that a pattern means."""
+    folding = replace(ORDINARY, folds=True)
+    assert arrivals("CREATE TABLE NewOne (id INT)", "SHOP", folding) == (("shop", "newone"),)
+    assert arrivals("RENAME TABLE a TO ShOp.XX", "stg", folding) == (("shop", "xx"),)
+    assert arrivals("CREATE TABLE NewOne (id INT)", "SHOP", ORDINARY) == (("SHOP", "NewOne"),)

@@ -130,3 +130,21 @@ def test_no_pattern_takes_long(pattern: TablePattern) -> None:
     started = time.process_time()
     assert not pattern.matches("a" * 64, "a" * 63 + "!")
     assert time.process_time() - started < 1
+
+
+def test_a_pattern_has_a_limit() -> None:
+    """What takes its parts apart is not linear, and would hold up everybody."""
+    regexp("a" * 1000).check()
+    for huge in ("[" * 16_000, "^a\\." + "x?" * 200_000):
+        with pytest.raises(SyncError) as raised:
+            regexp(huge).check()
+        assert raised.value.code is Code.BAD_PATTERN
+        assert "at most 1000" in str(raised.value)
+        assert len(str(raised.value)) < 300
+
+
+def test_an_underscore_may_be_escaped_as_in_like() -> None:
+    """RE2 takes it as itself, so it is part of a plain name."""
+    assert regexp(r"^my\_shop\.").database == "my_shop"
+    assert regexp(r"\.my\_orders$").table == "my_orders"
+    assert regexp(r"^my\_shop\.").matches("my_shop", "t")
