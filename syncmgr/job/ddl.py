@@ -19,6 +19,7 @@ __all__ = [
     "Concern",
     "Table",
     "arrivals",
+    "begins",
     "changes_rows",
     "concerned",
     "is_copy",
@@ -31,6 +32,9 @@ __all__ = [
 ]
 
 _DML: Final = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO"})
+_BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
+    r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,6 +124,15 @@ def _made(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]:
             return tuple(clause.table for clause in clauses if isinstance(clause, nodes.RenameTo))
         case _:
             return ()
+
+
+def begins(statement: str, default_db: str, modes: Modes) -> bool:
+    """Whether it is a CREATE TABLE whose rows follow it in its transaction; the text of a routine may end like one."""
+    try:
+        parsed = read(statement, default_db, modes)
+    except UnclearError:
+        return _BEGINNING.search(statement) is not None
+    return isinstance(parsed, nodes.CreateTable) and parsed.begins
 
 
 def _copied(statement: nodes.CreateTable, synced: Collection[Table]) -> list[Table]:

@@ -4,7 +4,7 @@ Owns: where transactions begin and end, the position behind the last whole one, 
 Must not know: sockets, reconnects, how rows are decoded.
 """
 
-import re
+import logging
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from syncmgr.mysql.waiting import Inner, Lane, Part, Waiting
 from syncmgr.mysql.wire import MalformedEventError
 from syncmgr.mysql.xa import Branches
 
+log = logging.getLogger(__name__)
 MAX_ROUTES: Final = 4096  # table ids remembered; every statement tells its own anew
 PLACEHOLDER: Final = 0xFFFFFF  # the table id of rows events that only end a statement
 FILE_HEAD: Final = 4  # offset of a file's first event
@@ -38,7 +39,6 @@ class Limits:
 
 
 Handler = Callable[[memoryview, int, int], bool | None]  # True: feeding has to stop behind this event
-_OPENING: Final = re.compile(r"^\s*CREATE\b.*\bSTART TRANSACTION\s*$", re.IGNORECASE | re.DOTALL)  # rows of it follow
 _U32, _U64 = struct.Struct("<I").unpack_from, struct.Struct("<Q").unpack_from
 
 
@@ -314,12 +314,25 @@ class Router:
         sid = self._sids.get(raw)
         if sid is None:
             sid = self._sids[raw] = events.uuid_text(raw), ""
+        self._close_left_open()
         self._gtid_now = sid, int.from_bytes(data[start + 36 : start + 44], "little")
         self._in_transaction = False
 
     def _tagged(self, data: memoryview, start: int, end: int) -> None:
+        self._close_left_open()
         self._gtid_now = events.tagged_gtid(bytes(data[start:end]))
         self._in_transaction = False
+
+    def _close_left_open(self) -> None:
+        """The next transaction begins, so the one before is over; its GTID must not be missing from the position."""
+        if self._gtid_now is None:
+            return
+        log.error(
+            "%s: the transaction of GTID %s has no end that is known; it counts as read", self._address, self._gtid_now
+        )
+        if self._gtids is not None:
+            self._gtids.add(*self._gtid_now)
+        self._gtid_now = None
 
     def _anonymous(self, _data: memoryview, _start: int, _end: int) -> None:
         self._gtid_now = None
@@ -328,6 +341,7 @@ class Router:
     def _mariadb_gtid(self, data: memoryview, start: int, end: int) -> None:
         event = bytes(data[start:end])
         domain, server, seq, flags = events.mariadb_gtid(event)
+        self._close_left_open()
         self._gtid_now = domain, server, seq
         self._in_transaction = not flags & events.MARIADB_STANDALONE
         self._alters_nothing = events.mariadb_alters_nothing(event)
@@ -431,7 +445,7 @@ class Router:
             if ddl.touched(said.text, said.db, self._subscriptions.tables):
                 raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._address)
         elif not self._alters_nothing:
-            if _OPENING.search(said.text):
+            if self._subscriptions.begins(said):
                 self._in_transaction = True
             if not self._followed_inside:
                 self._meet(said, int.from_bytes(data[start : start + 4], "little"))

@@ -179,6 +179,10 @@ class Subscriptions:
 
     # -- statements
 
+    def begins(self, query: Query) -> bool:
+        """Whether it is a CREATE TABLE whose rows follow in its transaction."""
+        return ddl.begins(query.text, query.db, self._modes(query))
+
     def met(self, query: Query, at: int, *, followable: bool, with_rows: bool) -> Ddl | None:
         """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own.
 

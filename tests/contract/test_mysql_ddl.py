@@ -300,3 +300,20 @@ def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db
         with reading(any_server, subscriptions([known], schema_holds=True), start, options=QUICK) as reader:
             reader.until(latest(any_server))
             assert [row["v"] for row in reader.rows((db, "u"))] == ["seen", "unseen"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE PROCEDURE {db}.p() START TRANSACTION",
+        "CREATE EVENT {db}.e ON SCHEDULE EVERY 9 YEAR DISABLE DO START TRANSACTION",
+    ],
+)
+def test_a_routine_whose_text_ends_like_a_table_leaves_no_hole(any_server: MysqlServer, db: str, made: str) -> None:
+    """No rows follow it, so its GTID is in the position as soon as it was read."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(made.format(db=db), f"INSERT INTO {db}.t VALUES (1, 'x')")
+        reader.until(latest(any_server))
+        end = reader.batches[-1].end
+    assert end is not None
+    assert end.gtids == latest(any_server).gtids

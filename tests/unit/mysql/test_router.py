@@ -42,3 +42,15 @@ def test_positions_grow_beyond_32_bits() -> None:
         fed(*(part for end in ends[:count] for part in transaction(end))).position().offset for count in range(5)
     ]
     assert offsets == [4, 2**32 - 100, 2**32 + 50, 2**33 - 10, 2**33 + 2**31]
+
+
+def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixture) -> None:
+    """A transaction whose end was not known is over when the next begins: its number is kept, and the log has it."""
+    first, second = (event(wire.GTID, 100, b"\1" + bytes(16) + struct.pack("<Q", number)) for number in (6, 7))
+    uuid = "00000000-0000-0000-0000-000000000000"
+    start = Position(gtids=f"{uuid}:1-5", file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions({}, "db1:3306"), Limits(), start, "db1:3306", {})
+    for each in (first, second, event(wire.XID, 200, bytes(8))):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert router.position().gtids == f"{uuid}:1-7"
+    assert "has no end that is known" in caplog.text
