@@ -28,6 +28,7 @@ from syncmgr.job.lake_change import (
 )
 from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
 from syncmgr.job.schema import INTEGER_BITS, TEXT, SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type
+from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.target import fits, iceberg_type
 
 PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")
@@ -206,7 +207,8 @@ class _Evolution:
             self._rename(before, now, plain)
         self._retype(column, before, plain)
         if plain is not None:
-            self._relax(before, now, plain)
+            dated = column.definition is not None and column.definition.dated
+            self._relax(before, now, plain, dated=dated)
             self._comment(column, plain)
 
     def _rename(self, before: SourceColumn, now: SourceColumn, plain: _Plain | None) -> None:
@@ -298,8 +300,9 @@ class _Evolution:
         name = re.escape(plain.target.name.casefold())
         return any(re.search(rf"(?<!\w){name}(?!\w)", text.casefold()) for text in self._target.partition)
 
-    def _relax(self, before: SourceColumn, now: SourceColumn, plain: _Plain) -> None:
-        if before.nullable and not now.nullable and not (self._terms.strict or self._terms.empty):
+    def _relax(self, before: SourceColumn, now: SourceColumn, plain: _Plain, *, dated: bool) -> None:
+        certain = self._terms.empty or (self._terms.strict and not dated)
+        if before.nullable and not now.nullable and not certain:
             what = f"column '{now.name}' becomes NOT NULL, which may change its values"
             if self._deed(Kind.CONVERT, what) is Deed.APPLY and self._target.column(plain.target.name) is not None:
                 self._renew(now, plain, what)
@@ -359,7 +362,7 @@ class _Evolution:
         if self._terms.empty:
             return None, ""
         try:
-            value = initial(replace(column.definition, column=column.now), self._terms.moment)
+            value = initial(self._dated(replace(column.definition, column=column.now)), self._terms.moment)
         except UnknowableError as error:
             return None, self._unknown(column, str(error))
         if value is not None and not self._terms.defaults and not self._shares and Kind.OLD_VALUES in self._terms.deeds:
@@ -367,6 +370,13 @@ class _Evolution:
             return None, self._unknown(column, why)
         anew = "" if self._terms.defaults else ", which are written anew"
         return value, f", {value} in rows from before{anew}" if value else ""
+
+    def _dated(self, definition: ColumnDefinition) -> ColumnDefinition:
+        """The first TIMESTAMP that is NOT NULL has the time as its default where none is said; others a zero date."""
+        dated = (c.name for c in self._alteration.table.columns if c.type == "timestamp" and not c.nullable)
+        if not definition.dated or definition.default is not None or next(dated, "") != definition.column.name:
+            return definition
+        return replace(definition, default=Default(kind=DefaultKind.NOW))
 
     def _unknown(self, column: Column, why: str) -> str:
         if self._terms.deed(Kind.OLD_VALUES) is Deed.PAUSE:

@@ -31,6 +31,8 @@ LENGTH_BYTES: Final = {252: 2, 253: 3, 254: 8}  # behind the first byte of a len
 _WRONG_SIZE: Final = "a compressed transaction of another size than it says"
 
 # status variables of a QUERY event
+FLAGS, EXPLICIT_DEFAULTS = 0, 16
+MARIADB_EXPLICIT_DEFAULTS: Final = 1 << 24  # of the flags
 SQL_MODE, OLD_CATALOG, CHARSET, TIME_ZONE, CATALOG, INVOKER, UPDATED_DATABASES, MICROSECONDS = 1, 2, 4, 5, 6, 11, 12, 13
 MARIADB_MICROSECONDS: Final = 128
 MANY_DATABASES: Final = 254  # that many or more are not told
@@ -72,6 +74,12 @@ class Query:
     sql_mode: int = 0
     zone: str = ""
     micros: int | None = None
+    explicit_defaults: bool | None = None  # explicit_defaults_for_timestamp of MySQL 8 and later, None where not told
+    flags: int = 0  # of the session, as they are told
+
+    @property
+    def mariadb_explicit_defaults(self) -> bool:
+        return bool(self.flags & MARIADB_EXPLICIT_DEFAULTS)
 
 
 def query(event: bytes) -> Query:
@@ -93,6 +101,8 @@ def query(event: bytes) -> Query:
         sql_mode=int.from_bytes(session.get(SQL_MODE, b""), "little"),
         zone=session.get(TIME_ZONE, b"").decode("ascii", "replace"),
         micros=None if micros is None else int.from_bytes(micros, "little"),
+        explicit_defaults=session[EXPLICIT_DEFAULTS] != b"\0" if EXPLICIT_DEFAULTS in session else None,
+        flags=int.from_bytes(session.get(FLAGS, b""), "little"),
     )
 
 

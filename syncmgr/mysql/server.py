@@ -19,6 +19,7 @@ VARIABLES: Final = (
     "binlog_row_image",
     "binlog_row_metadata",
     "binlog_row_value_options",
+    "explicit_defaults_for_timestamp",
     "gtid_mode",
     "innodb_native_foreign_keys",
     "log_bin",

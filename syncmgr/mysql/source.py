@@ -188,6 +188,8 @@ class MysqlSource:
         self._refuse_torn(self._stream.server)
         self._router.connected(self._stream.server, by_gtid=self._stream.by_gtid)
         self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
+        self._subscriptions.explicit_defaults = self._stream.explicit_defaults
+        self._subscriptions.session_defaults = self._stream.session_defaults
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._line.connected()
         return True

@@ -93,13 +93,17 @@ class Subscribed:
 class Subscriptions:
     """Used by one thread. `followed`: the tables whose DDL matters. Of `families` it matters that a table comes.
 
-    `mariadb`: whether the server is one; `folds`: it compares names of tables without case.
+    `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
+    explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
+    those of a MariaDB do. All are told by who connects.
     """
 
     def __init__(self, tables: Mapping[Table, Subscription], address: str, families: Collection[Pattern] = ()) -> None:
         self.tables = dict(tables)
         self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
         self.mariadb = self.folds = False
+        self.explicit_defaults = True
+        self.session_defaults = False
         self._address = address
         self._families = families
         self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
@@ -206,7 +210,15 @@ class Subscriptions:
             strict=bool(query.sql_mode & wire.STRICT),
             mariadb=self.mariadb,
             folds=self.folds,
+            dates_nulls=not self._explicit(query),
         )
+
+    def _explicit(self, query: Query) -> bool:
+        if query.explicit_defaults is not None:
+            return query.explicit_defaults
+        if self.mariadb and self.session_defaults:
+            return query.mariadb_explicit_defaults
+        return self.explicit_defaults
 
     def _said(self, query: Query, at: int) -> Said:
         return Said(
@@ -227,6 +239,7 @@ class Subscriptions:
         """What is read behind a DDL statement."""
         made = Subscriptions(subscriptions(channels, schema_holds=self.hold), self._address, self._families)
         made.mariadb, made.folds = self.mariadb, self.folds
+        made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         return made
 
     @property

@@ -317,3 +317,26 @@ def test_a_routine_whose_text_ends_like_a_table_leaves_no_hole(any_server: Mysql
         end = reader.batches[-1].end
     assert end is not None
     assert end.gtids == latest(any_server).gtids
+
+
+@pytest.mark.parametrize("explicit", ["ON", "OFF"])
+def test_what_a_session_makes_of_a_timestamp_is_told(any_server: MysqlServer, db: str, explicit: str) -> None:
+    """explicit_defaults_for_timestamp of the session; the value of old rows is that of the source."""
+    any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
+    before = facts(any_server, [(db, "t")]).tables[0]
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(
+            f"SET SESSION explicit_defaults_for_timestamp = {explicit}",
+            "SET time_zone = '+00:00', timestamp = 1700000000",
+            f"ALTER TABLE {db}.t ADD c TIMESTAMP",
+        )
+        reader.until(latest(any_server))
+        [said] = [batch.ddl.said for batch in reader.batches if batch.ddl]
+    assert said is not None
+    assert said.modes.dates_nulls is (explicit == "OFF")
+    statement = read(said.text, said.db, said.modes)
+    assert isinstance(statement, AlterTable)
+    made = altered(before, statement.clauses).table.column("c")
+    assert made == facts(any_server, [(db, "t")]).tables[0].column("c")
+    shown = any_server.run("SET time_zone = '+00:00'", f"SELECT CAST(c AS CHAR) FROM {db}.t")
+    assert shown == [("2023-11-14 22:13:20" if explicit == "OFF" else None,)]

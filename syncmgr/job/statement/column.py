@@ -108,14 +108,15 @@ def definition(words: Words, name: str | None = None) -> ColumnDefinition:
     name = words.name() if name is None else name
     column, serial = _type(words, name)
     found = ColumnDefinition(column=column, numbered=serial, unique=serial)
-    if serial:
+    dates = words.modes.dates_nulls and column.type == "timestamp"
+    if serial or dates:
         found = replace(found, column=replace(column, nullable=False))
     while (more := _attribute(words, found)) is not None:
         found = more
     if found.column.charset == "binary" and found.column.type in _OF_BYTES:
         column = replace(found.column, type=_OF_BYTES[found.column.type], charset=None)
         found = replace(found, column=column)
-    return found
+    return replace(found, dated=True) if dates and not found.column.nullable and not found.computed else found
 
 
 def place(words: Words) -> Place | None:

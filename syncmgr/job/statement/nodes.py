@@ -37,6 +37,7 @@ class ColumnDefinition:
 
     `column.charset` None: the table's own, which the statement does not tell. `comment` None: none was given.
     `computed`: its values follow from an expression. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
+    `dated`: a TIMESTAMP in which a NULL becomes the time of the statement.
     """
 
     column: SourceColumn
@@ -47,6 +48,7 @@ class ColumnDefinition:
     invisible: bool = False
     unique: bool = False
     primary: bool = False
+    dated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

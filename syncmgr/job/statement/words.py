@@ -30,7 +30,8 @@ class UnclearError(ValueError):
 class Modes:
     """What of the session changes how its statements read. `strict`: values that do not fit are errors.
 
-    `mariadb`: who wrote the statement. `folds`: the server compares names of tables without case.
+    `mariadb`: who wrote the statement. `folds`: the server compares names of tables without case. `dates_nulls`:
+    explicit_defaults_for_timestamp is OFF, so that a TIMESTAMP is NOT NULL where nothing is said, and NULL is the time.
     """
 
     ansi_quotes: bool = False
@@ -38,6 +39,7 @@ class Modes:
     strict: bool = False
     mariadb: bool = False
     folds: bool = False
+    dates_nulls: bool = False
 
 
 ORDINARY: Final = Modes()
