@@ -66,8 +66,10 @@ class History:
     def _channels(self, job: SyncJob) -> Iterator[Row]:
         progress = self._store.progress(job.id)
         for channel in job.channels:
+            at = progress.get(channel.token)
+            if at is None:  # it has left since the job was read
+                continue
             columns = json.dumps({each.target: each.expression for each in channel.columns}, ensure_ascii=False)
-            at = progress[channel.token]
             yield (
                 *(*_name(job), channel.source.db, channel.source.name, channel.target_db, channel.target),
                 *(columns, channel.where, at.last_epoch, at.last_snapshot),
@@ -85,7 +87,9 @@ class History:
     def _dead_letters(self, job: SyncJob) -> Iterator[Row]:
         channels = {channel.token: channel for channel in job.channels}
         for epoch, letter in self._store.dead_letters.of(job.id):
-            channel = channels[letter.token]
+            channel = channels.get(letter.token)
+            if channel is None:  # it has come, or left, since the job was read
+                continue
             yield (
                 *(*_name(job), epoch, channel.source.db, channel.source.name, channel.target_db, channel.target),
                 *(letter.change, letter.column, letter.value, letter.reason, letter.row),
