@@ -138,7 +138,7 @@ def filled(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[...
     return lambda name, place="": Filled(name, mysql_server, frontend, place)
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", [pytest.param("", marks=pytest.mark.long), "DISTRIBUTED BY HASH(id) BUCKETS 4"])
 def test_rows_that_were_there_arrive_under_writes(filled: Callable[..., Filled], place: str) -> None:
     """Snapshot, then binlog: nothing is lost, doubled or left, and SHOW tells how far it is."""
     f = filled(f"snap{len(place)}", place)

@@ -71,7 +71,7 @@ def off(table: LakeTable) -> None:
     table.indexing.give_up(ValueError("switched off by the test"))
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", ["", pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 4", marks=pytest.mark.long)])
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
 @pytest.mark.parametrize(
     ("work", "locks"), [(fold, True), (compaction, False), (own_compaction, True), (foreign_delete, False)]

@@ -265,6 +265,7 @@ def test_a_big_event_of_any_server(any_server: MysqlServer) -> None:
                 cursor.execute(f"INSERT INTO {db}.t VALUES (1, %s), (2, 'small')", (big,))
             reader.until(latest(any_server))
             assert found(reader, db) == selected(any_server, f"{db}.t")
+        any_server.run("FLUSH BINARY LOGS")  # MariaDB's SHOW BINLOG EVENTS cannot pass over such an event
 
 
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB"])
