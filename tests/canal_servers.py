@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from tests import jvm
 from tests.servers import PASSWORD, MysqlServer, free_port
 from tests.until import HANG_SECOND
 
@@ -38,7 +39,7 @@ class _Server:
 
     def launch(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True, env=jvm.environment())
         assert self._process.stdout is not None
         self.said = self._process.stdout.readline().strip()
         if not self.said.startswith("ready"):

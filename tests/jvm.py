@@ -38,6 +38,11 @@ def flags() -> dict[str, str]:
     return {"spark.driver.extraJavaOptions": f"{ONE_COMPILER} -XX:SharedArchiveFile={archive()} -Xlog:disable"}
 
 
+def environment() -> dict[str, str]:
+    """Of any other Java program: it compiles once only, where the run wants that."""
+    return {**os.environ, **({"JDK_JAVA_OPTIONS": ONE_COMPILER} if _is_quick() else {})}
+
+
 def shared_jars(jars_dir: Path) -> dict[str, str]:
     """Settings of a frontend that takes the jars of the run, and fetches none into the folder that is its own."""
     place = launch.LakePlace(lake_dir=jars_dir.parent, jars_dir=JARS)
