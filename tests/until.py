@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 STEP_SECOND: Final = 0.02
+LONGEST_STEP_SECOND: Final = 0.1  # who waits long asks less often: each question costs the frontend that is waited for
 PATIENCE: Final = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, where others use the machine
 PROMPT_SECOND: Final = 30.0 * PATIENCE  # "at once", where that is the promise; on a machine at rest it is far below one
 HANG_SECOND: Final = 180.0 * PATIENCE  # for what is not waited for by `until`: joins, time-outs of clients
@@ -26,3 +27,4 @@ def until(
         if time.monotonic() > end:
             raise AssertionError(f"{why} did not come true within {deadline * PATIENCE:g} s")
         time.sleep(step)
+        step = max(step, min(1.2 * step, LONGEST_STEP_SECOND))
