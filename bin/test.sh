@@ -10,7 +10,10 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 REPORTS=$(mktemp -d)
 PARTS=() # process ids
-GIVEN=$* # arguments of pytest, as far as they are not options of this script
+case ${1:-} in
+  --fast | --long) GIVEN=${*:2} ;;
+  *) GIVEN=$* ;; # arguments of pytest
+esac
 export SYNCMGR_TEST_RUN=$$
 trap 'rm -rf "$REPORTS" && end_leftovers' EXIT
 trap 'trap "" INT TERM && kill 0 && wait && exit 130' INT TERM
