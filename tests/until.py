@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 STEP_SECOND: Final = 0.02
-LONGEST_STEP_SECOND: Final = 0.1  # who waits long asks less often: each question costs the frontend that is waited for
+STEP_SHARE: Final = 0.15  # of the time waited so far: each question costs the frontend that is waited for
+LONGEST_STEP_SECOND: Final = 1.0
 PATIENCE: Final = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, where others use the machine
 PROMPT_SECOND: Final = 30.0 * PATIENCE  # "at once", where that is the promise; on a machine at rest it is far below one
 HANG_SECOND: Final = 180.0 * PATIENCE  # for what is not waited for by `until`: joins, time-outs of clients
@@ -22,9 +23,10 @@ def until(
 
     A `deadline` of its own is for what takes longer; one that is shorter fails where a machine is slow.
     """
-    end = time.monotonic() + deadline * PATIENCE
+    begun = time.monotonic()
+    end = begun + deadline * PATIENCE
     while not condition():
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > end:
             raise AssertionError(f"{why} did not come true within {deadline * PATIENCE:g} s")
-        time.sleep(step)
-        step = max(step, min(1.2 * step, LONGEST_STEP_SECOND))
+        time.sleep(max(step, min(STEP_SHARE * (now - begun), LONGEST_STEP_SECOND)))
