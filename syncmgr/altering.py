@@ -16,14 +16,14 @@ from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription, WithoutKey
 from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import Remedy, remedy
+from syncmgr.job.renewal import Renewal, renewed, terms_of
 from syncmgr.job.resync_where import LEAVE_OUT
 from syncmgr.job.schema import TargetTable
-from syncmgr.job.source import LATEST, SNAPSHOT, MysqlDescription
+from syncmgr.job.source import SNAPSHOT, MysqlDescription
 from syncmgr.job.state import JobState
-from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.channels import Joining
-from syncmgr.planning import Inspect, Plan, Planner, Survey, Table, Wanted
+from syncmgr.planning import Inspect, Inspected, Plan, Planner, Survey, Table, Wanted
 from syncmgr.written import (
     altered,
     databases,
@@ -52,7 +52,6 @@ from syncsql import (
     Tables,
 )
 
-BY_GTID: Final = "only by GTID is it known from where on the binlog has more than its rows; SET gtid_mode = ON"
 GAP: Final = f"it is not read any more, and any of its rows may have changed since; {LEAVE_OUT}"
 OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
 
@@ -87,9 +86,8 @@ class Store(Protocol):
         joining: Joining | None = None,
         leaving: Collection[str] = (),
         resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
-        changed: Collection[ChannelDescription] = (),
+        changed: Collection[Renewal] = (),
     ) -> None: ...
-    def figures(self, job_id: JobId) -> Figures: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
     @property
     def ddl(self) -> DdlLog: ...
@@ -131,29 +129,39 @@ class Altering:
         self._survey = survey
         self._chunk_rows = chunk_rows
 
-    def looked_at(self, job: SyncJob, node: JobAlteration) -> ChannelDescription | None:
-        """For RESYNC of a table that is not read any more: what it is now. Blocks for as long as the source takes.
+    def looked_at(self, job: SyncJob, node: JobAlteration) -> Renewal | None:
+        """For RESYNC of a whole table: what its channel and its target become. Blocks for as long as source and lake
+        take. None: the table is being read, so that whatever changes it comes by the binlog.
 
-        Raises SNAPSHOT_REFUSED where its columns have changed.
+        Raises RESYNC_COLUMNS, NO_CHANNEL_KEY, SNAPSHOT_REFUSED.
         """
         _refuse_cancelled(job)
-        if not isinstance(node, ResyncTable) or not isinstance(job.source, MysqlDescription):
+        if not isinstance(node, ResyncTable) or node.where or not isinstance(job.source, MysqlDescription):
             return None
         channel = _channel(job, node.table)
-        return self._again(job.source, channel) if channel.stopped else None
+        if not channel.keys:
+            self._planner.check_exact(job.source, [channel.source])
+        if not self._stands(job, channel):
+            return None
+        name = channel.source.db, channel.source.name
+        inspected = self._inspect(replace(job.source, start=SNAPSHOT, server_id=0, joins=True), [name])
+        return self._renewal(job, channel, inspected)
 
-    def _again(self, source: MysqlDescription, channel: ChannelDescription) -> ChannelDescription:
-        """From where the server stands now: what it has missed comes with its rows."""
-        before = channel.source
-        inspected = self._inspect(replace(source, start=SNAPSHOT, server_id=0), [(before.db, before.name)])
-        [now] = inspected.tables
-        wanted = [column.name for column in now.columns] if channel.follows else channel.reads
-        if any(now.column(name) != before.column(name) for name in {*wanted, *channel.reads}):
-            reason = "its columns have changed meanwhile; DROP it from the job, make its target anew, and ADD it"
-            raise SyncError(Code.SNAPSHOT_REFUSED, table=before.label, reason=reason)
-        return replace(channel, source=now, after=inspected.start, stopped="")
+    def _renewal(self, job: SyncJob, channel: ChannelDescription, inspected: Inspected) -> Renewal:
+        """From where the server stands now: what the table has missed comes with its rows."""
+        load = self._store.loads.of(job.id).get(channel.token)
+        renewal = renewed(
+            channel,
+            inspected.tables[0],
+            inspected.unique_keys[0],
+            self._catalog.table(channel.target_db, channel.target),
+            terms_of(job.properties),
+            () if load is None else load.changes,
+        )
+        again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at, stopped="")
+        return replace(renewal, channel=again)
 
-    def alter(self, job: SyncJob, node: JobAlteration, looked_at: ChannelDescription | None = None) -> bool:
+    def alter(self, job: SyncJob, node: JobAlteration, looked_at: Renewal | None = None) -> bool:
         """Whether what runs of the job must be started anew."""
         _refuse_cancelled(job)
         match node:
@@ -176,31 +184,37 @@ class Altering:
                 assert_never(node)
         return True
 
-    def _resync(self, job: SyncJob, node: ResyncTable, again: ChannelDescription | None) -> None:
+    def _resync(self, job: SyncJob, node: ResyncTable, renewal: Renewal | None) -> None:
         """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
         channel = _channel(job, node.table)
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
-        if not channel.keys:
-            what = "RESYNC of a table without a key; DROP it from the job, make the target anew, and ADD it"
-            raise SyncError(Code.NOT_SUPPORTED, what=what)
-        position = self._store.figures(job.id).position
-        if position is None or not position.gtids:
-            raise SyncError(Code.SNAPSHOT_REFUSED, table=channel.source.label, reason=BY_GTID)
         excerpt = None if node.where is None else self._excerpt(job, channel, node.where)
-        if channel.stopped and again is None:
+        if node.where is None and self._stands(job, channel) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)
-        changed = (again,) if channel.stopped and again is not None else ()
+        changed = () if renewal is None else (renewal,)
         self._store.alter(job.with_statement(job.statement), resyncing={channel.token: excerpt}, changed=changed)
 
     def _excerpt(self, job: SyncJob, channel: ChannelDescription, where: Expression) -> Excerpt:
-        """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN."""
+        """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
+        if not channel.keys:
+            raise SyncError(
+                Code.NOT_SUPPORTED, what="RESYNC TABLE ... WHERE of a target without a key; leave out WHERE"
+            )
         load = self._store.loads.of(job.id).get(channel.token)
         reading = load is not None and load.upper is None and load.excerpt is None
         if channel.stopped or reading:
             reason = GAP if channel.stopped else OPEN
             raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
         return excerpt(channel, self._catalog.table(channel.target_db, channel.target), where)
+
+    def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether no change of the table is read: until somebody has settled what stopped it, or, where it has no key,
+        until its rows are there.
+        """
+        load = self._store.loads.of(job.id).get(channel.token)
+        waits = load is not None and load.upper is None and not channel.keys
+        return waits or bool(channel.stopped) or job.state is JobState.PAUSED_BY_ERROR
 
     def _rename(self, job: SyncJob, to: str) -> None:
         names = {each.name for each in self._store.jobs(job.db) if each.state is not JobState.CANCELLED}
@@ -226,28 +240,25 @@ class Altering:
 
     # -- more tables
 
-    def plan(self, job: SyncJob, channels: tuple[Channel | Tables | Shards, ...], start: str | None = None) -> Plan:
-        """Blocks for as long as source and lake take. `start`: other than the job's.
+    def plan(self, job: SyncJob, channels: tuple[Channel | Tables | Shards, ...]) -> Plan:
+        """Their rows come first, whatever the job's start was. Blocks for as long as source and lake take.
 
         Raises what the first failed check says.
         """
         _refuse_cancelled(job)
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="ADD TABLE with canal; name it in a job of its own")
-        start = start or (SNAPSHOT if job.source.takes_snapshot else LATEST)
         wanted = Wanted(
             db=job.db,
             channels=channels,
-            source=replace(job.source, start=start, server_id=0),  # the job itself reads under its own
+            # the job itself reads under its own id
+            source=replace(job.source, start=SNAPSHOT, server_id=0, joins=True),
             without_key=WithoutKey(job.properties.get("tables_without_key", WithoutKey.REFUSE)),
             chunk_rows=self._chunk_rows(job.properties),
             checked="on_value_error" in job.properties,
             shared=frozenset((each.target_db, each.target) for each in job.channels if each.part is not None),
         )
-        plan = self._planner.plan(wanted)
-        if plan.takes_snapshot and not plan.inspected.start.gtids:
-            raise SyncError(Code.SNAPSHOT_REFUSED, table=plan.channels[0].source.label, reason=BY_GTID)
-        return plan
+        return self._planner.plan(wanted)
 
     def add(self, job: SyncJob, node: AddTables, plan: Plan) -> None:
         """The job gets the planned channels, which its text names from now on."""
@@ -284,9 +295,9 @@ class Altering:
         return plans, refused | {t: SyncError(Code.DUPLICATE_MAPPING, table=".".join(t)) for t in twice}
 
     def _plans(self, job: SyncJob, new: Mapping[Table, Tables | Shards]) -> tuple[list[Plan], dict[Table, SyncError]]:
-        """All at once, and where that fails one by one. Their rows come first whatever the job's start: all are new."""
+        """All at once, and where that fails one by one."""
         try:
-            return [self.plan(job, tuple(new.values()), SNAPSHOT)], {}
+            return [self.plan(job, tuple(new.values()))], {}
         except SyncError as error:
             if remedy(error.code) is Remedy.RETRY:
                 raise

@@ -191,6 +191,11 @@ class Code(Enum):
         "HY000",
         "The MySQL server at {address} writes only a part into its binlog: {reason}; start it without binlog_do_db and binlog_ignore_db",
     )
+    RESYNC_COLUMNS = (
+        20162,
+        "HY000",
+        "Table '{table}' cannot be read anew into '{target}': {reason}; DROP TABLE it from the job, make the target anew, and ADD TABLE",
+    )
     DEAD_LETTERS_FULL = (
         20136,
         "HY000",
@@ -204,7 +209,7 @@ class Code(Enum):
     SNAPSHOT_BROKEN = (
         20142,
         "HY000",
-        "The snapshot of table '{table}' cannot go on: {reason}; it is tried again, or STOP the job, drop the target, and create both anew",
+        "The snapshot of table '{table}' cannot go on: {reason}; it is tried again, and ALTER SYNC JOB ... RESYNC TABLE begins it anew",
     )
     NO_TABLE_MATCHES = 20031, "42S02", "No table of the source is meant by {pattern}{hint}"
     NO_SOURCE_KEY = (

@@ -33,8 +33,9 @@ from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueE
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.following import Rules
-from syncmgr.job.policy import OnDdl, deeds_of
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.policy import OnDdl, deeds_of, stop_of
+from syncmgr.job.renewal import becoming
+from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
 from syncmgr.job.value_error import rules_of
@@ -256,11 +257,18 @@ class Frontend:
         return Rules(
             policy=OnDdl(job.properties.get("on_ddl", OnDdl.EVOLVE)),
             append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
-            describe=lambda channel: self.catalog.table(channel.target_db, channel.target),
+            describe=partial(self._becoming, job.id),
             deeds=deeds_of(job.properties),
+            stop=stop_of(job.properties),
             on_value_error=None if on_value_error is None else OnValueError(on_value_error),
             unlogged=isinstance(job.source, MysqlDescription) and job.source.accepts_unlogged,
         )
+
+    def _becoming(self, job_id: JobId, channel: ChannelDescription) -> TargetTable:
+        """The target of a channel, as it is once what is being read for it is there."""
+        target = self.catalog.table(channel.target_db, channel.target)
+        load = self._store.loads.of(job_id).get(channel.token)
+        return becoming(target, load.changes) if load is not None and load.reshapes else target
 
     def _staging(self, job_id: JobId) -> Path:
         return self._settings.folder("staging_dir") / f"job-{job_id}"

@@ -33,11 +33,14 @@ class Inspected(Protocol):
     """What the source server said at CREATE SYNC. Tables in the order they were asked for.
 
     `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether
-    a foreign key changes its rows beside the statements on it. `server_time`: unix seconds.
+    a foreign key changes its rows beside the statements on it. `server_time`: unix seconds. `known_at`: the place in
+    the binlog at which the tables are as they were told.
     """
 
     @property
     def start(self) -> Position: ...
+    @property
+    def known_at(self) -> Position | None: ...
     @property
     def server_time(self) -> float: ...
     @property
@@ -161,6 +164,10 @@ class Planner:
         self._survey = survey
         self._check_exact = check_exact
 
+    def check_exact(self, source: MysqlDescription, tables: Sequence[SourceTable]) -> None:
+        """Whether tables without a key can be read at an exact point. Raises SNAPSHOT_REFUSED."""
+        self._check_exact(source, tables)
+
     def plan(self, wanted: Wanted) -> Plan:
         """Raises what the first failed check says."""
         places = self._places(wanted)
@@ -172,7 +179,7 @@ class Planner:
             self._channel(wanted, place, told, made) for place, told in zip(places, _told(inspected), strict=True)
         ]
         return Plan(
-            channels=tuple(channel for channel, _, _ in planned),
+            channels=tuple(replace(channel, known_at=inspected.known_at) for channel, _, _ in planned),
             inspected=inspected,
             made=tuple(made.values()),
             empty=frozenset(channel.token for channel, _, empty in planned if empty),

@@ -49,6 +49,7 @@ class DestinationFacts:
     tables: tuple[SourceTable, ...]
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
     cascades: tuple[bool, ...]
+    known_at: None = None
 
 
 def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeout: float) -> DestinationFacts:

@@ -15,7 +15,6 @@ from syncmgr.job.ddl import Table, keeps_values
 from syncmgr.job.schema import TEXT, SourceColumn, SourceTable, has_arrow_type
 
 BLOB: Final = 2004  # java.sql.Types
-ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,4 +100,4 @@ def _shown(text: str, *, key: bool) -> str:
 
 
 def contradiction(table: SourceTable, facts: str) -> SyncError:
-    return SyncError(Code.SOURCE_SCHEMA, table=table.label, reason=f"{facts}; {ANEW}")
+    return SyncError(Code.SOURCE_SCHEMA, table=table.label, reason=facts)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from syncmgr.canal.entry import EntryRows, EntryTable, column_headers
-from syncmgr.canal.schema import ANEW, source_table_of
+from syncmgr.canal.schema import source_table_of
 from syncmgr.canal.sorter import Altered
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.canal_text import check_exact
@@ -85,7 +85,7 @@ class TableTruth:
             raise SyncError(
                 Code.SOURCE_DDL,
                 table=".".join(self.table),
-                reason=f"it adds, drops, renames or recomputes column '{touched[0]}'; {ANEW}",
+                reason=f"it adds, drops, renames or recomputes column '{touched[0]}'",
                 statement=shown if len(shown) <= SHOWN_STATEMENT else shown[:SHOWN_STATEMENT] + "...",
             )
 

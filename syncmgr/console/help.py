@@ -68,7 +68,8 @@ ALTER SYNC JOB [db.]job APPLY DDL 'statement'""",
         says="""SET changes properties; a job that runs goes on with them.
 ADD TABLE takes channels as CREATE SYNC does: their rows come while the other tables stream on.
 DROP TABLE ends a channel; its target stays. RESYNC TABLE reads a table anew and replaces its rows in one commit,
-with WHERE those of some keys alone: the condition compares columns of the key with constants.
+and its columns where the table was stopped; with WHERE those of some keys alone: the condition compares columns of the
+key with constants.
 SKIP DDL passes over the statement that paused it: the target stays as it is, and you see to it that it fits.
 APPLY DDL applies another statement to the target in its place. Both are done at RESUME.""",
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',

@@ -16,10 +16,12 @@ from syncmgr.job.select_list import quoted
 from syncmgr.job.source import MysqlDescription
 
 if TYPE_CHECKING:
+    from syncmgr.job.lake_change import LakeChange
     from syncmgr.job.value_error import ValueRules
 
 Bound = tuple[str, ...]  # a value of each key column, as SQL literals
 
+ALTERED: Final = "altered"  # in the context of SNAPSHOT_BROKEN: columns are not what they were
 MOST_CHUNKS: Final = 500  # each is a commit: a bigger table has bigger chunks
 CHUNK_BYTES: Final = 256 * 1024 * 1024  # of rows at the source: a consistent read that long, a file of that size
 MOST_CONNECTIONS: Final = 64  # of one job at a time
@@ -129,8 +131,8 @@ class ChunkRows:
     """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
 
     `condition`: WHERE in MySQL's words, "": all rows. `exact`: by the hand-shake of job/exact.py, named like the plan.
-    `replaces`, `excerpt`: as the plan's. Times in seconds. `values`: what becomes of those that the target cannot hold,
-    None: they are errors.
+    `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows. Times in seconds.
+    `values`: what becomes of those that the target cannot hold, None: they are errors.
     """
 
     plan: str
@@ -145,6 +147,7 @@ class ChunkRows:
     exact: bool = False
     replaces: bool = False
     excerpt: Excerpt | None = None
+    changes: "tuple[LakeChange, ...]" = ()
 
 
 # -- how far a snapshot is
@@ -156,7 +159,7 @@ class Load:
 
     `upper`: where the source's binlog ended behind the last read; None: chunks are missing. `caught_up`: that end has
     been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come; those of
-    an `excerpt`, if there is one.
+    an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows.
     """
 
     token: str
@@ -167,6 +170,12 @@ class Load:
     caught_up: bool = False
     replaces: bool = False
     excerpt: Excerpt | None = None
+    changes: "tuple[LakeChange, ...]" = ()
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether the target has yet to become what the rows need."""
+        return bool(self.changes) and not self.done
 
     @property
     def missing(self) -> tuple[int, ...]:

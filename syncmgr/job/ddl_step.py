@@ -17,7 +17,8 @@ from syncmgr.job.position import Position
 class DdlStep:
     """What a statement makes of a job. By channel token: what is not there stays as it is.
 
-    `done`: in words, for every channel that the statement concerns. `at`: unix seconds of the source.
+    `done`: in words, for every channel that the statement concerns. `at`: unix seconds of the source. `resynced`: of
+    the channels whose rows are read anew.
     """
 
     statement: str
@@ -25,6 +26,7 @@ class DdlStep:
     channels: Mapping[str, ChannelDescription] = field(default_factory=dict)
     changes: Mapping[str, tuple[LakeChange, ...]] = field(default_factory=dict)
     done: Mapping[str, str] = field(default_factory=dict)
+    resynced: frozenset[str] = frozenset()
 
     @property
     def dropped(self) -> frozenset[str]:
@@ -38,6 +40,7 @@ class DdlStep:
             channels={token: channel for token, channel in self.channels.items() if token not in tokens},
             changes={token: changes for token, changes in self.changes.items() if token not in tokens},
             done={token: done for token, done in self.done.items() if token not in tokens},
+            resynced=self.resynced - frozenset(tokens),
         )
 
 
@@ -45,6 +48,7 @@ class DdlState(StrEnum):
     """How a statement stands."""
 
     DONE = "DONE"
+    STOPPED = "STOPPED"  # its table is not read any more
     PAUSED = "PAUSED"
     SKIP = "SKIP"  # it is passed over at RESUME
     APPLY = "APPLY"  # another one is applied in its place at RESUME

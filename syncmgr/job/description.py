@@ -5,6 +5,7 @@ Must not know: servers, Spark, statements' text.
 """
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +13,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.fitting import Fit, fit
-from syncmgr.job.policy import OF_ONE_KIND, OnDdl
+from syncmgr.job.policy import OF_ONE_KIND, OnDdl, OnDdlStop
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
 from syncmgr.job.shard import DATABASE, Part, check_apart
@@ -22,6 +23,7 @@ from syncmgr.job.target import spark_cast
 from syncmgr.settings import SETTINGS, did_you_mean, find, parse
 
 PROPERTIES: Final = "PROPERTIES"
+PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")  # an expression that is one source column
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +49,7 @@ class AppendOnChange(StrEnum):
 class OnValueError(StrEnum):
     """What a value that its target column cannot hold does."""
 
-    STOP = "stop"  # the job pauses in front of it
+    STOP = "stop"  # its table stops in front of it; the last one pauses the job
     NULL = "null"  # NULL takes its place, where the target allows that
     DEAD_LETTER = "dead-letter"  # the row is not in the target as long as it has the value, and is told
 
@@ -90,6 +92,17 @@ JOB_PROPERTIES: Final = (
         "Of a dropped table alone: `keep` the target's rows, `drop` the target, or `pause`.",
     ),
     Property(
+        "on_rows_change",
+        "as on_ddl",
+        "Of rows that change unseen, as by DROP PARTITION, alone: `pause`, `keep` the target's rows, or `resync` them.",
+    ),
+    Property(
+        "on_ddl_stop",
+        "table, with on_ddl pause: job",
+        "What stops at a statement that cannot be followed: its `table` alone, until RESYNC TABLE, or the `job`. The "
+        "last table that is read stops the job; so does each one of a job on canal, which has no rows to bring.",
+    ),
+    Property(
         "on_value_error",
         OnValueError.STOP,
         "What a value that its target cannot hold does: `stop`, `null` or `dead-letter`; see Values that do not fit. "
@@ -100,6 +113,7 @@ _CHOICES: Final[Mapping[str, Collection[str]]] = {
     "append_on_change": list(AppendOnChange),
     "tables_without_key": list(WithoutKey),
     "on_ddl": list(OnDdl),
+    "on_ddl_stop": list(OnDdlStop),
     "on_value_error": list(OnValueError),
     **{name: deeds for name, (_, deeds) in OF_ONE_KIND.items()},
 }
@@ -189,6 +203,7 @@ class ChannelDescription:
     is no column list, so that new columns come along. `gone`: the source table was dropped; `dropped`: the target with
     it. `left`: target columns that it filled once, which keep those values. `shadows`: copies that may take its place,
     and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
+    `known_at`: where in the binlog the table was as `source` says; None: of a job of an earlier version, or on canal.
     `stopped`: why it is not read any more, "": it is.
     """
 
@@ -208,6 +223,7 @@ class ChannelDescription:
     left: tuple[str, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     after: Position | None = None
+    known_at: Position | None = None
     stopped: str = ""
 
     def has_begun(self, at: Position) -> bool:
@@ -272,7 +288,7 @@ def plan_channel(
     }
     source_keys = _source_keys(target, plain, {column.target for column, _ in mapped if column.constant is not None})
     if target.keys:
-        _check_key_covers(source, target, source_keys, list(unique_keys))
+        check_key_covers(source, target, source_keys, list(unique_keys))
     _check_not_null(source, target, mapped, plain)
     needed = {name for _, reads in mapped for name in reads}
     if where is not None:
@@ -376,7 +392,7 @@ def _source_keys(target: TargetTable, plain: Mapping[str, str], constants: Colle
     return tuple(plain[key] for key in keys)
 
 
-def _check_key_covers(
+def check_key_covers(
     source: SourceTable,
     target: TargetTable,
     source_keys: Sequence[str],

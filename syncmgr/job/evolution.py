@@ -14,7 +14,7 @@ from syncmgr.job.alteration import Alteration, Column, has_charset
 from syncmgr.job.ddl import keeps_values
 from syncmgr.job.default_value import Moment, UnknowableError, initial
 from syncmgr.job.derived_type import derived, widened
-from syncmgr.job.description import ChannelDescription, MappedColumn, quoted
+from syncmgr.job.description import PLAIN, ChannelDescription, MappedColumn, quoted
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,
@@ -30,8 +30,6 @@ from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
 from syncmgr.job.schema import INTEGER_BITS, TEXT, SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.target import fits, iceberg_type
-
-PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")
 
 
 class RefusedError(ValueError):

@@ -43,6 +43,7 @@ class Treatment:
 
 _T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
 _O, _C = partial(Treatment, Remedy.OPERATOR), partial(Treatment, Remedy.CANCEL)
+_CANAL: Final = "Of a canal job: STOP it, bring the target in line, and create it again."
 _AGAIN: Final = "STOP the job, empty the target (drop and create it), and create the job again."
 
 TREATMENTS: Final[Mapping[Code, Treatment]] = {
@@ -52,15 +53,23 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
     Code.SOURCE_NOT_ROW: _O("Set binlog_format to ROW on the server. Rows written meanwhile are lost: " + _AGAIN),
-    Code.SOURCE_ROW_IMAGE: _O("Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: " + _AGAIN),
+    Code.SOURCE_ROW_IMAGE: _O(
+        "Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: RESYNC TABLE, then RESUME. "
+        + _CANAL
+    ),
     Code.SOURCE_POSITION_LOST: _O("Rows between the two places are gone from the binlog. " + _AGAIN),
     Code.SOURCE_MOVED: _T("Nothing: the job goes on."),
     Code.SOURCE_SERVER_ID: _R("Find the replica with the same id, or give the job another 'mysql.server_id'."),
     Code.SOURCE_UNKNOWN_TABLE: _O("Create the table again under its name, or STOP the job."),
     Code.SOURCE_UNKNOWN_COLUMN: _O("STOP the job and create it with the columns that the table has."),
-    Code.SOURCE_SCHEMA: _O("STOP the job and create it with the columns of the message."),
-    Code.SOURCE_DDL: _O("The message has the statement. STOP the job, change the target, and create the job again."),
-    Code.SOURCE_VALUE: _O("Mend the row at the source, or make the target column wider and the job anew."),
+    Code.SOURCE_SCHEMA: _O("ALTER SYNC JOB ... RESYNC TABLE, then RESUME. " + _CANAL),
+    Code.SOURCE_DDL: _O(
+        "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME. " + _CANAL
+    ),
+    Code.SOURCE_VALUE: _O(
+        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null"; or mend the row at the source and RESYNC '
+        "TABLE. Then RESUME. " + _CANAL
+    ),
     Code.SOURCE_UNSUPPORTED: _O("Turn off at the server what the message names, then RESUME."),
     Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
     Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
@@ -73,8 +82,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O('Create the target anew, or the job with "start" = "latest".'),
     Code.SNAPSHOT_BROKEN: _O(
-        "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it. Else: "
-        + _AGAIN
+        "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it. Else "
+        "ALTER SYNC JOB ... RESYNC TABLE, then RESUME."
     ),
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
     Code.TABLE_STOPPED: _T("Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, or DROP TABLE."),

@@ -17,28 +17,25 @@ from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
 from syncmgr.job.evolution import RefusedError, Step, Terms, evolve
 from syncmgr.job.lake_change import DoubtKeys, DropTable, EmptyTable, LakeChange
-from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
+from syncmgr.job.policy import RULES, Deed, Kind, OnDdl, OnDdlStop
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.shadow import alike, refuse_lossy, refuse_refilled
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes, UnclearError, read
-from syncmgr.job.stopping import UNREAD
 
 SHOWN_STATEMENT: Final = 500
 MAX_SHADOWS: Final = 16  # of a table; the newest count
 MAX_ALTERS: Final = 100
 CASCADES: Final = "ADD FOREIGN KEY with an action"
-ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
-SETTLE: Final = f"settle it with ALTER SYNC JOB ... SKIP DDL or APPLY DDL 'statement' and RESUME, or {ANEW}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
     """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
 
-    `seen`: tables as the rows before it told them. `holds`: the stored schemas hold where they are not in `seen`.
+    `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
     """
 
     text: str
@@ -46,15 +43,15 @@ class Said:
     modes: Modes
     moment: Moment
     seen: Mapping[Table, SourceTable] = field(default_factory=dict)
-    holds: bool = True
+    unknown: frozenset[Table] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
     """What a job says of DDL, of its targets, and of values that do not fit them (None: nothing).
 
-    `describe` gives a target table. `forced`: nothing pauses. `deeds`: what holds of one kind whatever the policy.
-    `unlogged`: what foreign keys change may be missed.
+    `describe` gives a target table. `forced`: nothing stops. `deeds`: what holds of one kind whatever the policy.
+    `stop`: what a statement stops. `unlogged`: what foreign keys change may be missed.
     """
 
     policy: OnDdl
@@ -62,6 +59,7 @@ class Rules:
     describe: Callable[[ChannelDescription], TargetTable]
     forced: bool = False
     deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+    stop: OnDdlStop = OnDdlStop.TABLE
     unlogged: bool = False
     on_value_error: OnValueError | None = None
 
@@ -80,10 +78,8 @@ def follow(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> 
     following = _Following(said, channels, rules)
     try:
         following.run()
-    except _UnreadError as error:
-        raise not_followed(following.at, f"{error}; {SETTLE}", said.text, unread=True) from None
     except (RefusedError, ImpossibleError) as error:
-        raise not_followed(following.at, f"{error}; {SETTLE}", said.text) from None
+        raise not_followed(following.at, str(error), said.text) from None
     return following.step()
 
 
@@ -110,9 +106,10 @@ def settle(record: DdlRecord | None, said: Said, channels: Sequence[ChannelDescr
 
 
 def _apply(text: str, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
-    """What an operator wrote says what the target becomes, whatever the policy."""
+    """What an operator wrote says what the target becomes, whatever the policy, and from the columns of now on."""
     modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
-    step = follow(replace(said, text=text, modes=modes), channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
+    meant = replace(said, text=text, modes=modes, unknown=frozenset())
+    step = follow(meant, channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
     if not step.done:
         tables = ddl.meant(said.text, said.db, [_table(channel) for channel in channels], said.modes)
         raise not_followed((*tables, ("", ""))[0], f"{shown(text)} is about no table of the job", said.text)
@@ -120,20 +117,19 @@ def _apply(text: str, said: Said, channels: Sequence[ChannelDescription], rules:
     return replace(step, statement=said.text, done=done)
 
 
-def not_followed(table: Table, reason: str, statement: str, *, unread: bool = False) -> SyncError:
-    """The error of a statement that pauses the job, or, where it is `unread`, may stop a table alone."""
-    facts = {"table": ".".join(table), "reason": reason, "statement": shown(statement)}
-    return SyncError(Code.SOURCE_DDL, **facts, **({UNREAD: True} if unread else {}))
+def not_followed(table: Table, reason: str, statement: str) -> SyncError:
+    """The error of a statement that stops its table or its job."""
+    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement))
 
 
-def refused(said: Said, position: Position, table: Table, error: SyncError) -> DdlRecord:
-    """The record of a statement that pauses the job; `position`: behind it."""
+def refused(said: Said, position: Position, table: Table, error: SyncError, *, alone: bool) -> DdlRecord:
+    """The record of a statement that pauses the job, or stops the table `alone`; `position`: after it."""
     return DdlRecord(
         position=position,
         at=float(said.moment.at),
-        table=".".join(table),
+        table=str(error.context.get("table", ".".join(table))),
         statement=said.text,
-        state=DdlState.PAUSED,
+        state=DdlState.STOPPED if alone else DdlState.PAUSED,
         outcome=str(error.context.get("reason", error)),
     )
 
@@ -155,10 +151,6 @@ def shown(statement: str) -> str:
     return statement if len(statement) <= SHOWN_STATEMENT else statement[:SHOWN_STATEMENT] + "..."
 
 
-class _UnreadError(RefusedError):
-    """A text that no rule takes."""
-
-
 class _Following:
     def __init__(self, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> None:
         self._said = said
@@ -167,6 +159,7 @@ class _Following:
         self._channels = dict(self._before)
         self._changes: dict[str, tuple[LakeChange, ...]] = {}
         self._done: dict[str, list[str]] = {}
+        self._resynced: set[str] = set()
         self.at: Table = ("", "")  # the table in hand
 
     def step(self) -> DdlStep:
@@ -176,6 +169,7 @@ class _Following:
             channels={token: c for token, c in self._channels.items() if c != self._before[token]},
             changes={token: changes for token, changes in self._changes.items() if changes},
             done={token: "; ".join(done) or "nothing to do" for token, done in self._done.items()},
+            resynced=frozenset(self._resynced),
         )
 
     def run(self) -> None:
@@ -191,7 +185,7 @@ class _Following:
         for table in ddl.touched(self._said.text, self._said.db, tables):
             self.at = table
             if self._terms(defaults=True).deed(Kind.UNREAD) is Deed.PAUSE:
-                raise _UnreadError(f"it cannot be read: {error}")
+                raise RefusedError(f"it cannot be read: {error}")
 
     def _follow(self, statement: nodes.Statement) -> None:  # noqa: C901 - one row per statement
         match statement:
@@ -256,8 +250,7 @@ class _Following:
             loud = [c.what for c in statement.clauses if isinstance(c, nodes.RowsChange)]
             loud += ["ALTER IGNORE"] * statement.ignore
             if loud:
-                self._refuse(Kind.ROWS, f"{loud[0]} changes rows without saying which")
-                self._done[channel.token].append(f"{loud[0]}: rows kept")
+                self._lose_sight(channel.token, loud[0], f"{loud[0]} changes rows without saying which")
         for channel in self._of(statement.table):
             self._evolve(channel, statement.clauses)
             self._doubt(channel.token, statement.clauses)
@@ -266,6 +259,14 @@ class _Following:
         renames = [c.table for c in statement.clauses if isinstance(c, nodes.RenameTo)]
         if renames:
             self._rename([(statement.table, renames[-1])])
+
+    def _lose_sight(self, token: str, what: str, why: str) -> None:
+        """Rows change that are in no event."""
+        if self._refuse(Kind.ROWS, why) is Deed.RESYNC:
+            self._resynced.add(token)
+            self._done[token].append(f"{what}: its rows are read anew")
+        else:
+            self._done[token].append(f"{what}: rows kept")
 
     def _doubt(self, token: str, clauses: Iterable[nodes.Clause]) -> None:
         """What cascades to a table is in no binlog of MariaDB or of an older MySQL."""
@@ -281,7 +282,7 @@ class _Following:
 
     def _evolve(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
         table = self._said.seen.get(_table(channel))
-        if table is None and not self._said.holds:
+        if table is None and _table(channel) in self._said.unknown:
             self._pass_by(channel, clauses)
             return
         if table is not None:
@@ -291,7 +292,9 @@ class _Following:
         self._take(evolve(channel, target, altered(channel.source, tuple(clauses)), terms))
 
     def _pass_by(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
-        """Of a statement older than the schema that is known: it must not matter."""
+        """Of a statement older than the schema that is known: it must not matter, or an operator answers for it."""
+        if self._rules.forced:
+            return
         read_ones = {name.casefold() for name in (*channel.reads, *channel.source_keys)}
         touched = [name for clause in clauses for name in ddl.renewed(clause) if name.casefold() in read_ones]
         if touched:
@@ -314,7 +317,7 @@ class _Following:
         for channel in self._of(statement.table):
             if channel.gone or statement.replaces:
                 self._create_anew(channel, statement)
-            elif self._said.holds and not statement.if_not_exists:
+            elif _table(channel) not in self._said.unknown and not statement.if_not_exists:
                 raise RefusedError("it creates the table, which was there")
 
     def _create_anew(self, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
@@ -430,7 +433,7 @@ class _Following:
 
     def _swap(self, channel: ChannelDescription, shadow: Shadow, other: Table) -> None:
         """The rows are those of the shadow, which were copied; the change is what was done to the shadow's columns."""
-        if not self._said.holds:
+        if _table(channel) in self._said.unknown:
             raise RefusedError(f"table {'.'.join(other)} takes its name, and its columns are not known this far back")
         alteration = altered(channel.source, ())
         for spoken in shadow.alters:

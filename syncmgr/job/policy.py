@@ -18,6 +18,13 @@ class OnDdl(StrEnum):
     PAUSE = "pause"
 
 
+class OnDdlStop(StrEnum):
+    """The property `on_ddl_stop` of a job: what stops where a statement cannot be followed."""
+
+    TABLE = "table"  # while another one is read; the last one stops the job
+    JOB = "job"
+
+
 class Kind(StrEnum):
     """What a statement does, in the words of docs/sql.md."""
 
@@ -45,7 +52,8 @@ class Deed(StrEnum):
 
     APPLY = "applied"
     KEEP = "kept"  # the target stays as it is, the job goes on
-    PAUSE = "paused"
+    PAUSE = "stopped"  # its table, or its job
+    RESYNC = "resynced"  # the rows are read anew
 
 
 EVOLVE, ADD_ONLY, IGNORE, PAUSE = OnDdl
@@ -102,6 +110,7 @@ OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Deed]]]] = {
     "on_type_change": (Kind.CONVERT, {"new_column": A, "pause": P}),
     "on_truncate": (Kind.TRUNCATE, {"apply": A, "ignore": K, "pause": P}),
     "on_drop_table": (Kind.DROP_TABLE, {"keep": K, "drop": A, "pause": P}),
+    "on_rows_change": (Kind.ROWS, {"pause": P, "keep": K, "resync": Deed.RESYNC}),
 }
 
 
@@ -110,9 +119,13 @@ def deeds_of(properties: Mapping[str, str]) -> dict[Kind, Deed]:
     return {kind: deeds[properties[name]] for name, (kind, deeds) in OF_ONE_KIND.items() if name in properties}
 
 
+def stop_of(properties: Mapping[str, str]) -> OnDdlStop:
+    """What stops; who wants every statement to pause wants the job to."""
+    pauses = properties.get("on_ddl") == OnDdl.PAUSE
+    return OnDdlStop(properties.get("on_ddl_stop", OnDdlStop.JOB if pauses else OnDdlStop.TABLE))
+
+
 def meaning(kind: Kind, policy: OnDdl) -> str:
     """For docs/sql.md and the log."""
     deed = RULES[kind][policy]
-    if deed is Deed.PAUSE:
-        return "stops the table" if kind is Kind.UNREAD else "pauses the job"
-    return MEANING[kind, deed]
+    return "stops" if deed is Deed.PAUSE else MEANING[kind, deed]

@@ -102,7 +102,10 @@ Choice = TypeVar("Choice", bound=str)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MysqlDescription:
-    """FROM BINLOG ("type" = "mysql", ...) with every default filled in."""
+    """FROM BINLOG ("type" = "mysql", ...) with every default filled in.
+
+    `joins`: it is asked for tables of a job that runs, whose rows are read after the place that is found.
+    """
 
     host: str
     port: int
@@ -113,6 +116,7 @@ class MysqlDescription:
     start: str
     snapshot_host: str = ""
     unlogged_cascades: Cascades = "refuse"
+    joins: bool = False
 
     @property
     def kind(self) -> str:

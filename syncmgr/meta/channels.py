@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, func, insert, null, select, update
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.excerpt import Excerpt, widened
+from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
@@ -65,6 +66,7 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
             "leaving": False,
             "resyncing": False,
             "excerpt": null(),
+            "changes": null(),
         }
         connection.execute(insert(CHANNELS).values(values))
     loads.begin(connection, joining.loading)
@@ -78,6 +80,13 @@ def mark(connection: Connection, *, leaving: Collection[str], resyncing: Mapping
         row = connection.execute(select(CHANNELS.c.resyncing, CHANNELS.c.excerpt).where(this)).one()
         read = widened(codec.excerpt_of(row.excerpt), wanted) if row.resyncing else wanted
         connection.execute(update(CHANNELS).where(this).values(resyncing=True, excerpt=_stored(read)))
+
+
+def reshape(connection: Connection, changes: Mapping[str, Sequence[LakeChange]]) -> None:
+    """What targets become when their tables are read anew."""
+    for token, made in changes.items():
+        this = CHANNELS.c.token == token
+        connection.execute(update(CHANNELS).where(this).values(changes=codec.changes_json(made)))
 
 
 def _stored(read: Excerpt | None) -> Any:  # noqa: ANN401 - JSON, or SQL's NULL
@@ -101,12 +110,14 @@ def part(connection: Connection, job_id: JobId) -> None:
 
 def resync(connection: Connection, job_id: JobId) -> None:
     """What was told to be read anew has nothing read; what comes behind meets rows that have it already."""
-    query = select(CHANNELS).where(CHANNELS.c.job_id == job_id, CHANNELS.c.resyncing)
+    rows = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id, CHANNELS.c.resyncing)).all()
     open_loads = {token: load for token, load in loads.loads_of(connection, job_id).items() if load.upper is None}
-    excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in connection.execute(query).all()}
+    excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in rows}
     these = CHANNELS.c.token.in_(excerpts)
-    connection.execute(update(CHANNELS).where(these).values(resyncing=False, excerpt=null(), key_may_exist=True))
-    loads.begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts)
+    changes = {row.token: codec.changes_of(row.changes) for row in rows if row.changes is not None}
+    done = {"resyncing": False, "excerpt": null(), "changes": null(), "key_may_exist": True}
+    connection.execute(update(CHANNELS).where(these).values(done))
+    loads.begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts, changes=changes)
 
 
 def _wanted(row: Any, load: Load | None) -> Excerpt | None:  # noqa: ANN401 - a row of channels

@@ -4,7 +4,7 @@ Owns: the stored form of sources, channels, positions and epochs; encryption of 
 Must not know: tables, connections.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -74,6 +74,7 @@ def channel_of(stored: Json) -> ChannelDescription:
         "source": _table_of(stored["source"]),
         "shadows": tuple(map(_shadow_of, stored.get("shadows", ()))),
         "after": None if stored.get("after") is None else position_of(stored["after"]),
+        "known_at": None if stored.get("known_at") is None else position_of(stored["known_at"]),
     }
     return ChannelDescription(**(stored | lists | made))
 
@@ -158,11 +159,9 @@ def ddl_json(step: DdlStep) -> Json:
         "statement": step.statement,
         "at": step.at,
         "channels": {token: channel_json(channel) for token, channel in step.channels.items()},
-        "changes": {
-            token: [asdict(change) | {"kind": type(change).__name__} for change in changes]
-            for token, changes in step.changes.items()
-        },
+        "changes": {token: changes_json(changes) for token, changes in step.changes.items()},
         "done": dict(step.done),
+        "resynced": sorted(step.resynced),
     }
 
 
@@ -174,9 +173,18 @@ def ddl_of(stored: Json | None) -> DdlStep | None:
         statement=stored["statement"],
         at=stored["at"],
         channels={token: channel_of(channel) for token, channel in stored["channels"].items()},
-        changes={token: tuple(map(_change_of, changes)) for token, changes in stored["changes"].items()},
+        changes={token: changes_of(changes) for token, changes in stored["changes"].items()},
         done=stored["done"],
+        resynced=frozenset(stored.get("resynced", ())),
     )
+
+
+def changes_json(changes: Iterable[LakeChange]) -> list[Json]:
+    return [asdict(change) | {"kind": type(change).__name__} for change in changes]
+
+
+def changes_of(stored: Iterable[Json] | None) -> tuple[LakeChange, ...]:
+    return tuple(map(_change_of, stored or ()))
 
 
 def _change_of(stored: Json) -> LakeChange:

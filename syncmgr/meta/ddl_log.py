@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, 
 from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.sync_job import JobId
-from syncmgr.meta import codec
+from syncmgr.meta import channels, codec
 from syncmgr.meta.tables import CHANNELS, DDL
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
@@ -70,6 +70,7 @@ def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -
     for token, channel in step.channels.items():
         this = CHANNELS.c.token == token
         connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
+    channels.mark(connection, leaving=(), resyncing=dict.fromkeys(step.resynced))
     connection.execute(delete(DDL).where(_unsettled(job_id)))
     for token, done in step.done.items():
         record = DdlRecord(
@@ -84,7 +85,8 @@ def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -
 
 
 def _unsettled(job_id: JobId) -> ColumnElement[bool]:
-    return and_(DDL.c.job_id == job_id, DDL.c.state != DdlState.DONE.value)
+    settled = (DdlState.DONE.value, DdlState.STOPPED.value)
+    return and_(DDL.c.job_id == job_id, DDL.c.state.not_in(settled))
 
 
 def _record(connection: Connection, job_id: JobId, record: DdlRecord) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, delete, false, func, insert, null, selec
 from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommitted
 from syncmgr.job.excerpt import Excerpt
+from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import codec, dead_letters, standing
@@ -96,13 +97,21 @@ def begin(
     *,
     replaces: bool = False,
     excerpts: Mapping[str, Excerpt | None] = MappingProxyType({}),
+    changes: Mapping[str, tuple[LakeChange, ...]] = MappingProxyType({}),
 ) -> None:
-    """Channels whose rows, or parts of them, come by a snapshot first, perhaps not for the first time."""
+    """Channels whose rows, or parts of them, come by a snapshot first, perhaps not for the first time.
+
+    `changes`: of their targets, in the commit of the rows; what an earlier reading was to make is made still.
+    """
+    earlier = [_load(row) for row in connection.execute(select(LOADS).where(LOADS.c.token.in_(tokens))).all()]
+    changes = {load.token: load.changes for load in earlier if load.reshapes} | dict(changes)
     connection.execute(delete(LOADS).where(LOADS.c.token.in_(tokens)))
     for token in sorted(tokens):
         values = {"plan": null(), "done": "", "rows": 0, "upper": null(), "caught_up": False, "replaces": replaces}
         excerpt = codec.excerpt_json(excerpts.get(token))
-        connection.execute(insert(LOADS).values(token=token, excerpt=null() if excerpt is None else excerpt, **values))
+        values["excerpt"] = null() if excerpt is None else excerpt
+        values["changes"] = codec.changes_json(changes[token]) if changes.get(token) else null()
+        connection.execute(insert(LOADS).values(token=token, **values))
 
 
 def _tokens(job_id: JobId) -> Any:  # noqa: ANN401 - a subquery
@@ -119,4 +128,5 @@ def _load(row: Row[Any]) -> Load:
         caught_up=row.caught_up,
         replaces=row.replaces,
         excerpt=codec.excerpt_of(row.excerpt),
+        changes=codec.changes_of(row.changes),
     )

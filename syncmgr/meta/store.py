@@ -33,6 +33,7 @@ from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
+from syncmgr.job.renewal import Renewal
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
@@ -195,12 +196,12 @@ class Store:
         joining: Joining | None = None,
         leaving: Collection[str] = (),
         resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
-        changed: Collection[ChannelDescription] = (),
+        changed: Collection[Renewal] = (),
     ) -> None:
         """Save the job, with channels that it gets, and others that leave or are read anew from the next `part` on:
         a part of their rows, or all.
 
-        `changed`: what some of them are from here on.
+        `changed`: what some of them are from here on, and what their targets become with their rows.
 
         Raises STALE_JOB, TARGET_IN_USE.
         """
@@ -209,8 +210,9 @@ class Store:
             if joining is not None:
                 _refuse_targets(connection, joining.channels, f"{job.db}.{job.name}")
                 channels.join(connection, job.id, joining)
-            channels.describe(connection, changed)
+            channels.describe(connection, [renewal.channel for renewal in changed])
             channels.mark(connection, leaving=leaving, resyncing=resyncing)
+            channels.reshape(connection, {renewal.channel.token: renewal.changes for renewal in changed})
 
     def part(self, job_id: JobId) -> None:
         """The channels that were told to leave are gone, with all that waits for them, and those that are to be read

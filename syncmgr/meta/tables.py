@@ -59,6 +59,7 @@ CHANNELS = Table(
     Column("leaving", Boolean, nullable=False),  # it goes when the run that commits to it has ended
     Column("resyncing", Boolean, nullable=False),  # it is read anew when that has ended
     Column("excerpt", JSON),  # of its rows, that are then read; NULL: all
+    Column("changes", JSON),  # of its target, in the commit of those rows; NULL: none
 )
 
 LOADS = Table(
@@ -72,6 +73,7 @@ LOADS = Table(
     Column("caught_up", Boolean, nullable=False),
     Column("replaces", Boolean, nullable=False),  # its rows take the place of those in the table
     Column("excerpt", JSON),  # of its rows, that do so; NULL: all
+    Column("changes", JSON),  # of the table, in their commit; NULL: none
 )
 
 EPOCHS = Table(

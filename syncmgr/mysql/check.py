@@ -22,6 +22,7 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import LATEST, SNAPSHOT
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.mysql.events import xid
+from syncmgr.mysql.exact import NO_GTIDS, check_lock
 from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
 from syncmgr.mysql.stream import (
     FIRST_OFFSET,
@@ -49,9 +50,10 @@ _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 class SourceFacts:
     """What the server said. `tables`, `unique_keys` and `cascades` stand in the order of the tables asked for.
 
-    `start`: where the job begins; the tables' schemas hold there if it was "latest". `unique_keys`: per table the
-    column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes its rows
-    beside the statements on it; `logs_cascades`: whether the binlog then tells those. `server_time` in unix seconds.
+    `start`: where the job begins; `known_at`: where the tables' schemas hold, which may be later. `unique_keys`: per
+    table the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes
+    its rows beside the statements on it; `logs_cascades`: whether the binlog then has those. `server_time` in unix
+    seconds.
     """
 
     version: str
@@ -61,21 +63,25 @@ class SourceFacts:
     full_metadata: bool
     server_time: float
     start: Position
+    known_at: Position
     tables: tuple[SourceTable, ...]
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
     cascades: tuple[bool, ...]
     logs_cascades: bool
 
 
-def inspect_server(address: MysqlAddress, tables: Sequence[Table], start: str, server_id: int) -> SourceFacts:
+def inspect_server(
+    address: MysqlAddress, tables: Sequence[Table], start: str, server_id: int, *, joins: bool = False
+) -> SourceFacts:
     """Everything that must hold before a job may read. `server_id` 0: not chosen by the user, so not checked.
 
-    Raises SyncError: each SOURCE_* code, and PROPERTY_WRONG for `start`.
+    `joins`: the tables are of a job that runs, so that their rows are read after whatever it has read. Raises
+    SyncError: each SOURCE_* code, SNAPSHOT_REFUSED, and PROPERTY_WRONG for `start`.
     """
     connection = connect(address)
     try:
         with naming_failures(address):
-            return _Inspection(address, connection).facts(tables, start, server_id)
+            return _Inspection(address, connection, joins=joins).facts(tables, start, server_id)
     finally:
         connection.close()
 
@@ -83,7 +89,8 @@ def inspect_server(address: MysqlAddress, tables: Sequence[Table], start: str, s
 class _Inspection:
     """One connection's questions."""
 
-    def __init__(self, address: MysqlAddress, connection: Connection) -> None:
+    def __init__(self, address: MysqlAddress, connection: Connection, *, joins: bool) -> None:
+        self._joins = joins
         self._address = address
         self._connection = connection
         self._server = Server(address, connection)
@@ -94,7 +101,10 @@ class _Inspection:
         for table in tables:
             self._check_table(table)
         self._server.refuse_incomplete()
-        position, schemas = self._settled(tables, start)
+        position, known_at, schemas = self._settled(tables, start)
+        if self._joins and not self._server.by_gtid:
+            for schema in schemas:
+                check_lock(self._address, self._connection, schema, NO_GTIDS)
         self._check_server_id(server_id)
         position = self._probed(position)
         return SourceFacts(
@@ -105,6 +115,7 @@ class _Inspection:
             full_metadata=self._server.full_metadata,
             server_time=float(query(self._connection, "SELECT UNIX_TIMESTAMP(NOW(6)) seconds")[0]["seconds"]),
             start=position,
+            known_at=known_at,
             tables=schemas,
             unique_keys=tuple(unique_keys(self._connection, table) for table in tables),
             cascades=tuple(cascades(self._connection, table) for table in tables),
@@ -160,16 +171,27 @@ class _Inspection:
 
     # -- where to begin
 
-    def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, tuple[SourceTable, ...]]:
-        """A position and the schemas that hold there: they were the same before and after it was read."""
+    def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, Position, tuple[SourceTable, ...]]:
+        """A start, a place in the binlog, and the schemas that hold there: they were the same before and after it was
+        read.
+        """
         before = self._schemas(tables)
         for _ in range(SETTLE_TRIES):
             position = self._start(start)
+            known_at = position if _is_end(start, position) else self._server.latest()
+            self._await_statements(tables)
             after = self._schemas(tables)
             if before == after:
-                return position, after
+                return position, known_at, after
             before = after
         raise self._unsupported("the tables are being altered all the time")
+
+    def _await_statements(self, tables: Sequence[Table]) -> None:
+        """A statement that changes a table is in the binlog before information_schema shows what it did, and keeps
+        everybody else from the table meanwhile.
+        """
+        for table in tables:
+            query(self._connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
 
     def _schemas(self, tables: Sequence[Table]) -> tuple[SourceTable, ...]:
         found = [(table, schema_of(self._connection, table)) for table in tables]
@@ -215,11 +237,12 @@ class _Inspection:
 
         A transaction stands in the binlog before a SELECT shows it, so the end of the binlog is no such place. What
         the server counts as executed is one, and so is the begin of a file, before which no commit was under way.
+        Of tables that join, whoever reads the rows waits for what is under way.
         """
         end = self._latest_without_prepared()
         if self._server.mariadb:
             return self._server.latest_shown()
-        if end.gtids:
+        if end.gtids or self._joins:
             return end
         if not self._server.full_metadata:
             reason = "without gtid_mode = ON it reads the current binlog file from its begin, for which the server "
@@ -295,6 +318,12 @@ class _Inspection:
     def _stream(self, position: Position) -> BinlogStream:
         options = StreamOptions(server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1, heartbeat=PROBE_SECOND / 10)
         return BinlogStream(self._address, options, position)
+
+
+def _is_end(start: str, position: Position) -> bool:
+    """Whether a start was found at the end of the binlog, just now."""
+    now = start.strip().lower() in {LATEST, SNAPSHOT}
+    return now and (bool(position.gtids) or position.offset != FIRST_OFFSET)
 
 
 def _recovered_xid(row: dict[str, Any]) -> str:

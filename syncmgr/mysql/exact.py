@@ -19,6 +19,8 @@ from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
 from syncmgr.mysql.tables import quoted
 
 ACCESS_DENIED: Final = 1044
+NO_KEY: Final = "it has no key"
+NO_GTIDS: Final = "the server has no GTIDs"
 WITH_VIEWS: Final = frozenset({"InnoDB", "ROCKSDB"})
 LOCK_TIMEOUT: Final = 1205
 LOCK_SECOND: Final = 1  # so long writers may queue behind us, while we wait for a transaction that has written
@@ -41,7 +43,6 @@ class ExactPoint:
     def __enter__(self) -> Self:
         self._connection = connect(self._address)
         with naming_failures(self._address):
-            query(self._connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
             for lock in (go(self._name), stored(self._name)):
                 self._take(lock)
         return self
@@ -69,7 +70,7 @@ class ExactPoint:
                 time.sleep(IDLE_SECOND)
             self._take(closed(self._name))
             server = Server(self._address, self._connection)
-            self._lock()
+            lock(self._address, self._connection, self._table, NO_KEY)
             try:
                 query(self._connection, "DO RELEASE_LOCK(%s)", go(self._name))
                 self._await_begun(ended)
@@ -82,21 +83,6 @@ class ExactPoint:
         with naming_failures(self._address):
             self._take(sealed(self._name))
             query(self._connection, "DO RELEASE_LOCK(%s)", stored(self._name))
-
-    def _lock(self) -> None:
-        for _ in range(LOCK_TRIES):
-            try:
-                query(self._connection, f"LOCK TABLES {quoted((self._table.db, self._table.name))} READ")
-            except err.MySQLError as error:
-                number = error.args[0] if error.args else 0
-                if number != LOCK_TIMEOUT:
-                    raise refused(self._address, self._connection, self._table, error) from error
-            else:
-                return
-            time.sleep(PAUSE_SECOND)
-        raise SyncError(
-            Code.SNAPSHOT_BROKEN, table=self._table.label, reason="a transaction has it locked all the time"
-        )
 
     def _await_begun(self, ended: Callable[[], bool]) -> None:
         deadline = time.monotonic() + BEGUN_SECOND
@@ -111,6 +97,34 @@ class ExactPoint:
         return query(self._connection, "SELECT IS_USED_LOCK(%s) who", lock)[0]["who"] is not None
 
 
+def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why: str) -> None:
+    """LOCK TABLES ... READ: once nobody who has written the table is in a transaction. Writers queue after it for a
+    second at most, and go on between two tries.
+
+    Raises SNAPSHOT_REFUSED, in which `why` says what it is for; SNAPSHOT_BROKEN.
+    """
+    query(connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
+    for _ in range(LOCK_TRIES):
+        try:
+            query(connection, f"LOCK TABLES {quoted((table.db, table.name))} READ")
+        except err.MySQLError as error:
+            number = error.args[0] if error.args else 0
+            if number != LOCK_TIMEOUT:
+                raise refused(address, connection, table, error, why) from error
+        else:
+            return
+        time.sleep(PAUSE_SECOND)
+    raise SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason="a transaction has it locked all the time")
+
+
+def await_writers(address: MysqlAddress, connection: Connection, table: SourceTable) -> None:
+    """Until whatever is in the binlog of a table is what a SELECT shows: a transaction is in the binlog before it ends
+    in the engine, and keeps others from locking its tables until then. Raises as `lock` does.
+    """
+    lock(address, connection, table, NO_GTIDS)
+    query(connection, "UNLOCK TABLES")
+
+
 def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:
     """Whether these tables can be read at an exact point. Raises SNAPSHOT_REFUSED."""
     connection = connect(address)
@@ -119,7 +133,7 @@ def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:
             query(connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
             for table in tables:
                 _check_engine(connection, table)
-                _check_lock(address, connection, table)
+                check_lock(address, connection, table, NO_KEY)
     finally:
         connection.close()
 
@@ -136,24 +150,26 @@ def _check_engine(connection: Connection, table: SourceTable) -> None:
         raise SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
 
 
-def _check_lock(address: MysqlAddress, connection: Connection, table: SourceTable) -> None:
+def check_lock(address: MysqlAddress, connection: Connection, table: SourceTable, why: str) -> None:
     """A transaction that has it locked now says nothing of the grant."""
     try:
         query(connection, f"LOCK TABLES {quoted((table.db, table.name))} READ")
     except err.MySQLError as error:
         if error.args[0] != LOCK_TIMEOUT:
-            raise refused(address, connection, table, error) from error
+            raise refused(address, connection, table, error, why) from error
     finally:
         query(connection, "UNLOCK TABLES")
 
 
-def refused(address: MysqlAddress, connection: Connection, table: SourceTable, error: err.MySQLError) -> Exception:
+def refused(
+    address: MysqlAddress, connection: Connection, table: SourceTable, error: err.MySQLError, why: str
+) -> Exception:
     """What a failed LOCK TABLES is called."""
     number = error.args[0] if error.args else 0
     if number in {*PRIVILEGE_MISSING, ACCESS_DENIED}:
         grant = Server(address, connection).grant_missing(
             f"LOCK TABLES on {table.db}", "LOCK TABLES", f"`{table.db}`.*"
         )
-        reason = f"it has no key, so that it is locked for a moment: {grant}"
+        reason = f"{why}, so that it is locked for a moment: {grant}"
         return SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
     return error

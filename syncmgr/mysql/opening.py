@@ -53,7 +53,7 @@ def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeou
     addresses = _addresses(source, connect_timeout)
     for address in addresses:
         try:
-            facts = inspect_server(address, tables, source.start, source.server_id)
+            facts = inspect_server(address, tables, source.start, source.server_id, joins=source.joins)
         except SyncError as error:
             if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
                 raise
@@ -128,14 +128,11 @@ class OpenMysql:
             read_timeout=self.read_timeout,
             retry=self.retry,
         )
-        # from the begin of a binlog file on, to which a snapshot goes back without GTIDs, it may not
-        by_gtid = bool(plan.start.gtids)
-        schema_holds = self.description.starts_now or (self.description.takes_snapshot and by_gtid)
         return MysqlSource(
             _addresses(self.description, self.connect_timeout),
             self.server_id,
             plan.start,
-            subscriptions(plan.channels, schema_holds=schema_holds),
+            subscriptions(plan.channels, plan.start),
             options=options,
             trouble=trouble,
             prepared={xid: bool(prepared.files) for xid, prepared in plan.prepared.items()},

@@ -448,20 +448,31 @@ class Router:
             if self._subscriptions.begins(said):
                 self._in_transaction = True
             if not self._followed_inside:
-                self._meet(said, int.from_bytes(data[start : start + 4], "little"))
+                self._meet(said, int.from_bytes(data[start : start + 4], "little"), self._begin_of(data, start))
         if not self._in_transaction:
             self._end_transaction(data, start)
             if self.ddl is not None:
                 self.ddl = replace(self.ddl, behind=self.position())
 
-    def _meet(self, said: events.Query, at: int) -> None:
-        """CREATE TABLE ... SELECT is followed by its rows: what it made is reached with a part of its transaction."""
-        inside = self._in_transaction
-        self.ddl = self._subscriptions.met(said, at, followable=not self._taken, with_rows=inside)
-        self._before_ddl = before = self.position() if self.ddl else None
-        if self.ddl is not None and before is not None and inside and not self._taken:
+    def _meet(self, said: events.Query, at: int, begin: int) -> None:
+        """CREATE TABLE ... SELECT is followed by its rows: what it made is reached with a part of its transaction.
+
+        `begin`: the offset at which the statement stands.
+        """
+        inside, before = self._in_transaction, self.position()
+        here = replace(before, file=self._file, offset=begin)
+        self.ddl = self._subscriptions.met(said, at, here, followable=not self._taken, with_rows=inside)
+        self._before_ddl = before if self.ddl else None
+        if self.ddl is not None and inside and not self._taken:
             self.ddl = replace(self.ddl, behind=replace(before, ordinal=1, whole=False))
             self._met_inside = True
+
+    def _begin_of(self, data: memoryview, start: int) -> int:
+        """The offset of an event in its file; of one in a compressed transaction, that of its end."""
+        if self._inner is not None:
+            return self._inner.log_pos
+        size = int(_U32(data, start + 9)[0])
+        return max(self._offset, (self._offset >> 32 << 32 | _log_pos(data, start)) - size)
 
     def follow(self, subscriptions: Subscriptions) -> None:
         """What is wanted behind the DDL that was taken last."""

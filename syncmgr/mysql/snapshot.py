@@ -11,12 +11,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
+from syncmgr.job.chunk import ALTERED, Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
 from syncmgr.job.position import GtidSet, Order, Position, compare, parse_gtids
 from syncmgr.job.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.job.select_list import quoted as quoted_column
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
-from syncmgr.mysql.exact import ExactPoint
+from syncmgr.mysql.exact import ExactPoint, await_writers
 from syncmgr.mysql.replica import check_reaches
 from syncmgr.mysql.server import Server
 from syncmgr.mysql.tables import quoted, schema_of, unique_keys
@@ -25,6 +25,7 @@ AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
 AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
 AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
 HOUR: Final = 3600.0
+FIRST_OFFSET: Final = 4  # of a binlog file's first event, before which no commit was under way
 SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
 SHOWN_STEP_SECOND: Final = 0.02
 REACHED: Final = frozenset({Order.SAME, Order.AFTER})
@@ -66,6 +67,17 @@ class MysqlSnapshot:
             error = unreachable(address, f"it is not the server at which the job began, {start.server}")
         assert error is not None, "there is at least one address"
         raise error
+
+    def await_seen(self, table: SourceTable, start: Position) -> None:
+        """Until a SELECT shows all that the binlog has of a table up to a place that is known by its file alone.
+
+        Who has written the table keeps others from locking it until his transaction has ended in the engine, too.
+        Raises SNAPSHOT_REFUSED, SNAPSHOT_BROKEN.
+        """
+        if start.gtids or start.offset <= FIRST_OFFSET:
+            return
+        with self._connected() as connection:
+            await_writers(self._address, connection, table)
 
     def _reader(self, start: Position) -> tuple[str, int]:
         if self._replica is not None:
@@ -234,8 +246,8 @@ def _literal(column: SourceColumn, value: Any) -> str:  # noqa: ANN401 - whateve
     return f"{value:f}" if column.type == "decimal" else str(value)
 
 
-def broken(table: SourceTable, reason: str) -> SyncError:
-    return SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason=reason)
+def broken(table: SourceTable, reason: str, **facts: bool) -> SyncError:
+    return SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason=reason, **facts)
 
 
 def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str]) -> None:
@@ -246,7 +258,8 @@ def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str
         before, after = table.column(name), now.column(name)
         if before != after:
             was = "" if before is None else before.text
-            raise broken(table, f"column '{name}' was {was} and is {'gone' if after is None else after.text}")
+            now_is = "gone" if after is None else after.text
+            raise broken(table, f"column '{name}' was {was} and is {now_is}", **{ALTERED: True})
 
 
 def _missing(connection: Connection, server: Server, start: Position) -> str | None:

@@ -233,7 +233,7 @@ class MysqlSource:
 
     def follow(self, channels: Iterable[Channel]) -> None:
         """What is wanted behind the DDL that was given last. Not beside `get`."""
-        self._subscriptions = self._subscriptions.following(channels)
+        self._subscriptions = self._subscriptions.following(channels, self._router.position())
         self._router.follow(self._subscriptions)
 
     # -- from any thread

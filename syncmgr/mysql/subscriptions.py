@@ -5,7 +5,7 @@ Must not know: where transactions end, how rows are decoded.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
@@ -14,8 +14,8 @@ from syncmgr.job.batch import Ddl
 from syncmgr.job.ddl import Table
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import Shadow
-from syncmgr.job.following import ANEW, Said
-from syncmgr.job.position import Position
+from syncmgr.job.following import Said
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable, arrow_type
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.whole import Pattern
@@ -35,15 +35,16 @@ UTC: Final = frozenset({"UTC", "+00:00"})
 class Subscription:
     """What is wanted of one source table: columns to decode, and those that make the target's key.
 
-    `schema`: the table as CREATE SYNC found it. `schema_holds`: from where reading began on, so that it may interpret
-    rows whose metadata is below FULL. `shadows`: tables that may take its place. `after`: changes up to there
-    are not wanted. `complete`: no column of the table may be left out.
+    `schema`: the table as it was found, or as statements have changed it since. `known_at`: from where on in the binlog
+    that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
+    `shadows`: tables that may take its place. `after`: changes up to there are not wanted. `complete`: no column of
+    the table may be left out.
     """
 
     columns: tuple[str, ...]
     keys: tuple[str, ...] = ()
     schema: SourceTable | None = None
-    schema_holds: bool = True
+    known_at: Position | None = None
     shadows: tuple[Table, ...] = ()
     after: Position | None = None
     complete: bool = False
@@ -63,23 +64,30 @@ class Channel(Protocol):
     @property
     def after(self) -> Position | None: ...
     @property
+    def known_at(self) -> Position | None: ...
+    @property
     def complete(self) -> bool: ...
 
 
-def subscriptions(channels: Iterable[Channel], *, schema_holds: bool) -> dict[Table, Subscription]:
-    """By source table."""
+def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, Subscription]:
+    """By source table, where reading begins at `start`."""
     return {
         (channel.source.db, channel.source.name): Subscription(
             columns=channel.reads,
             keys=channel.source_keys,
             schema=channel.source,
-            schema_holds=schema_holds,
+            known_at=_later(channel.known_at, start if channel.after is None else channel.after),
             shadows=tuple((shadow.db, shadow.name) for shadow in channel.shadows),
             after=channel.after,
             complete=channel.complete,
         )
         for channel in channels
     }
+
+
+def _later(known_at: Position | None, first: Position) -> Position | None:
+    """Where it lies after the first place that is looked at."""
+    return None if known_at is None or has_passed(first, known_at) else known_at
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -147,12 +155,12 @@ class Subscriptions:
 
     def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
         if table_map.full:
-            stored = subscription.schema if subscription.schema_holds else None
+            stored = subscription.schema if subscription.known_at is None else None
             told = source_table(table_map)
             if stored is not None and subscription.complete:
                 refuse_unknown(table_map, told, stored)
             return told if stored is None else identified(told, stored)
-        if subscription.schema is None or not subscription.schema_holds:
+        if subscription.schema is None or subscription.known_at is not None:
             reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
             raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
         return agreed(table_map, subscription.schema)
@@ -179,7 +187,7 @@ class Subscriptions:
                 raise self._changed(table, f"column '{one.name}' was {old.text} and is {one.column.text}")
 
     def _changed(self, table: Table, what: str) -> SyncError:
-        return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=f"{what}; {ANEW}")
+        return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=what)
 
     # -- statements
 
@@ -187,11 +195,11 @@ class Subscriptions:
         """Whether it is a CREATE TABLE whose rows follow in its transaction."""
         return ddl.begins(query.text, query.db, self._modes(query))
 
-    def met(self, query: Query, at: int, *, followable: bool, with_rows: bool) -> Ddl | None:
-        """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own.
-
-        `with_rows`: they follow it in its transaction.
+    def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
+        """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own, after
+        `here`. `with_rows`: they follow it in its transaction.
         """
+        self._reach(here)
         concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
         said = self._said(query, at) if followable else None
         if not concerned and said is not None:
@@ -227,17 +235,18 @@ class Subscriptions:
             modes=self._modes(query),
             moment=Moment(at=at, micros=query.micros, utc=query.zone in UTC),
             seen=self._told,
-            holds=self.hold,
+            unknown=frozenset(table for table, each in self.tables.items() if each.known_at is not None),
         )
 
-    @property
-    def hold(self) -> bool:
-        """Whether the schemas of CREATE SYNC, as DDL has changed them since, are those of this place in the stream."""
-        return all(each.schema_holds for each in self.tables.values())
+    def _reach(self, here: Position) -> None:
+        """From there on the stored schemas are those of the tables, as DDL changes them."""
+        for table, each in self.tables.items():
+            if each.known_at is not None and has_passed(here, each.known_at):
+                self.tables[table] = replace(each, known_at=None)
 
-    def following(self, channels: Iterable[Channel]) -> "Subscriptions":
-        """What is read behind a DDL statement."""
-        made = Subscriptions(subscriptions(channels, schema_holds=self.hold), self._address, self._families)
+    def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
+        """What is read after a DDL statement at that place."""
+        made = Subscriptions(subscriptions(channels, here), self._address, self._families)
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         return made

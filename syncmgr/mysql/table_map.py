@@ -75,9 +75,6 @@ BLOBS: Final = frozenset({wire.BLOB, wire.BLOB_COMPRESSED})
 LABELLED: Final = frozenset({wire.ENUM, wire.SET})
 COLLATED: Final = CHARACTER | {wire.VECTOR}  # what the charsets are of
 HIDDEN: Final = re.compile(r"!hidden!.*|my_row_id|row_start|row_end|DB_ROW_HASH_\d+")  # the servers' own columns
-BRING_BACK: Final = (
-    'DROP the table from the job, make its target anew, and ADD it; or leave such columns out by "on_ddl" = "ignore"'
-)
 COMPRESSED_HEADER: Final = 1  # byte by which a compressed column is longer than declared
 
 
@@ -378,7 +375,7 @@ def refuse_unknown(table: TableMap, told: SourceTable, stored: SourceTable) -> N
     unknown = [c.name for c in told.columns if stored.column(c.name) is None and not HIDDEN.fullmatch(c.name)]
     if unknown:
         facts = f"the binlog has ({_listed(told)}), the job knows ({_listed(stored)})"
-        reason = f"{facts}: column '{unknown[0]}' came without a statement in the binlog; {BRING_BACK}"
+        reason = f"{facts}: column '{unknown[0]}' came without a statement in the binlog"
         raise SyncError(Code.SOURCE_SCHEMA, table=table.label, reason=reason)
 
 

@@ -22,7 +22,7 @@ from syncmgr.job.batch import SEQ, Batch, Ddl, PreparedChanges, TableChanges
 from syncmgr.job.cells import Unheld
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
-from syncmgr.job.following import ANEW, not_followed
+from syncmgr.job.following import not_followed
 from syncmgr.job.position import Position
 from syncmgr.job.value_error import settled
 from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, Told, WorkerChannel, WorkerPlan
@@ -121,7 +121,7 @@ class Consumer:
                 self._end = self._cut_end = ddl.behind
                 self._receiver.follow(channels)
         elif not ddl.rows_survive:
-            raise not_followed(ddl.table, f"it changes rows without saying which; {ANEW}", ddl.statement)
+            raise not_followed(ddl.table, "it changes rows without saying which", ddl.statement)
 
     def _epoch_of(self, behind: Position) -> Epoch:
         """The next epoch, without rows."""

@@ -34,6 +34,7 @@ class WorkerChannel:
     shadows: tuple[Shadow, ...] = ()
     values: ValueRules = ValueRules(policy=OnValueError.STOP)  # noqa: RUF009 - frozen
     after: Position | None = None
+    known_at: Position | None = None
     complete: bool = False
 
     @classmethod
@@ -48,6 +49,7 @@ class WorkerChannel:
             shadows=channel.shadows,
             values=rules_of(channel, rules.describe, rules.on_value_error),
             after=after,
+            known_at=channel.known_at,
             complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Deed.KEEP,
         )
 

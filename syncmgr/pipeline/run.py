@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -17,15 +17,15 @@ from typing import Final
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
-from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
+from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Series, remedy
-from syncmgr.job.following import arrived, refused, settle
+from syncmgr.job.following import arrived, not_followed, refused, settle
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.status import Reading
-from syncmgr.job.stopping import standstill, stopped_by
+from syncmgr.job.stopping import advised, standstill, stopped_by
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
@@ -198,7 +198,7 @@ class JobRun:
                     return None
                 error = SyncError(Code.WORKER_DIED, status=lost.status)
             except SyncError as raised:
-                error = raised
+                error = self._advised(raised)
             kind = FailType.SUBMIT_FAIL if self._committing is None else FailType.RUN_FAIL
             self._bury()
             if self._leaves_out(error):
@@ -225,7 +225,11 @@ class JobRun:
         return True
 
     def _alone(self, error: SyncError) -> ChannelDescription | None:
-        return stopped_by(error, self._channels) if self._options.leaves_out else None
+        rules = self._options.rules
+        return stopped_by(error, self._channels, rules.stop) if self._options.leaves_out else None
+
+    def _advised(self, error: SyncError) -> SyncError:
+        return advised(error, alone=self._alone(error) is not None, has_rows=self._options.leaves_out)
 
     def _finish_intents(self) -> None:
         if not self._abandoned:
@@ -326,14 +330,21 @@ class JobRun:
             return  # the next run reads it again, perhaps with other rules
         try:
             channels = [channel for channel in self._channels if self._has_begun(channel, met.epoch.end)]
+            self._refuse_reshaped(met, channels)
             step = settle(self._ledger.settled(met.epoch.end), met.said, channels, self._options.rules)
         except SyncError as error:
             if error.code is Code.SOURCE_DDL:
-                self._refuse(refused(met.said, met.epoch.end, met.table, error), error)
+                self._refuse(met, error)
             raise
         if not self._joined(met, step):  # else the next run reads it again
             with nullcontext() if self._snapshot is None else self._snapshot.begun_anew(step):
                 self._follow_with(met, step)
+
+    def _refuse_reshaped(self, met: Met, channels: Iterable[ChannelDescription]) -> None:
+        """A target that gets other columns with its rows has not got them yet."""
+        tables = {(c.source.db, c.source.name) for c in channels if self._snapshot and self._snapshot.reshapes(c.token)}
+        for table in ddl.meant(met.said.text, met.said.db, tables, met.said.modes) if tables else ():
+            raise not_followed(table, "its rows are being read anew, with other columns", met.said.text)
 
     def _follow_with(self, met: Met, step: DdlStep) -> None:
         waiting = {token: held for token in step.channels.keys() | step.changes.keys() if (held := self._held(token))}
@@ -355,11 +366,10 @@ class JobRun:
     def _waits(self, token: str) -> bool:
         return self._snapshot is not None and self._snapshot.waits(token)
 
-    def _refuse(self, record: DdlRecord, error: SyncError) -> None:
-        if self._alone(error) is None:
-            self._ledger.refuse(record)
-        else:
-            self._ledger.note(replace(record, state=DdlState.DONE, outcome=f"not read any more: {record.outcome}"))
+    def _refuse(self, met: Met, error: SyncError) -> None:
+        alone = self._alone(error) is not None
+        record = refused(met.said, met.epoch.end, met.table, self._advised(error), alone=alone)
+        (self._ledger.note if alone else self._ledger.refuse)(record)
 
     def _joined(self, met: Met, step: DdlStep) -> bool:
         """Whether tables that the statement made, or named, have joined the job, which ends this run."""
@@ -381,8 +391,8 @@ class JobRun:
             self._committer.read_as(self._channels)
             if self._snapshot is not None:
                 self._snapshot.read_as(self._channels)
-            if epoch.ddl.dropped:
-                self.finish()
+            if epoch.ddl.dropped or epoch.ddl.resynced:
+                self.finish()  # the next run begins with what the store has made of it
         self._committing = None
         took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
+from syncmgr.job.chunk import ALTERED, MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
@@ -53,6 +53,7 @@ class Source(Protocol):
     """What a snapshot asks the server beside the rows."""
 
     def settle(self, start: Position) -> tuple[str, int]: ...
+    def await_seen(self, table: SourceTable, start: Position) -> None: ...
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan: ...
     def end(self) -> Position: ...
     def exact(self, table: SourceTable, name: str) -> AbstractContextManager[Point]: ...
@@ -88,6 +89,11 @@ class SnapshotOptions:
     rows_per_second: Callable[[], int]
     values: Callable[[ChannelDescription], ValueRules] = lambda _: ValueRules(policy=OnValueError.STOP)
     max_dead_letters: Callable[[], int] = lambda: 0
+
+
+def _is_altered(error: SyncError) -> bool:
+    """Whether it says that a table is not what it was."""
+    return bool(error.context.get(ALTERED))
 
 
 class Snapshot:
@@ -131,7 +137,7 @@ class Snapshot:
         """
         self._on_chunk, self._begun = on_chunk, True
         if len(self._open) == len(self._channels) and not self._open & self._anew:
-            self._bring_first(set(self._open), ending)
+            self._bring_all(ending)
         elif self.is_due():
             self._bring_waiting(ending)
         if self._with_key() and not ending.is_set() and self._late is None:
@@ -151,6 +157,14 @@ class Snapshot:
     def waits(self, token: str) -> bool:
         """Whether no change of a table is read yet."""
         return token in self._open and not self._channels[token].keys
+
+    def _bring_all(self, ending: threading.Event) -> None:
+        """A statement may have changed all tables meanwhile: it is in the binlog, and their rows are read behind it."""
+        try:
+            self._bring_first(set(self._open), ending)
+        except SyncError as error:
+            if not any(_is_altered(self._failed.get(token, error)) for token in self._with_key()):
+                raise
 
     def _bring_waiting(self, ending: threading.Event) -> None:
         try:
@@ -177,12 +191,18 @@ class Snapshot:
         """Why no change of a table may be committed yet; None: all of its chunks are in the lake. From any thread.
 
         What an earlier life was about to commit to a table that is read anew is committed before. That such a reading
-        fails stops nothing: the statement that mends it may be still to come.
+        fails, or one of a table that was altered, stops nothing: the statement that mends it may be still to come.
         """
         if token not in self._open or token in self._given or (not self._begun and token in self._anew):
             return None
         waits = SyncError(Code.SNAPSHOT_OPEN, table=self._channels[token].source.label)
-        return waits if token in self._anew else self._failed.get(token, waits)
+        failed = self._failed.get(token, waits)
+        return waits if token in self._anew or _is_altered(failed) else failed
+
+    def reshapes(self, token: str) -> bool:
+        """Whether the target of a table has yet to get the columns that the channel fills: they come with its rows."""
+        load = self._ledger.loads().get(token)
+        return token in self._open and load is not None and load.reshapes
 
     def points(self) -> dict[str, Position]:
         """By channel token, where changes begin of tables without a key: what is before them came with their rows."""
@@ -305,9 +325,21 @@ class Snapshot:
         done = [channel.token for channel in self._without(wanted, failed)]
         if done:
             self._end(done)
+        failed = {token: self._why(token, error) for token, error in failed.items()}
         self._failed = {token: e for token, e in self._failed.items() if token not in tokens} | failed
         if not done:
             raise mildest(failed.values())
+
+    def _why(self, token: str, error: SyncError) -> SyncError:
+        """A reading may have failed for a column that is gone."""
+        channel = self._channels[token]
+        if error.code is not Code.SNAPSHOT_BROKEN or not channel.keys:
+            return error
+        try:
+            self._source.check_same([(channel.source, channel.reads)])
+        except SyncError as differs:
+            return differs if _is_altered(differs) else error
+        return error
 
     def _end(self, tokens: Collection[str]) -> None:
         upper = self._source.end()
@@ -334,7 +366,12 @@ class Snapshot:
         for channel in channels:
             with apart(channel, failed):
                 self._lake.check_whole(channel.target_db, channel.target)
-        host, port = self._source.settle(self._start)
+        start = self._start
+        host, port = self._source.settle(start)
+        for channel in self._without(channels, failed):
+            if channel.after is not None or channel.token in self._anew:
+                with apart(channel, failed):
+                    self._source.await_seen(channel.source, start)
         self._description = replace(self._options.description, host=host, port=port)
         self._check_held()
 
@@ -432,6 +469,7 @@ class Snapshot:
                 exact=not channel.keys,
                 replaces=plan.replaces,
                 excerpt=plan.excerpt,
+                changes=self._ledger.loads()[channel.token].changes,
             ),
         )
 

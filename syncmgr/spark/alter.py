@@ -1,33 +1,18 @@
 """Changes one channel's table for one DDL statement, exactly once.
 
-Owns: the fence of a change of schema, the order of its steps, what Doris' words in the table's properties become.
+Owns: the fence of a change of schema, the order of its steps.
 Must not know: jobs, intents, statements; how Java is called.
 """
 
-import json
 import logging
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
-from syncmgr.job.lake_change import (
-    AddField,
-    CommentField,
-    DoubtKeys,
-    DropField,
-    DropTable,
-    EmptyTable,
-    FillField,
-    LakeChange,
-    MoveField,
-    RelaxField,
-    RenameField,
-    RetypeField,
-)
-from syncmgr.job.target import TYPES, iceberg_type
+from syncmgr.job.lake_change import DoubtKeys, DropTable, EmptyTable, FillField
 from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, part_marks, standing, token_property
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
@@ -36,6 +21,7 @@ from syncmgr.spark.layout import Layout
 from syncmgr.spark.leaves import files_below
 from syncmgr.spark.refill import refill
 from syncmgr.spark.rows import DATA, KIND
+from syncmgr.spark.schema_change import change_schema
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -79,9 +65,7 @@ class Alter:
             return self._passed_over(table)
         self._refuse_replaced(table)
         changes, before = self._alter.changes, self._iceberg.layout(table)
-        self._change(transaction, [c for c in changes if isinstance(c, DropField | RenameField)])
-        others = DropField | RenameField | EmptyTable | DoubtKeys | FillField
-        self._change(transaction, [c for c in changes if not isinstance(c, others)])
+        types = change_schema(self._iceberg, transaction, changes)
         empties = any(isinstance(change, EmptyTable) for change in changes)
         if empties:
             self._iceberg.empty(transaction, self._marks, self._alter.part)
@@ -90,7 +74,7 @@ class Alter:
             self._fill(transaction, before, fills)
         token, number = self._alter.token, str(self._alter.epoch)
         marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
-        self._iceberg.set_properties(transaction, marks | self._types(table, self._iceberg.table_of(transaction)))
+        self._iceberg.set_properties(transaction, marks | types)
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
         table = self._iceberg.table_of(transaction)
@@ -151,34 +135,6 @@ class Alter:
 
     # -- the changes
 
-    def _change(self, transaction: Java, changes: Iterable[LakeChange]) -> None:
-        """All of them at once: a name that one of them frees is another's only behind them."""
-        update = None
-        for change in changes:
-            update = update or self._iceberg.update_schema(transaction)
-            self._one(update, change)
-        if update is not None:
-            update.commit()
-
-    def _one(self, update: Java, change: LakeChange) -> None:
-        match change:
-            case DropField(name=name):
-                update.deleteColumn(name)
-            case RenameField(old=old, new=new):
-                update.renameColumn(old, new)
-            case AddField(name=name, type=kind, comment=comment, initial=initial):
-                self._iceberg.add_column(update, name, iceberg_type(kind), comment, initial)
-            case RetypeField(name=name, type=kind):
-                self._iceberg.retype_column(update, name, iceberg_type(kind))
-            case RelaxField(name=name):
-                update.makeColumnOptional(name)
-            case CommentField(name=name, comment=comment):
-                update.updateColumnDoc(name, comment)
-            case MoveField(name=name, after=after):
-                update.moveFirst(name) if after is None else update.moveAfter(name, after)
-            case EmptyTable() | DoubtKeys() | DropTable() | FillField():
-                raise AssertionError("no change of a schema")
-
     def _fill(self, transaction: Java, before: Layout, values: Mapping[str, str]) -> None:
         """As one replacement of all rows, which nobody may have changed since the transaction opened."""
         table = self._iceberg.table_of(transaction)
@@ -189,15 +145,3 @@ class Alter:
         refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder, alter.part)
         files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", self._label)
         self._iceberg.replace(transaction, files, self._marks, alter.part)
-
-    def _types(self, before: Java, after: Java) -> dict[str, str]:
-        """Doris' words for the types, by field id."""
-        stored = json.loads(self._iceberg.property(before, TYPES) or "{}")
-        layout = self._iceberg.layout(after)
-        types = {str(field.id): stored[str(field.id)] for field in layout.fields if str(field.id) in stored}
-        for change in self._alter.changes:
-            if isinstance(change, AddField | RetypeField):
-                field = layout.field(change.name)
-                assert field is not None
-                types[str(field.id)] = change.type.text
-        return {} if types == stored else {TYPES: json.dumps(types)}

@@ -17,6 +17,7 @@ from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.key_index import Keys
+from syncmgr.job.lake_change import LakeChange
 from syncmgr.spark import jdbc, plain, rows
 from syncmgr.spark.ancestry import FILES_MARK, MARKS, Standing, standing, token_property
 from syncmgr.spark.bearing import ADDED_ROWS, bearing_of
@@ -28,6 +29,7 @@ from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_key
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.leaves import files_below
 from syncmgr.spark.matching import write_matching
+from syncmgr.spark.schema_change import change_schema, layout_after
 from syncmgr.spark.vectors import Deletion
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
@@ -101,7 +103,8 @@ class Commit:
         if self._written is None and not self._borne(table):
             with self._indexing.lock:
                 index = self._index(table)
-            self._fitting(table, self._iceberg.layout(table), self._gone(index, self._standing(table)))
+            layout = layout_after(self._iceberg, table, self._changes)
+            self._fitting(table, layout, self._gone(index, self._standing(table)))
             if index is not None and not self._channel.empty and self._is_small(table):
                 self._data_keys(table)
         passing(CrashPoint.FILES_WRITTEN)
@@ -115,6 +118,10 @@ class Commit:
             return self._passed_over(table)
         found = self._standing(table)
         index = self._index(table)
+        types = change_schema(self._iceberg, transaction, self._changes) if self._changes else {}
+        if types:
+            self._iceberg.set_properties(transaction, types)
+        table = self._iceberg.table_of(transaction)
         written = self._fitting(table, self._iceberg.layout(table), self._gone(index, found))
         matching = self._matching(table, written)
         deletion = None
@@ -185,6 +192,11 @@ class Commit:
     @property
     def _replaces(self) -> bool:
         return self._channel.chunk is not None and self._channel.chunk.replaces and self._excerpt is None
+
+    @property
+    def _changes(self) -> tuple[LakeChange, ...]:
+        """Of the target's columns, which come with the rows of a chunk."""
+        return () if self._channel.chunk is None else self._channel.chunk.changes
 
     @property
     def _excerpt(self) -> Excerpt | None:

@@ -261,7 +261,7 @@ def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     assert bench.ends == [(None, FailType.UNKNOWN)]
     assert bench.rows("bad") == {n % 7: n for n in range(4, 11)}
     assert "cannot be read" in bench.ledger.described["bad"].stopped
-    assert [record.state for record in bench.ledger.refused] == [DdlState.DONE]
+    assert [record.state for record in bench.ledger.refused] == [DdlState.STOPPED]
     assert not bench.ledger.last_epoch().end.whole
     assert any(trouble is not None and trouble.code is Code.TABLE_STOPPED for trouble in bench.troubles)
 

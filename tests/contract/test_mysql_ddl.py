@@ -14,7 +14,7 @@ from syncmgr.job.alteration import altered
 from syncmgr.job.batch import OP
 from syncmgr.job.description import AppendOnChange
 from syncmgr.job.failure import Retry
-from syncmgr.job.position import Order, compare
+from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import UnclearError, read
@@ -90,7 +90,7 @@ def test_a_table_that_comes_with_its_rows_is_met_before_them(any_server: MysqlSe
         f"DROP TABLE {db}.t", f"CREATE TABLE {db}.t (PRIMARY KEY (id)) SELECT id + 1 AS id, v FROM {db}.other"
     )
     any_server.run(f"INSERT INTO {db}.t VALUES (3, 'last')")
-    wanted = subscriptions([before], schema_holds=True)
+    wanted = subscriptions([before], Position())
     with reading(any_server, wanted, start, options=QUICK) as reader:
         met = []
         for _ in range(2):
@@ -160,7 +160,7 @@ def test_rows_behind_a_followed_ddl_have_its_columns(any_server: MysqlServer, db
     before = channel_of(known.tables[0])
     with (
         any_server.global_variable("binlog_row_metadata", f"'{metadata}'"),
-        reading(any_server, subscriptions([before], schema_holds=True), known.start, options=QUICK) as reader,
+        reading(any_server, subscriptions([before], Position()), known.start, options=QUICK) as reader,
     ):
         statement = f"ALTER TABLE {db}.t RENAME COLUMN v TO name, ADD kind ENUM('x','y') AFTER id, ADD n VARCHAR(9)"
         any_server.run(f"INSERT INTO {db}.t VALUES (1, 'old')", statement)
@@ -289,7 +289,7 @@ def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db
             "SET sql_log_bin = 1",
             f"INSERT INTO {db}.u VALUES (2, 'unseen', 3)",
         )
-        wanted = subscriptions([replace(known, complete=True)], schema_holds=True)
+        wanted = subscriptions([replace(known, complete=True)], Position())
         with reading(any_server, wanted, start, options=QUICK) as reader, pytest.raises(SyncError) as caught:
             reader.until(latest(any_server))
     assert caught.value.code is Code.SOURCE_SCHEMA
@@ -297,7 +297,7 @@ def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db
     told = "(id bigint, v varchar(100), w int)" if metadata == "FULL" else "(bigint, varchar, int)"
     assert told in str(caught.value)
     if metadata == "FULL":  # whose names tell which column is which
-        with reading(any_server, subscriptions([known], schema_holds=True), start, options=QUICK) as reader:
+        with reading(any_server, subscriptions([known], Position()), start, options=QUICK) as reader:
             reader.until(latest(any_server))
             assert [row["v"] for row in reader.rows((db, "u"))] == ["seen", "unseen"]
 

@@ -271,8 +271,8 @@ def test_a_schema_that_cannot_be_that_of_the_rows_is_refused(any_server: MysqlSe
     start = latest(any_server)
     with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
         any_server.run(f"INSERT INTO {db}.t VALUES (1, '1')")
-    for stored, holds in ((wrong, True), (known.tables[0], False), (None, True)):
-        subscription = Subscription(columns=("id", "v"), keys=("id",), schema=stored, schema_holds=holds)
+    for stored, known_at in ((wrong, None), (known.tables[0], latest(any_server)), (None, None)):
+        subscription = Subscription(columns=("id", "v"), keys=("id",), schema=stored, known_at=known_at)
         with reading(any_server, {(db, "t"): subscription}, start) as reader:
             assert reader.until_error().code is Code.SOURCE_SCHEMA
 

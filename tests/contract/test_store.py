@@ -14,8 +14,9 @@ from syncmgr.job.description import Listed, MappedColumn, Shadow, Spoken
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.excerpt import Excerpt, widened
 from syncmgr.job.failure import FailType
-from syncmgr.job.lake_change import AddField, EmptyTable, MoveField
+from syncmgr.job.lake_change import AddField, DropField, EmptyTable, MoveField
 from syncmgr.job.position import Position
+from syncmgr.job.renewal import Renewal
 from syncmgr.job.schema import SourceTable, TargetType
 from syncmgr.job.secret import opens
 from syncmgr.job.state import JobEvent, JobState
@@ -116,7 +117,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        for column in ("leaving", "resyncing", "last_sequence", "excerpt"):
+        for column in ("leaving", "resyncing", "last_sequence", "excerpt", "changes"):
             old.execute(f"ALTER TABLE channels DROP COLUMN {column}")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
@@ -456,13 +457,16 @@ def test_a_channel_is_read_anew(store: Store) -> None:
     """From the next run on; then its snapshot is open, and its inserts may meet their key."""
     job = store.add(make_job(), START, 0.0, frozenset({"token-1"}), frozenset({"token-1"}))
     JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
-    again = replace(job.channels[0], after=START)
-    store.alter(job.with_statement(job.statement), resyncing={"token-1": None}, changed=(again,))
+    again, changes = replace(job.channels[0], after=START), (DropField(name="c"),)
+    renewal = Renewal(channel=again, changes=changes)
+    store.alter(job.with_statement(job.statement), resyncing={"token-1": None}, changed=(renewal,))
     assert store.loads.of(job.id)["token-1"].upper == START
     for _ in range(2):
         store.part(job.id)
-        assert store.loads.of(job.id) == {"token-1": Load(token="token-1", replaces=True)}
-        assert store.progress(job.id)["token-1"].key_may_exist
+        assert store.loads.of(job.id) == {"token-1": Load(token="token-1", replaces=True, changes=changes)}
+    store.loads.begin_anew({"token-1": None})  # what has not been made is still to be made
+    assert store.loads.of(job.id)["token-1"].changes == changes
+    assert store.progress(job.id)["token-1"].key_may_exist
     found = store.by_id(job.id)
     assert found is not None
     assert found.channels == (again,)

@@ -10,8 +10,11 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.excerpt import Excerpt
+from syncmgr.job.lake_change import AddField
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable
+from syncmgr.job.renewal import Renewal
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable, TargetType
+from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.whole import Found
 from syncmgr.planning import Planner
@@ -30,6 +33,8 @@ RESYNC = ResyncTable(job=Name(name="job1"), table=Name(db="shop", name="lines"))
 class Facts:
     tables: tuple[SourceTable, ...]
     start: Position = NOW
+    known_at: Position = NOW
+    unique_keys: tuple[tuple[tuple[str, ...], ...], ...] = ((("id",),),)
 
 
 @dataclass
@@ -39,7 +44,7 @@ class Shelf:
     now: SourceTable = LINES.source
     position: Position = NOW
     others: tuple[SyncJob, ...] = ()
-    changed: list[ChannelDescription] = field(default_factory=list)
+    changed: list[Renewal] = field(default_factory=list)
     marked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     saved: list[SyncJob] = field(default_factory=list)
     excerpts: dict[str, Excerpt | None] = field(default_factory=dict)
@@ -49,7 +54,8 @@ class Shelf:
         return Altering(self, self, _unused(Planner), self.inspect, self.survey, lambda _: 1)  # type: ignore[arg-type]
 
     def inspect(self, source: Any, tables: Sequence[tuple[str, str]]) -> Facts:
-        assert (source.start, source.server_id, list(tables)) == ("snapshot", 0, [("shop", "lines")])
+        asked = source.start, source.server_id, source.joins, list(tables)
+        assert asked == ("snapshot", 0, True, [("shop", "lines")])
         return Facts((self.now,))
 
     def survey(self, source: Any, databases: Sequence[str]) -> Mapping[Any, Any]:
@@ -72,7 +78,7 @@ class Shelf:
         joining: object = None,
         leaving: Collection[str] = (),
         resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
-        changed: Collection[ChannelDescription] = (),
+        changed: Collection[Renewal] = (),
     ) -> None:
         self.saved.append(job)
         self.marked = {"leaving": tuple(leaving), "resyncing": tuple(resyncing)}
@@ -140,39 +146,66 @@ def test_a_part_is_refused_where_all_rows_may_differ(where: str, job: SyncJob, l
     """While they are being read for the first time or once more, and where the binlog was not read."""
     shelf = Shelf(open={} if load is None else {"lines": load})
     with pytest.raises(SyncError, match=reason) as raised:
-        shelf.altering().alter(job, of_excerpt(where), LINES)
+        shelf.altering().alter(job, of_excerpt(where))
     assert raised.value.code is Code.RESYNC_WHERE
     assert not shelf.saved
 
 
 def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None:
-    """What it has missed comes with its rows; where its columns are others, nobody knows what its target should be."""
-    stopped = replace(LINES, stopped="its rows were cut")
+    """What it has missed comes with its rows; a column that it has got meanwhile comes with them, too."""
+    stopped = replace(LINES, stopped="its rows were cut", follows=True)
     shelf, job = Shelf(), job_of(make_channel(), stopped)
     altering = shelf.altering()
     again = altering.looked_at(job, RESYNC)
     assert altering.alter(job, RESYNC, again)
-    assert shelf.changed == [replace(LINES, after=NOW)]
-    shelf.now = replace(LINES.source, columns=(SourceColumn(name="id", type="int"), *LINES.source.columns[1:]))
-    with pytest.raises(SyncError, match="columns have changed") as raised:
-        altering.looked_at(job, RESYNC)
-    assert raised.value.code is Code.SNAPSHOT_REFUSED
+    [renewal] = shelf.changed
+    assert (renewal.channel.after, renewal.channel.known_at, renewal.channel.stopped) == (NOW, NOW, "")
+    assert shelf.marked["resyncing"] == ("lines",)
+    shelf.now = replace(LINES.source, columns=(*LINES.source.columns, SourceColumn(name="c", type="int")))
+    again = altering.looked_at(job, RESYNC)
+    assert again is not None
+    assert again.changes[-1] == AddField(name="c", type=TargetType(name="INT"))
+
+
+def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() -> None:
+    """What stopped it lies before that place, so that RESUME does not meet it again."""
+    job = job_of(state=JobState.PAUSED_BY_ERROR)
+    shelf = Shelf()
+    again = shelf.altering().looked_at(job, RESYNC)
+    assert again is not None
+    assert again.channel.after == NOW
+
+
+def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
+    """What was looked at holds of a table that is not read alone."""
+    shelf, job = Shelf(), job_of(state=JobState.PAUSED_BY_ERROR)
+    altering = shelf.altering()
+    with pytest.raises(SyncError) as raised:
+        altering.alter(job_of(), RESYNC, altering.looked_at(job, RESYNC))
+    assert raised.value.code is Code.STALE_JOB
+    assert not shelf.saved
 
 
 @pytest.mark.parametrize(
-    ("job", "position", "code"),
+    ("job", "code"),
     [
-        (job_of(), replace(NOW, gtids=""), Code.SNAPSHOT_REFUSED),
-        (job_of(make_channel(), replace(LINES, keys=())), NOW, Code.NOT_SUPPORTED),
-        (job_of(source=make_canal()), NOW, Code.NOT_SUPPORTED),
-        (job_of(make_channel()), NOW, Code.NO_SUCH_CHANNEL),
+        (job_of(source=make_canal()), Code.NOT_SUPPORTED),
+        (job_of(make_channel()), Code.NO_SUCH_CHANNEL),
     ],
 )
-def test_what_cannot_be_read_anew_is_refused(job: SyncJob, position: Position, code: Code) -> None:
-    """Without GTIDs, without a key, from canal, and what the job does not have."""
+def test_what_cannot_be_read_anew_is_refused(job: SyncJob, code: Code) -> None:
+    """From canal, and what the job does not have."""
     with pytest.raises(SyncError) as raised:
-        Shelf(position=position).altering().alter(job, RESYNC)
+        Shelf().altering().alter(job, RESYNC)
     assert raised.value.code is code
+
+
+def test_a_part_of_a_table_without_a_key_is_refused() -> None:
+    """Nobody could tell which of its rows are those of the condition."""
+    job = job_of(make_channel(), replace(LINES, keys=(), source_keys=()))
+    with pytest.raises(SyncError) as raised:
+        Shelf().altering().alter(job, of_excerpt("id > 5"))
+    assert raised.value.code is Code.NOT_SUPPORTED
 
 
 def test_the_last_table_does_not_leave() -> None:

@@ -25,6 +25,7 @@ class Facts:
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
     cascades: tuple[bool, ...] = ()
     start: Position = START
+    known_at: Position = START
     server_time: float = 1.0
 
 

@@ -20,9 +20,7 @@ TARGET_OF_IT = replace(TARGET, columns=(*TARGET.columns, TargetColumn(name="ts",
 
 def followed(text: str, *, dates_nulls: bool = True) -> DdlStep:
     channel = plan_channel(token="x", source=DATED, unique_keys=[("id",)], target=TARGET_OF_IT, items=(), where=None)
-    said = Said(
-        text=text, db="shop", modes=Modes(strict=True, dates_nulls=dates_nulls), moment=MOMENT, holds=True, seen={}
-    )
+    said = Said(text=text, db="shop", modes=Modes(strict=True, dates_nulls=dates_nulls), moment=MOMENT, seen={})
     rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET_OF_IT, deeds={})
     return follow(said, (channel,), rules)
 

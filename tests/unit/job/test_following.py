@@ -77,7 +77,14 @@ def followed(
     deeds: Mapping[Kind, Deed] | None = None,
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
-    said = Said(text=text, db="shop", modes=modes, moment=MOMENT, holds=holds, seen=seen or {})
+    said = Said(
+        text=text,
+        db="shop",
+        modes=modes,
+        moment=MOMENT,
+        unknown=frozenset() if holds else frozenset({("shop", "orders")}),
+        seen=seen or {},
+    )
     rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
     return follow(said, channels or (channel(),), rules)
 
@@ -189,12 +196,26 @@ def test_what_the_target_becomes(clauses: str, expected: list[LakeChange]) -> No
     ],
 )
 def test_what_is_refused(clauses: str, why: str) -> None:
-    """Where a value cannot be known the job pauses, with the table, the reason and the statement."""
+    """Where a value cannot be known it is not followed: with the table, the reason and the statement."""
     text = refusal(f"ALTER TABLE orders {clauses}")
     assert why in text
     assert "shop.orders" in text
     assert clauses in text
-    assert "CREATE SYNC" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ALTER TABLE orders DROP PARTITION p", "DROP PARTITION: its rows are read anew"),
+        ("ALTER IGNORE TABLE orders ADD UNIQUE (a)", "ALTER IGNORE: its rows are read anew"),
+    ],
+)
+def test_rows_that_change_unseen_are_read_anew_where_that_is_wanted(text: str, told: str) -> None:
+    """With "on_rows_change" = "resync" nothing stops, and the step names the channel."""
+    step = followed(text, deeds=deeds_of({"on_rows_change": "resync"}))
+    assert step.resynced == {"token-orders"}
+    assert told in step.done["token-orders"]
+    assert followed(text, deeds=deeds_of({"on_rows_change": "keep"})).resynced == frozenset()
 
 
 def test_a_mode_that_is_not_strict_trusts_no_conversion() -> None:

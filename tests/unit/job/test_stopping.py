@@ -4,12 +4,15 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.following import not_followed
+from syncmgr.job.policy import OnDdlStop
 from syncmgr.job.schema import SourceTable
-from syncmgr.job.stopping import standstill, stopped_by
+from syncmgr.job.stopping import ANEW, RESUME, RESYNC, SETTLE, advised, standstill, stopped_by
 from tests.unit.job.factories import make_channel
 
 ORDERS = make_channel()
 LINES = make_channel(token="lines", source=SourceTable(db="shop", name="lines", columns=()), target="lines")
+DDL = not_followed(("shop", "lines"), "nobody can read it", "ALTER novelty")
+SCHEMA = SyncError(Code.SOURCE_SCHEMA, table="shop.lines", reason="column 'a' is gone")
 IMAGE = SyncError(Code.SOURCE_ROW_IMAGE, value="not FULL", address="db1:3306", table="shop.lines")
 
 
@@ -17,9 +20,9 @@ IMAGE = SyncError(Code.SOURCE_ROW_IMAGE, value="not FULL", address="db1:3306", t
     ("error", "stops"),
     [
         (IMAGE, True),
-        (SyncError(Code.SOURCE_SCHEMA, table="shop.lines", reason="column 'a' is gone"), True),
-        (not_followed(("shop", "lines"), "nobody can read it", "ALTER novelty", unread=True), True),
-        (not_followed(("shop", "lines"), "it changes values", "ALTER TABLE lines MODIFY a INT"), False),
+        (SCHEMA, True),
+        (DDL, True),
+        (SyncError(Code.SOURCE_VALUE, table="shop.lines", column="a", value="0000-00-00", reason="no such date"), True),
         (SyncError(Code.SOURCE_SCHEMA, table="shop.others", reason="column 'a' is gone"), False),
         (SyncError(Code.SOURCE_UNSUPPORTED, address="db1:3306", reason="partial JSON", table="shop.lines"), True),
         (SyncError(Code.SOURCE_UNSUPPORTED, address="db1:3306", reason="an incident"), False),
@@ -27,15 +30,40 @@ IMAGE = SyncError(Code.SOURCE_ROW_IMAGE, value="not FULL", address="db1:3306", t
     ],
 )
 def test_an_error_stops_a_table_alone(error: SyncError, *, stops: bool) -> None:
-    """Where it tells of the rows of one table; what an operator is to settle pauses the job."""
-    assert stopped_by(error, (ORDERS, LINES)) == (LINES if stops else None)
+    """Where it is about one table: its rows, its columns, a value, a statement."""
+    assert stopped_by(error, (ORDERS, LINES), OnDdlStop.TABLE) == (LINES if stops else None)
+
+
+@pytest.mark.parametrize(("error", "stops"), [(DDL, False), (IMAGE, True)])
+def test_a_statement_stops_the_job_where_that_is_wanted(error: SyncError, *, stops: bool) -> None:
+    """The property says so of statements, and of nothing else."""
+    assert stopped_by(error, (ORDERS, LINES), OnDdlStop.JOB) == (LINES if stops else None)
+
+
+@pytest.mark.parametrize(
+    ("error", "alone", "has_rows", "way"),
+    [
+        (DDL, True, True, RESYNC),
+        (DDL, False, True, SETTLE),
+        (DDL, False, False, ANEW),
+        (SCHEMA, True, True, RESYNC),
+        (SCHEMA, False, True, RESUME),
+        (SCHEMA, False, False, ANEW),
+        (IMAGE, True, True, ""),
+    ],
+)
+def test_an_error_says_the_way_out(error: SyncError, way: str, *, alone: bool, has_rows: bool) -> None:
+    """What it offers depends on what stopped, and on whether the source has rows to give."""
+    told = advised(error, alone=alone, has_rows=has_rows)
+    assert str(told) == str(error) if not way else f"; {way}" in str(told)
+    assert [offer for offer in (RESYNC, SETTLE, RESUME, ANEW) if f"; {offer}" in str(told)] == [way] * bool(way)
 
 
 def test_the_last_table_stops_the_job() -> None:
     """There is nothing left that could go on."""
-    assert stopped_by(IMAGE, (LINES,)) is None
-    assert stopped_by(IMAGE, (replace(ORDERS, stopped="gone"), LINES)) is None
-    assert stopped_by(IMAGE, (ORDERS, replace(LINES, stopped="gone"))) is None
+    assert stopped_by(IMAGE, (LINES,), OnDdlStop.TABLE) is None
+    assert stopped_by(IMAGE, (replace(ORDERS, stopped="gone"), LINES), OnDdlStop.TABLE) is None
+    assert stopped_by(IMAGE, (ORDERS, replace(LINES, stopped="gone")), OnDdlStop.TABLE) is None
 
 
 def test_a_table_that_is_not_read_is_told() -> None:

@@ -80,6 +80,9 @@ class MemorySource:
         self.asked.append(what)
         self.fails(what)
 
+    def await_seen(self, table: SourceTable, start: Position) -> None:
+        pass
+
     def settle(self, start: Position) -> tuple[str, int]:
         self._ask("settle")
         return "db2", 3307

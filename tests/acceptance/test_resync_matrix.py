@@ -1,0 +1,198 @@
+"""The cure that messages name exists: with and without GTIDs, with and without a key, whatever the columns are now."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pymysql
+import pytest
+
+from syncmgr.errors import Code
+from syncmgr.job.stopping import RESYNC
+from tests.acceptance.altered import BINLOG, Altered
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+SOURCE = (
+    "CREATE TABLE {name} (id BIGINT NOT NULL, a INT, gone VARCHAR(20){primary})"
+    " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN MAXVALUE)"
+)
+# Statements after which the target cannot be what the source is unless its rows are read.
+STOPS = {
+    "same": ("ALTER TABLE {name} TRUNCATE PARTITION p0",),
+    "changed": (
+        "ALTER TABLE {name} MODIFY a VARCHAR(20)",
+        "ALTER TABLE {name} DROP COLUMN gone, ADD COLUMN came DECIMAL(8,2) DEFAULT 1.5, ADD u CHAR(36)",
+    ),
+}
+NAMES = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def servers(
+    mysql_server: MysqlServer, mariadb_server: MysqlServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[str, MysqlServer]]:
+    """By what is to be seen: `file` is a MySQL without GTIDs."""
+    bare = MysqlServer(tmp_path_factory.mktemp("bare"), variables={"gtid-mode": "OFF"}).start()
+    try:
+        yield {"mysql": mysql_server, "mariadb": mariadb_server, "file": bare}
+    finally:
+        bare.stop()
+
+
+class Job:
+    """Of two tables, `t` and `other`, of which the first is stopped and brought back."""
+
+    def __init__(self, server: MysqlServer, fe: FrontendProcess, *, key: bool, start: str = "snapshot") -> None:
+        self.name = f"matrix{next(NAMES)}"
+        self.server, self.fe, self.key = server, fe, key
+        fe.sql(f"CREATE DATABASE {self.name}")
+        server.run(f"CREATE DATABASE {self.name}")
+        self.create("t")
+        self.create("other")
+        self.insert("t", 1, 200)
+        server.run("FLUSH BINARY LOGS")
+        properties = 'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "append")'
+        channels = f"FROM {self.name}.t INTO {self.name}.*, FROM {self.name}.other INTO {self.name}.*"
+        binlog = BINLOG.format(port=server.port, start=start)
+        fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {binlog} {properties}")
+
+    def create(self, table: str) -> None:
+        primary = ", PRIMARY KEY (id)" if self.key else ""
+        self.server.run(SOURCE.format(name=f"{self.name}.{table}", primary=primary))
+
+    def insert(self, table: str, *keys: int) -> None:
+        self.server.run(*(f"INSERT INTO {self.name}.{table} (id) VALUES ({key})" for key in keys))
+
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        names = sorted(row[0] for row in self.server.run(f"SHOW COLUMNS FROM {self.name}.{table}"))
+        return [tuple(names), *sorted(self.server.run(f"SELECT {', '.join(names)} FROM {self.name}.{table}"), key=repr)]
+
+    def lake(self, table: str) -> list[tuple[Any, ...]]:
+        names = sorted(row["Field"] for row in self.fe.sql(f"SHOW COLUMNS FROM {self.name}.{table}"))
+        try:
+            rows = self.fe.sql(f"SELECT {', '.join(names)} FROM {self.name}.{table}")
+        except pymysql.err.MySQLError as error:
+            if error.args[0] not in {Code.TABLE_CHANGED.number, Code.UNKNOWN_COLUMN.number}:
+                raise
+            return []  # the columns have changed since they were asked for
+        return [tuple(names), *sorted((tuple(row.values()) for row in rows), key=repr)]
+
+    def wait_until_equal(self, table: str) -> None:
+        try:
+            until(lambda: self.lake(table) == self.rows(table), why=f"{self.name}.{table} equal to its source")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.rows(table)}\n{self.lake(table)}\n{self.job}") from error
+
+    @property
+    def job(self) -> dict[str, Any]:
+        return self.fe.job(self.name)
+
+    def alter(self, what: str) -> None:
+        self.fe.sql(f"ALTER SYNC JOB {self.name}.job1 {what}")
+
+
+@pytest.mark.parametrize("columns", ["same", "changed"])
+@pytest.mark.parametrize("key", [True, False], ids=["key", "no key"])
+@pytest.mark.parametrize("which", ["mysql", "mariadb", "file"])
+def test_a_stopped_table_comes_back(
+    servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str, columns: str, *, key: bool
+) -> None:
+    """The others go on meanwhile, Msg names the cure, and after it the target is the source, columns and rows."""
+    t = Job(servers[which], frontend, key=key)
+    t.wait_until_equal("t")
+    t.server.run(*(text.format(name=f"{t.name}.t") for text in STOPS[columns]))
+    t.insert("t", 2, 201)
+    until(lambda: RESYNC in str(t.job["Msg"]), why="the stop")
+    assert t.job["State"] == "RUNNING"
+    t.insert("other", 1)
+    t.wait_until_equal("other")
+    told = frontend.sql(f"SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
+    assert [row["state"] for row in told] == ["STOPPED"]
+    t.alter(f"RESYNC TABLE {t.name}.t")
+    t.insert("t", 3, 202)
+    t.wait_until_equal("t")
+    t.insert("t", 4, 203)
+    t.insert("other", 2)
+    t.wait_until_equal("t")
+    t.wait_until_equal("other")
+    assert t.job["Msg"] is None
+
+
+@pytest.mark.parametrize("key", [True, False], ids=["key", "no key"])
+@pytest.mark.parametrize("which", ["mysql", "mariadb", "file"])
+def test_a_table_that_joins_brings_its_rows(
+    servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str, *, key: bool
+) -> None:
+    """Also in a job that began at the end of the binlog."""
+    t = Job(servers[which], frontend, key=key, start="latest")
+    t.create("late")
+    t.insert("late", 1, 2, 300)
+    t.alter(f"ADD TABLE FROM {t.name}.late INTO {t.name}.*")
+    t.insert("late", 3, 301)
+    t.wait_until_equal("late")
+    t.insert("late", 4)
+    t.wait_until_equal("late")
+
+
+@pytest.mark.parametrize("which", ["mysql", "file"])
+def test_a_job_of_one_table_is_mended_in_the_same_way(
+    servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str
+) -> None:
+    """The last table pauses the job; RESYNC TABLE and RESUME pass the statement, and bring what it did."""
+    t = Job(servers[which], frontend, key=True)
+    t.alter(f"DROP TABLE {t.name}.other")
+    t.wait_until_equal("t")
+    t.server.run(STOPS["changed"][0].format(name=f"{t.name}.t"))
+    t.insert("t", 5)
+    until(lambda: t.job["State"] == "PAUSED", why="the pause")
+    assert "RESYNC TABLE, SKIP DDL or APPLY DDL" in t.job["Msg"]
+    t.alter(f"RESYNC TABLE {t.name}.t")
+    frontend.sql(f"RESUME SYNC JOB {t.name}.job1")
+    t.insert("t", 6)
+    t.wait_until_equal("t")
+    assert t.job["State"] == "RUNNING"
+
+
+@pytest.mark.parametrize("which", ["mysql", "file"])
+def test_rows_that_change_unseen_are_read_anew_by_themselves(
+    servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str
+) -> None:
+    """Nothing stops at "on_rows_change" = "resync": the partition's rows are gone in the lake, too."""
+    t = Job(servers[which], frontend, key=True)
+    t.alter('SET ("on_rows_change" = "resync")')
+    t.wait_until_equal("t")
+    t.server.run(STOPS["same"][0].format(name=f"{t.name}.t"))
+    t.insert("t", 7)
+    t.wait_until_equal("t")
+    assert t.job["State"] == "RUNNING"
+    [told] = frontend.sql(f"SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
+    assert told == {"state": "DONE", "outcome": "TRUNCATE PARTITION: its rows are read anew"}
+
+
+def test_columns_change_while_the_first_rows_are_read(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """A wider column in the middle of a job's first snapshot: the statement is followed, and nobody makes a new job."""
+    slow = 'PROPERTIES ("snapshot_chunk_rows" = "50", "snapshot_max_rows_per_second" = "100")'
+    t = Altered("widening", mysql_server, frontend, rows=400, properties=slow)
+    until(lambda: t.lake()[1:], why="the first chunk")
+    t.run("ALTER TABLE widening.t MODIFY b VARCHAR(60)", "INSERT INTO widening.t VALUES (1000, 1, REPEAT('x', 50), 1)")
+    frontend.sql('ALTER SYNC JOB widening.job1 SET ("snapshot_max_rows_per_second" = "0")')
+    t.wait_until_equal()
+
+
+def test_a_statement_stops_the_job_where_that_is_wanted(
+    servers: Mapping[str, MysqlServer], frontend: FrontendProcess
+) -> None:
+    """No table goes on past it, and APPLY DDL settles it, also on a server without GTIDs."""
+    t = Job(servers["file"], frontend, key=True)
+    t.alter('SET ("on_ddl_stop" = "job")')
+    t.wait_until_equal("t")
+    t.server.run(STOPS["changed"][0].format(name=f"{t.name}.t"))
+    until(lambda: t.job["State"] == "PAUSED", why="the pause")
+    t.alter(f"APPLY DDL 'ALTER TABLE {t.name}.t DROP COLUMN a, ADD COLUMN a VARCHAR(20) AFTER id'")
+    frontend.sql(f"RESUME SYNC JOB {t.name}.job1")
+    t.insert("t", 8)
+    t.wait_until_equal("t")
