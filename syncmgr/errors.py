@@ -196,6 +196,11 @@ class Code(Enum):
         "HY000",
         "Table '{table}' cannot be read anew into '{target}': {reason}; DROP TABLE it from the job, make the target anew, and ADD TABLE",
     )
+    SOURCE_UNNAMED = (
+        20163,
+        "HY000",
+        "The binlog of {address} has no names of columns, so an ALTER TABLE that it does not log is found only by looking; SET GLOBAL binlog_row_metadata = FULL on the server",
+    )
     DEAD_LETTERS_FULL = (
         20136,
         "HY000",

@@ -240,6 +240,7 @@ class Frontend:
                     server_id=replica_id(job, source),
                     connect_timeout=connect_timeout,
                     read_timeout=read_timeout,
+                    schema_check=self._settings.seconds("source_schema_check_second"),
                     retry=retry,
                 )
             case CanalDescription() as source:

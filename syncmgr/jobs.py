@@ -173,7 +173,11 @@ class Jobs:
         passing(CrashPoint.JOB_ADDED)
         self.wake()
         said = (text for channel in plan.channels for text in caveats(channel))
-        return tuple(Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said)
+        told = [Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said]
+        if not plan.inspected.full_metadata:
+            unnamed = SyncError(Code.SOURCE_UNNAMED, address=wanted.source.address)
+            told.append(Remark(level="Warning", code=unnamed.code, text=str(unnamed)))
+        return tuple(told)
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """EXPLAIN SYNC: what CREATE SYNC would do, in rows of EXPLAIN_COLUMNS. Changes nothing."""

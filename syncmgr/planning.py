@@ -34,11 +34,13 @@ class Inspected(Protocol):
 
     `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether
     a foreign key changes its rows beside the statements on it. `server_time`: unix seconds. `known_at`: the place in
-    the binlog at which the tables are as they were told.
+    the binlog at which the tables are as they were told. `full_metadata`: the binlog has the names of columns.
     """
 
     @property
     def start(self) -> Position: ...
+    @property
+    def full_metadata(self) -> bool: ...
     @property
     def known_at(self) -> Position | None: ...
     @property

@@ -265,6 +265,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(2),
     ),
     Setting(
+        "source_schema_check_second",
+        30.0,
+        "seconds",
+        "How often a server whose binlog lacks the names of columns (binlog_row_metadata is not FULL) is asked for "
+        "them, to find an ALTER TABLE that it did not log.",
+        at_least(1),
+    ),
+    Setting(
         "source_connect_timeout_second", 10.0, "seconds", "How long a connection to a source may take.", at_least(1)
     ),
     Setting("max_connections", 1024, "connections", "Console connections at one time.", at_least(1)),

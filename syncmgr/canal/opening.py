@@ -50,6 +50,7 @@ class DestinationFacts:
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
     cascades: tuple[bool, ...]
     known_at: None = None
+    full_metadata: bool = True
 
 
 def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeout: float) -> DestinationFacts:

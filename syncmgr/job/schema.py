@@ -131,6 +131,18 @@ def has_arrow_type(column: SourceColumn) -> bool:
     return True
 
 
+def differing(known: SourceTable, found: SourceTable) -> str | None:
+    """In words, by what rows without names would be misread: the order of the columns, and their labels."""
+    names, now = ([column.name.casefold() for column in table.columns] for table in (known, found))
+    if names != now:
+        shown = [", ".join(column.name for column in table.columns) for table in (found, known)]
+        return f"its columns are ({shown[0]}), the job knows ({shown[1]})"
+    for before, after in zip(known.columns, found.columns, strict=True):
+        if before.members != after.members:
+            return f"column '{after.name}' is {after.text}, the job knows {before.text}"
+    return None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TargetType:
     """A column type of CREATE TABLE: canonical word in upper case and its arguments, e.g. DECIMAL (12, 2)."""

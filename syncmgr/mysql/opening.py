@@ -120,12 +120,14 @@ class OpenMysql:
     server_id: int
     connect_timeout: float
     read_timeout: float
+    schema_check: float
     retry: Retry
 
     def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None]) -> MysqlSource:
         options = SourceOptions(
             heartbeat=self.read_timeout / HEARTBEATS,
             read_timeout=self.read_timeout,
+            schema_check=self.schema_check,
             retry=self.retry,
         )
         return MysqlSource(

@@ -14,12 +14,14 @@ from syncmgr.job.batch import Batch
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.whole import Pattern
 from syncmgr.line import Line
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
 from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
+from syncmgr.mysql.unlogged import UnloggedAlters
 from syncmgr.mysql.wire import MalformedEventError
 
 MOST_LINGERS: Final = 20
@@ -32,7 +34,8 @@ class SourceOptions:
 
     `linger`: how long rows wait for company, which makes batches out of a trickle; for company that is there already,
     MOST_LINGERS times as long, or a process that shares its core would make many small batches. `position_interval`:
-    how often the position alone is told while only foreign transactions pass.
+    how often the position alone is told while only foreign transactions pass. `schema_check`: how often tables are
+    looked at for an ALTER that is in no binlog.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -41,6 +44,7 @@ class SourceOptions:
     verify: bool = True
     linger: float = 0.01
     position_interval: float = 1.0
+    schema_check: float = 30.0
     retry: Retry = field(default_factory=Retry)
 
 
@@ -73,6 +77,7 @@ class MysqlSource:
         label = ",".join(address.label for address in addresses)
         self._subscriptions = Subscriptions(tables, label, families)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
+        self._unlogged = UnloggedAlters(self._options.schema_check, self._known)
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
@@ -82,6 +87,9 @@ class MysqlSource:
         self._heard = time.monotonic()
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
+
+    def _known(self) -> Mapping[Table, SourceTable]:
+        return self._subscriptions.known()
 
     @property
     def _address(self) -> MysqlAddress:
@@ -111,6 +119,7 @@ class MysqlSource:
                 return None
             if self._feed():
                 return self._take()
+            self._unlogged.look(self._address, self._router.position())
             try:
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
@@ -190,6 +199,7 @@ class MysqlSource:
         self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
         self._subscriptions.explicit_defaults = self._stream.explicit_defaults
         self._subscriptions.session_defaults = self._stream.session_defaults
+        self._unlogged.begin(named=self._stream.named)
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._line.connected()
         return True
@@ -235,6 +245,7 @@ class MysqlSource:
         """What is wanted behind the DDL that was given last. Not beside `get`."""
         self._subscriptions = self._subscriptions.following(channels, self._router.position())
         self._router.follow(self._subscriptions)
+        self._unlogged.followed()
 
     # -- from any thread
 

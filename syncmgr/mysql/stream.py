@@ -99,6 +99,7 @@ class BinlogStream:
         self._crc = server.variables["binlog_checksum"] != "NONE"
         self.folds = int(server.variables["lower_case_table_names"]) > 0
         self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid
+        self.named = server.full_metadata
         # MySQL is to lose the variable, and be as if it were ON.
         self.explicit_defaults = server.variables.get("explicit_defaults_for_timestamp", "ON") == "ON"
         self.session_defaults = [int(part) for part in server.variables["version"].split(".")[:2]] >= [10, 10]

@@ -238,6 +238,11 @@ class Subscriptions:
             unknown=frozenset(table for table, each in self.tables.items() if each.known_at is not None),
         )
 
+    def known(self) -> dict[Table, SourceTable]:
+        """The tables whose stored schema is the one of now, by which rows without names are read."""
+        found = {table: each.schema for table, each in self.tables.items() if each.known_at is None}
+        return {table: schema for table, schema in found.items() if schema is not None and schema.columns}
+
     def _reach(self, here: Position) -> None:
         """From there on the stored schemas are those of the tables, as DDL changes them."""
         for table, each in self.tables.items():

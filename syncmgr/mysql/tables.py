@@ -5,6 +5,7 @@ Must not know: jobs, binlogs, what is done with a table.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from syncmgr.job.column_type import labels
@@ -36,6 +37,24 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
         *table,
     ) or [{"charset": None}]
     return SourceTable(db=table[0], name=table[1], columns=columns, charset=told["charset"])
+
+
+def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:
+    """Those that are there, without their keys and charsets, by one question."""
+    if not tables:
+        return {}
+    rows = query(
+        connection,
+        "SELECT TABLE_SCHEMA db, TABLE_NAME tab, COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full,"
+        " CHARACTER_MAXIMUM_LENGTH length, NUMERIC_PRECISION digits, NUMERIC_SCALE scale, DATETIME_PRECISION fraction,"
+        " CHARACTER_SET_NAME charset, IS_NULLABLE nullable FROM information_schema.COLUMNS"
+        " WHERE (TABLE_SCHEMA, TABLE_NAME) IN %s ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
+        tuple(tables),
+    )
+    columns: dict[Table, list[SourceColumn]] = {}
+    for row in rows:
+        columns.setdefault((row["db"], row["tab"]), []).append(source_column(row, 0))
+    return {table: SourceTable(db=table[0], name=table[1], columns=tuple(found)) for table, found in columns.items()}
 
 
 def unique_keys(connection: Connection, table: Table) -> tuple[tuple[str, ...], ...]:

@@ -26,6 +26,7 @@ class Facts:
     cascades: tuple[bool, ...] = ()
     start: Position = START
     known_at: Position = START
+    full_metadata: bool = True
     server_time: float = 1.0
 
 

@@ -1,0 +1,81 @@
+"""Tables that somebody has altered without a word in the binlog, while the binlog has no names of columns.
+
+Owns: when the server is asked for its columns, and what may be held against them.
+Must not know: how rows are decoded, what becomes of a table that differs.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl import Table
+from syncmgr.job.position import Position, has_passed
+from syncmgr.job.schema import SourceTable, differing
+from syncmgr.mysql.address import MysqlAddress, connect, naming_failures
+from syncmgr.mysql.server import Server
+from syncmgr.mysql.tables import schemas_of
+
+PASSING: Final = frozenset({Code.SOURCE_UNREACHABLE, Code.SOURCE_ACCESS_DENIED, Code.SOURCE_GRANT_MISSING})
+Known = Callable[[], Mapping[Table, SourceTable]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the tables were, and the end of the binlog after that: every statement that made them so is before it."""
+
+    tables: Mapping[Table, SourceTable]
+    end: Position
+
+
+class UnloggedAlters:
+    """Asks each `period` seconds, and at once where a connection begins. Belongs to the thread that reads."""
+
+    def __init__(self, period: float, known: Known) -> None:
+        """`known`: the tables that are read, as they are at the place that has been read."""
+        self._period = period
+        self._known = known
+        self._answer: _Answer | None = None
+        self._due: float | None = None  # monotonic; None: the binlog has the names
+
+    def begin(self, *, named: bool) -> None:
+        """A connection; `named`: its binlog has the names of columns."""
+        self._answer = None
+        self._due = None if named else time.monotonic()
+
+    def followed(self) -> None:
+        """A statement has changed what is known: what was answered may be from before it."""
+        self._answer = None
+
+    def look(self, address: MysqlAddress, here: Position) -> None:
+        """`here`: up to where all is read. Raises SOURCE_SCHEMA for a table whose columns no statement explains."""
+        if self._answer is not None and has_passed(here, self._answer.end):
+            tables, self._answer = self._answer.tables, None
+            self._compare(tables)
+        elif self._due is not None and time.monotonic() >= self._due:
+            self._due = time.monotonic() + self._period
+            self._answer = self._asked(address)
+
+    def _asked(self, address: MysqlAddress) -> _Answer | None:
+        """None where that fails: the stream says so itself, or the next time will do."""
+        try:
+            with closing(connect(address)) as connection, naming_failures(address):
+                tables = schemas_of(connection, tuple(self._known()))
+                return _Answer(tables, Server(address, connection).latest())
+        except SyncError as error:
+            if error.code not in PASSING:
+                raise
+            return None
+
+    def _compare(self, tables: Mapping[Table, SourceTable]) -> None:
+        for table, known in self._known().items():
+            found = tables.get(table)
+            difference = None if found is None else differing(known, found)
+            if difference is not None:
+                reason = (
+                    f"{difference}, and no statement in the binlog says so: rows since then may have come into other "
+                    "columns; SET GLOBAL binlog_row_metadata = FULL, with which that cannot happen"
+                )
+                raise SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=reason)

@@ -1,0 +1,89 @@
+"""An ALTER TABLE that its session did not log, on a server whose binlog has no names of columns."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code
+from syncmgr.job.alteration import altered
+from syncmgr.job.batch import OP
+from syncmgr.job.ddl import Table
+from syncmgr.job.schema import SourceTable
+from syncmgr.job.statement.nodes import AlterTable
+from syncmgr.job.statement.reading import Modes, read
+from syncmgr.mysql import unlogged
+from syncmgr.mysql.source import SourceOptions
+from syncmgr.mysql.subscriptions import Subscription, subscriptions
+from syncmgr.mysql.tables import schemas_of
+from tests.contract.mysql_reader import database, facts, latest, reading
+from tests.contract.test_mysql_ddl import QUICK, channel_of
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = pytest.mark.mysql
+OFTEN = SourceOptions(schema_check=0.1, linger=QUICK.linger, retry=QUICK.retry)
+
+
+@pytest.fixture
+def db(any_server: MysqlServer) -> Iterator[str]:
+    """A database with table t (id, v)."""
+    with database(any_server) as name:
+        any_server.run(f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        yield name
+
+
+@pytest.mark.parametrize(
+    ("alter", "reason"),
+    [
+        ("MODIFY b INT AFTER id", r"its columns are \(id, b, a, e\), the job knows \(id, a, b, e\)"),
+        ("MODIFY e ENUM('new', 'x', 'y')", r"column 'e' is enum\('new','x','y'\), the job knows enum\('x','y'\)"),
+    ],
+)
+def test_an_alter_that_is_not_logged_stops_the_table(any_server: MysqlServer, db: str, alter: str, reason: str) -> None:
+    """Also where the count and the types of the columns stay, and no row comes."""
+    any_server.run(f"CREATE TABLE {db}.u (id INT PRIMARY KEY, a INT, b INT, e ENUM('x', 'y'))")
+    known = facts(any_server, [(db, "u")])
+    wanted = {(db, "u"): Subscription(columns=("id", "a", "b", "e"), keys=("id",), schema=known.tables[0])}
+    with ExitStack() as stack:
+        stack.enter_context(any_server.global_variable("binlog_row_metadata", "'MINIMAL'"))
+        reader = stack.enter_context(reading(any_server, wanted, known.start, options=OFTEN))
+        any_server.run(f"INSERT INTO {db}.u VALUES (1, 10, 100, 'x')")
+        reader.until(latest(any_server))
+        any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {alter}")
+        error = reader.until_error()
+    assert error.code is Code.SOURCE_SCHEMA
+    assert error.context["table"] == f"{db}.u"
+    with pytest.raises(AssertionError, match=reason):
+        raise AssertionError(str(error))
+
+
+def test_an_alter_that_is_logged_explains_itself(
+    any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the server is asked before the statement is met, and after it."""
+    asked: list[object] = []
+
+    def counted(*args: Any) -> dict[Table, SourceTable]:
+        asked.append(args)
+        return schemas_of(*args)
+
+    monkeypatch.setattr(unlogged, "schemas_of", counted)
+    known = facts(any_server, [(db, "t")])
+    before = channel_of(known.tables[0])
+    with (
+        any_server.global_variable("binlog_row_metadata", "'MINIMAL'"),
+        reading(any_server, subscriptions([before], known.start), known.start, options=OFTEN) as reader,
+    ):
+        until(lambda: reader.get() or len(asked) > 2)
+        statement = f"ALTER TABLE {db}.t ADD c INT AFTER id"
+        any_server.run(statement, f"INSERT INTO {db}.t VALUES (1, 2, 'x')")
+        until(lambda: reader.get() and reader.batches[-1].ddl)
+        parsed = read(statement, db, Modes(mariadb=any_server.flavour == "mariadb"))
+        assert isinstance(parsed, AlterTable)
+        reader.source.follow([channel_of(altered(known.tables[0], parsed.clauses).table)])
+        reader.until(latest(any_server))
+        met = len(asked)
+        until(lambda: reader.get() or len(asked) > met + 2)
+        assert reader.rows((db, "t")) == [{"id": 1, "c": 2, "v": "x", OP: 0}]
