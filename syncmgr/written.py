@@ -41,7 +41,7 @@ from syncsql import (
 _ODD: Final = re.compile(r"[%\\]")
 _NOT_ON_CANAL: Final = {
     **dict.fromkeys(
-        ("on_ddl", *OF_ONE_KIND),
+        ("on_ddl", "on_ddl_stop", *OF_ONE_KIND),
         "a job on canal goes on where its columns stay as they are, and pauses at every other DDL",
     ),
     "on_value_error": "a job on canal pauses at a value that its target cannot hold",
@@ -198,8 +198,22 @@ def check_names(channels: Iterable[Channel | Tables | Shards], found: Collection
             hint = f"; {wrong}; if the table is there, the user lacks SELECT on it"
             raise SyncError(Code.NO_TABLE_MATCHES, pattern=f"the name {db}.{name or '*'}", hint=hint)
     for each in channels:
-        if not isinstance(each, Channel) and isinstance(each.source, syncsql.TablePattern):
+        if isinstance(each, Channel):
+            continue
+        _check_case(each, found)
+        if isinstance(each.source, syncsql.TablePattern):
             _check_excluded(each)
+
+
+def _check_case(node: Tables | Shards, found: Collection[tuple[str, str]]) -> None:
+    """A name in another case leaves nothing out, whether or not the server would take it for the same."""
+    folded = {(db.casefold(), name.casefold()): (db, name) for db, name in found}
+    for out in (each for each in node.exclude if isinstance(each, Name)):
+        table = str(out.db), out.name
+        there = folded.get((table[0].casefold(), table[1].casefold()))
+        if table not in found and there is not None:
+            reason = f"EXCLUDE names {'.'.join(table)}, and the table is {'.'.join(there)}; write it so"
+            raise SyncError(Code.BAD_PATTERN, pattern=node.source.sql(), reason=reason)
 
 
 def _check_excluded(node: Tables | Shards) -> None:

@@ -248,6 +248,26 @@ def test_what_the_first_rows_tell_is_checked(shop: Callable[..., Shop], canal: C
     s.wait_until_equal()
 
 
+def test_a_statement_pauses_a_job_that_has_no_rows_to_read(
+    shop: Callable[..., Shop], canal: Callable[..., CanalServer]
+) -> None:
+    """And the message offers nothing that would be refused: no RESYNC, no ADD TABLE, no SKIP."""
+    s, server = shop("canal_truncated"), canal()
+    s.create_sync(server)
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (1)")
+    s.wait_until_equal()
+    s.mysql.run(f"TRUNCATE TABLE {s.table}")
+    until(lambda: s.job()["State"] == "PAUSED", why="the pause")
+    assert "STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC" in s.job()["Msg"]
+    assert "RESYNC" not in s.job()["Msg"]
+    for refused in (f"RESYNC TABLE {s.table}", f"ADD TABLE FROM {s.name}.other INTO other", "SKIP DDL"):
+        with pytest.raises(pymysql.err.MySQLError):
+            s.fe.sql(f"ALTER SYNC JOB {s.name}.job1 {refused}")
+    for given in ('"on_ddl_stop" = "table"', '"on_rows_change" = "resync"'):
+        with pytest.raises(pymysql.err.MySQLError, match="canal"):
+            s.fe.sql(f"ALTER SYNC JOB {s.name}.job1 SET ({given})")
+
+
 def test_a_cluster_is_followed(
     shop: Callable[..., Shop], canal: Callable[..., CanalServer], zookeeper: ZooKeeper
 ) -> None:

@@ -254,6 +254,13 @@ def test_a_slip_in_a_name_after_exclude_is_refused() -> None:
     assert [c.source.db for c in House().planner().plan(wanted(good)).channels] == ["mall_2"]
 
 
+def test_a_name_after_exclude_in_another_case_is_refused() -> None:
+    """It would leave nothing out, and say so nowhere."""
+    with pytest.raises(SyncError, match=r"EXCLUDE names shop\.LOG, and the table is shop\.log; write it so") as raised:
+        House().planner().plan(wanted(whole("LOG")))
+    assert raised.value.code is Code.BAD_PATTERN
+
+
 @pytest.mark.parametrize(
     "channel",
     [
