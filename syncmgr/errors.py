@@ -209,7 +209,7 @@ class Code(Enum):
     SNAPSHOT_REFUSED = (
         20141,
         "HY000",
-        'Table \'{table}\' cannot be brought by a snapshot: {reason}; or write "start" = "latest"',
+        "Table '{table}' cannot be brought by a snapshot: {reason}",
     )
     SNAPSHOT_BROKEN = (
         20142,

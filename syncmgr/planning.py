@@ -226,11 +226,21 @@ class Planner:
             self._lake.check_channel(channel)
         empty = place.target is None or self._lake.is_empty(target.db, target.name, channel.part)
         if wanted.takes_snapshot:
-            check_loadable(channel, is_empty=empty)
-            assert isinstance(wanted.source, MysqlDescription), "canal has no snapshots"
+            self._check_loadable(wanted, channel, is_empty=empty)
+        return channel, target, empty
+
+    def _check_loadable(self, wanted: Wanted, channel: ChannelDescription, *, is_empty: bool) -> None:
+        """Raises SNAPSHOT_REFUSED, with the way without a snapshot where the statement has a place for it."""
+        assert isinstance(wanted.source, MysqlDescription), "canal has no snapshots"
+        try:
+            check_loadable(channel, is_empty=is_empty)
             if not channel.keys:
                 self._check_exact(wanted.source, [channel.source])
-        return channel, target, empty
+        except SyncError as error:
+            if error.code is not Code.SNAPSHOT_REFUSED or wanted.source.joins:
+                raise
+            reason = f'{error.context["reason"]}; or write "start" = "latest"'
+            raise SyncError(error.code, **(error.context | {"reason": reason})) from error
 
     def _made(self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]) -> TargetTable:
         """The target of the first table that needs it is that of all."""

@@ -128,7 +128,7 @@ def test_a_user_who_may_not_lock_is_refused(any_server: MysqlServer, db: str) ->
     user = f"u{uuid4().hex[:12]}"
     any_server.run(f"CREATE USER {user} IDENTIFIED BY ''", f"GRANT SELECT ON {db}.* TO {user}")
     try:
-        with pytest.raises(SyncError, match=r'GRANT LOCK TABLES ON .*"start" = "latest"') as raised:
+        with pytest.raises(SyncError, match="GRANT LOCK TABLES ON ") as raised:
             check_exact(address(any_server, user=user, password=""), [table])
         assert raised.value.code is Code.SNAPSHOT_REFUSED
         any_server.run(f"GRANT LOCK TABLES ON {db}.* TO {user}")
