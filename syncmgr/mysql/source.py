@@ -21,7 +21,7 @@ from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
 from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
-from syncmgr.mysql.unlogged import UnloggedAlters
+from syncmgr.mysql.unlogged_alter import UnloggedAlters
 from syncmgr.mysql.wire import MalformedEventError
 
 MOST_LINGERS: Final = 20
@@ -77,7 +77,7 @@ class MysqlSource:
         label = ",".join(address.label for address in addresses)
         self._subscriptions = Subscriptions(tables, label, families)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
-        self._unlogged = UnloggedAlters(self._options.schema_check, self._known)
+        self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known)
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
@@ -119,7 +119,7 @@ class MysqlSource:
                 return None
             if self._feed():
                 return self._take()
-            self._unlogged.look(self._address, self._router.position())
+            self._unlogged_alters.look(self._address, self._router.position())
             try:
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
@@ -199,7 +199,7 @@ class MysqlSource:
         self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
         self._subscriptions.explicit_defaults = self._stream.explicit_defaults
         self._subscriptions.session_defaults = self._stream.session_defaults
-        self._unlogged.begin(named=self._stream.named)
+        self._unlogged_alters.begin(named=self._stream.named)
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._line.connected()
         return True
@@ -245,7 +245,7 @@ class MysqlSource:
         """What is wanted behind the DDL that was given last. Not beside `get`."""
         self._subscriptions = self._subscriptions.following(channels, self._router.position())
         self._router.follow(self._subscriptions)
-        self._unlogged.followed()
+        self._unlogged_alters.followed()
 
     # -- from any thread
 

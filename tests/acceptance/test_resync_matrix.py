@@ -43,6 +43,14 @@ def servers(
         bare.stop()
 
 
+def place_of(server: MysqlServer, start: str) -> str:
+    """Where the server stands, as "start" spells it."""
+    if start == "gtid":
+        return str(server.run("SELECT @@global.gtid_executed")[0][0]).replace("\n", "")
+    file, offset = server.run("SHOW BINARY LOG STATUS")[0][:2]
+    return f"{file}:{offset}" if start == "file" else start
+
+
 class Job:
     """Of two tables, `t` and `other`, of which the first is stopped and brought back."""
 
@@ -57,7 +65,7 @@ class Job:
         server.run("FLUSH BINARY LOGS")
         properties = 'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "append")'
         channels = f"FROM {self.name}.t INTO {self.name}.*, FROM {self.name}.other INTO {self.name}.*"
-        binlog = BINLOG.format(port=server.port, start=start)
+        binlog = BINLOG.format(port=server.port, start=place_of(server, start))
         fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {binlog} {properties}")
 
     def create(self, table: str) -> None:
@@ -171,6 +179,32 @@ def test_rows_that_change_unseen_are_read_anew_by_themselves(
     assert t.job["State"] == "RUNNING"
     [told] = frontend.sql(f"SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
     assert told == {"state": "DONE", "outcome": "TRUNCATE PARTITION: its rows are read anew"}
+
+
+@pytest.mark.parametrize(("which", "start"), [("file", "snapshot"), ("file", "file"), ("mysql", "gtid")])
+def test_a_statement_on_a_quiet_table_is_followed(
+    servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str, start: str
+) -> None:
+    """Wherever the job began, and after each restart: it is the table of CREATE SYNC that is altered."""
+    server = servers[which]
+    t = Job(server, frontend, key=True, start=start)
+    if start == "snapshot":
+        t.wait_until_equal("t")
+    server.run(f"ALTER TABLE {t.name}.t DROP COLUMN gone")
+    told = f"SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'"
+    until(lambda: frontend.sql(told), why="the first statement")
+    for statement in ("PAUSE", "RESUME"):
+        frontend.sql(f"{statement} SYNC JOB {t.name}.job1")
+    server.run(f"ALTER TABLE {t.name}.t RENAME COLUMN a TO b")
+    try:
+        until(lambda: len(frontend.sql(told)) == 2, why="the second statement")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{t.job}") from error
+    outcomes = [row["outcome"] for row in frontend.sql(told)]
+    assert outcomes == ["dropped column 'gone'", "renamed column 'a' to 'b'"]
+    t.insert("t", 9)
+    until(lambda: (9, None) in t.lake("t") or (None, 9) in t.lake("t"), why="the row")
+    assert t.job["State"] == "RUNNING"
 
 
 def test_columns_change_while_the_first_rows_are_read(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:

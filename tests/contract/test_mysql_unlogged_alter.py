@@ -13,7 +13,7 @@ from syncmgr.job.ddl import Table
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import Modes, read
-from syncmgr.mysql import unlogged
+from syncmgr.mysql import unlogged_alter
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription, subscriptions
 from syncmgr.mysql.tables import schemas_of
@@ -69,7 +69,7 @@ def test_an_alter_that_is_logged_explains_itself(
         asked.append(args)
         return schemas_of(*args)
 
-    monkeypatch.setattr(unlogged, "schemas_of", counted)
+    monkeypatch.setattr(unlogged_alter, "schemas_of", counted)
     known = facts(any_server, [(db, "t")])
     before = channel_of(known.tables[0])
     with (
