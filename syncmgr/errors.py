@@ -134,6 +134,14 @@ class Code(Enum):
     SOURCE_GRANT_MISSING = 20103, "HY000", "User '{user}' lacks {grant} on the MySQL server at {address}; run: {remedy}"
     SOURCE_BINLOG_OFF = 20104, "HY000", "The MySQL server at {address} writes no binlog; start it with log_bin"
     SOURCE_NOT_ROW = 20105, "HY000", "binlog_format is {value} on the MySQL server at {address}; it must be ROW"
+    SOURCE_UNSEEN = (
+        20170,
+        "HY000",
+        (
+            "A session of the MySQL server at {address}, whose binlog_format is not ROW, {how}, and whether that changes a"
+            " table of the job is not known: {reason}. Statement: {statement}"
+        ),
+    )
     SOURCE_ROW_IMAGE = 20106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"
     SOURCE_POSITION_LOST = (
         20107,

@@ -116,7 +116,13 @@ class MysqlServer:
         if self.flavour == "mysql":
             program = [self._program, "--no-defaults", "--initialize-insecure", f"--datadir={self._data}"]
         else:
-            program = ["mariadb-install-db", "--no-defaults", f"--datadir={self._data}", "--skip-test-db"]
+            program = [
+                "mariadb-install-db",
+                "--no-defaults",
+                f"--datadir={self._data}",
+                f"--tmpdir={self._folder}",
+                "--skip-test-db",
+            ]
             program += ["--auth-root-authentication-method=normal", *self._as_root]
         with self._log.open("ab") as log:
             subprocess.run(program, stdout=log, stderr=log, check=True)
@@ -141,6 +147,7 @@ class MysqlServer:
             "--bind-address=127.0.0.1",
             f"--socket={self._folder / 'sock'}",
             f"--pid-file={self._folder / 'pid'}",
+            f"--tmpdir={self._folder}",  # a MariaDB that starts deletes #sql* there, and others crash that still use it
             f"--secure-file-priv={self._folder}",  # Ubuntu's own is a folder that its core package does not make
             *([*self._as_root, "--loose-mysqlx=OFF"]),
             *(f"--{name}={value}" for name, value in self._variables.items()),

@@ -13,14 +13,13 @@ from typing import Final, assert_never
 from syncmgr.job.schema import GEOMETRY, TEXT, SourceColumn, arrow_type
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, first_word, read
+from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
 
 __all__ = [
     "Concern",
     "Table",
     "arrivals",
     "begins",
-    "changes_rows",
     "concerned",
     "is_copy",
     "is_set_aside",
@@ -31,7 +30,6 @@ __all__ = [
     "touched",
 ]
 
-_DML: Final = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO"})
 _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
     r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
 )
@@ -154,11 +152,6 @@ def is_set_aside(table: Table, *, of: Table) -> bool:
     name = re.escape(of[1])
     names = rf"_+{name}(?:_\d+)?_(?:del|old)|lhma_[\d_]+_{name}"
     return table[0] == of[0] and re.fullmatch(names, table[1]) is not None
-
-
-def changes_rows(statement: str) -> bool:
-    """Whether it is a statement in place of row events: binlog_format was not ROW."""
-    return first_word(statement) in _DML
 
 
 def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:

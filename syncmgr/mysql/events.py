@@ -76,6 +76,7 @@ class Query:
     micros: int | None = None
     explicit_defaults: bool | None = None  # explicit_defaults_for_timestamp of MySQL 8 and later, None where not told
     flags: int = 0  # of the session, as they are told
+    thread: int = 0  # whose session it was
 
     @property
     def mariadb_explicit_defaults(self) -> bool:
@@ -84,7 +85,9 @@ class Query:
 
 def query(event: bytes) -> Query:
     """Of QUERY, EXECUTE_LOAD_QUERY and MariaDB's QUERY_COMPRESSED. The text is kept even where it is not UTF-8."""
-    cursor = Cursor(event, wire.HEADER + 8)
+    cursor = Cursor(event, wire.HEADER)
+    thread = cursor.uint(4)
+    cursor.take(4)
     db_size = cursor.uint(1)
     cursor.take(2)
     variables = cursor.uint(2)
@@ -103,6 +106,7 @@ def query(event: bytes) -> Query:
         micros=None if micros is None else int.from_bytes(micros, "little"),
         explicit_defaults=session[EXPLICIT_DEFAULTS] != b"\0" if EXPLICIT_DEFAULTS in session else None,
         flags=int.from_bytes(session.get(FLAGS, b""), "little"),
+        thread=thread,
     )
 
 

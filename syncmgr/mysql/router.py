@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import ddl
 from syncmgr.job.batch import Batch, Ddl, PreparedChanges
 from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gtids
 from syncmgr.mysql import events, wire
@@ -441,14 +440,12 @@ class Router:
             self._end_transaction(data, start)
 
     def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
-        if ddl.changes_rows(said.text):
-            if ddl.touched(said.text, said.db, self._subscriptions.tables):
-                raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._address)
-        elif not self._alters_nothing:
+        at = int.from_bytes(data[start : start + 4], "little")
+        if not self._subscriptions.stands_for_rows(said, at) and not self._alters_nothing:
             if self._subscriptions.begins(said):
                 self._in_transaction = True
             if not self._followed_inside:
-                self._meet(said, int.from_bytes(data[start : start + 4], "little"), self._begin_of(data, start))
+                self._meet(said, at, self._begin_of(data, start))
         if not self._in_transaction:
             self._end_transaction(data, start)
             if self.ddl is not None:

@@ -15,12 +15,15 @@ from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.surroundings import Answers, Unasked
 from syncmgr.job.whole import Pattern
 from syncmgr.line import Line
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
 from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
+from syncmgr.mysql.surroundings import asked
 from syncmgr.mysql.unlogged_alter import UnloggedAlters
 from syncmgr.mysql.wire import MalformedEventError
 
@@ -75,7 +78,7 @@ class MysqlSource:
         self._options = options or SourceOptions()
         self._line = Line(self._options.retry, trouble)
         label = ",".join(address.label for address in addresses)
-        self._subscriptions = Subscriptions(tables, label, families)
+        self._subscriptions = Subscriptions(tables, label, self._ask, families)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
         self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known)
         self._stream: BinlogStream | None = None
@@ -105,7 +108,7 @@ class MysqlSource:
     def _last(self) -> Batch | None:
         """Whole transactions before what ended it are not lost."""
         self._disconnect()
-        return self._take() if self._router.ready else None
+        return self._take() if self._router.ready or self._router.moved else None
 
     def _get(self, deadline: float) -> Batch | None:
         try:
@@ -117,10 +120,10 @@ class MysqlSource:
         while not self._line.closed:
             if self._stream is None and not self._connect(deadline):
                 return None
-            if self._feed():
-                return self._take()
-            self._unlogged_alters.look(self._address, self._router.position())
             try:
+                if self._feed():
+                    return self._take()
+                self._unlogged_alters.look(self._address, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
                 self._lose(lost)
@@ -160,6 +163,18 @@ class MysqlSource:
         self._heard, self._heard_at = now, time.time()
         self._chunk, self._at = chunk, 0
         return True
+
+    def _ask(self, unasked: Unasked, modes: Modes) -> Answers:
+        """Beside the stream. Raises StreamLostError where the server gives no answer: then it is asked again."""
+        assert self._stream is not None
+        try:
+            return asked(self._address, self._stream.server, unasked, modes, self._line.opened)
+        except SyncError as error:
+            if error.code is Code.SOURCE_UNREACHABLE:
+                raise StreamLostError(error) from error
+            raise
+        finally:
+            self._line.opened(self._stream.connected)
 
     def _position_is_due(self) -> bool:
         return self._router.moved and time.monotonic() - self._told_at >= self._options.position_interval

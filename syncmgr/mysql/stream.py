@@ -91,6 +91,11 @@ class BinlogStream:
                 raise StreamLostError(error) from error
             raise
 
+    @property
+    def connected(self) -> socket.socket:
+        """Which others may shut."""
+        return self._socket
+
     # -- handshake
 
     def _open(self, options: StreamOptions) -> None:

@@ -24,6 +24,7 @@ from syncmgr.mysql.decoder import RowsDecoder, Wanted
 from syncmgr.mysql.events import Query
 from syncmgr.mysql.reached import Gtid, Reached
 from syncmgr.mysql.table_map import TableMap, agreed, identified, parse, refuse_unknown, source_table
+from syncmgr.mysql.unlogged import Ask, Unlogged
 from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
@@ -103,16 +104,20 @@ class Subscriptions:
 
     `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
     explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
-    those of a MariaDB do. All are told by who connects.
+    those of a MariaDB do. All are told by who connects. `ask`: where a statement that stands for rows leads.
     """
 
-    def __init__(self, tables: Mapping[Table, Subscription], address: str, families: Collection[Pattern] = ()) -> None:
+    def __init__(
+        self, tables: Mapping[Table, Subscription], address: str, ask: Ask, families: Collection[Pattern] = ()
+    ) -> None:
         self.tables = dict(tables)
         self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
         self.mariadb = self.folds = False
         self.explicit_defaults = True
         self.session_defaults = False
         self._address = address
+        self._ask = ask
+        self._unlogged = Unlogged(address, ask)
         self._families = families
         self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
@@ -191,6 +196,13 @@ class Subscriptions:
 
     # -- statements
 
+    def stands_for_rows(self, query: Query, at: int) -> bool:
+        """Whether it was logged in place of the rows that it changed. Where they may be subscribed ones, it raises
+
+        SOURCE_NOT_ROW or SOURCE_UNSEEN. `at`: its second.
+        """
+        return self._unlogged.heed(query, self._modes(query), self.tables, at)
+
     def begins(self, query: Query) -> bool:
         """Whether it is a CREATE TABLE whose rows follow in its transaction."""
         return ddl.begins(query.text, query.db, self._modes(query))
@@ -219,6 +231,7 @@ class Subscriptions:
             mariadb=self.mariadb,
             folds=self.folds,
             dates_nulls=not self._explicit(query),
+            oracle=self.mariadb and bool(query.sql_mode & wire.ORACLE),
         )
 
     def _explicit(self, query: Query) -> bool:
@@ -251,7 +264,8 @@ class Subscriptions:
 
     def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
         """What is read after a DDL statement at that place."""
-        made = Subscriptions(subscriptions(channels, here), self._address, self._families)
+        made = Subscriptions(subscriptions(channels, here), self._address, self._ask, self._families)
+        made._unlogged = self._unlogged
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         return made

@@ -5,8 +5,10 @@ from typing import Final
 
 import pytest
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.surroundings import Answers, Unasked
 from syncmgr.mysql import wire
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, StreamOptions
@@ -35,9 +37,13 @@ def captured(server: MysqlServer, db: str, *, until: Position) -> Events:
     return found
 
 
+def silent(_unasked: Unasked, _modes: Modes) -> Answers:
+    raise SyncError(Code.SOURCE_UNREACHABLE, address="server", reason="nobody is there to be asked")
+
+
 def digest(events: Events, db: str, wanted: Subscription, *, mariadb: bool) -> int:
     """Feed and decode; how many rows came. Raises SyncError or MalformedEventError."""
-    subscriptions = Subscriptions({(db, "t"): wanted}, "server")
+    subscriptions = Subscriptions({(db, "t"): wanted}, "server", silent)
     subscriptions.mariadb = mariadb
     router = Router(subscriptions, Limits(), Position(), "server", {})
     batches = []

@@ -279,7 +279,7 @@ def test_a_schema_that_cannot_be_that_of_the_rows_is_refused(any_server: MysqlSe
 
 def test_statements_in_place_of_rows_are_refused(any_server: MysqlServer, db: str) -> None:
     """A session that switched to STATEMENT is found at its first change of a synced table, and only there."""
-    any_server.run(f"CREATE TABLE {db}.other (id INT PRIMARY KEY)")
+    any_server.run(f"CREATE TABLE {db}.other (id INT PRIMARY KEY)", f"GRANT TRIGGER ON {db}.* TO repl")
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
         any_server.run("SET SESSION binlog_format = STATEMENT", f"INSERT INTO {db}.other VALUES (1)")
         reader.until(latest(any_server))

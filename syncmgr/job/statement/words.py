@@ -6,7 +6,8 @@ Must not know: any statement.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
@@ -32,6 +33,7 @@ class Modes:
 
     `mariadb`: who wrote the statement. `folds`: the server compares names of tables without case. `dates_nulls`:
     explicit_defaults_for_timestamp is OFF, so that a TIMESTAMP is NOT NULL where nothing is said, and NULL is the time.
+    `oracle`: MariaDB's sql_mode of that name, in which a function without arguments is called without brackets.
     """
 
     ansi_quotes: bool = False
@@ -40,6 +42,7 @@ class Modes:
     mariadb: bool = False
     folds: bool = False
     dates_nulls: bool = False
+    oracle: bool = False
 
 
 ORDINARY: Final = Modes()
@@ -149,6 +152,17 @@ class Words:
     def token(self) -> Token:
         """What stands here."""
         return self._tokens[self._at]
+
+    @property
+    def tokens(self) -> Sequence[Token]:
+        """All of them, those that were taken too, and the END."""
+        return self._tokens
+
+    def again(self, at: int) -> "Words":
+        """Another cursor, before the token of that number."""
+        made = copy(self)
+        made._at = at  # noqa: SLF001 - one of its own kind
+        return made
 
     @property
     def done(self) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.ddl import Concern, arrivals, changes_rows, concerned, keeps_values, mentioned, touched
+from syncmgr.job.ddl import Concern, arrivals, concerned, keeps_values, mentioned, touched
 from syncmgr.job.schema import SourceColumn
 from syncmgr.job.statement.reading import ORDINARY
 
@@ -108,23 +108,8 @@ def test_no_text_breaks_it(text: str) -> None:
     """Whatever stands in a binlog gets an answer."""
     concerned(text, "shop", SYNCED)
     concerned("ALTER TABLE orders " + text, "shop", SYNCED)
-    changes_rows(text)
     mentioned(text, SYNCED)
     touched(text, "shop", SYNCED)
-
-
-@pytest.mark.parametrize(
-    ("statement", "is_dml"),
-    [
-        ("INSERT INTO t VALUES (1)", True),
-        ("/* x */ update t set a=1", True),
-        ("ALTER TABLE t ADD a INT", False),
-        ("", False),
-    ],
-)
-def test_statements_in_place_of_rows(statement: str, *, is_dml: bool) -> None:
-    """Statements that change rows are told from those that change tables."""
-    assert changes_rows(statement) is is_dml
 
 
 def column(kind: str, **facts: object) -> SourceColumn:

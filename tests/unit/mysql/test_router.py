@@ -4,9 +4,15 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.surroundings import Answers, Unasked
 from syncmgr.mysql import wire
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.subscriptions import Subscriptions
+
+
+def unasked(_unasked: Unasked, _modes: Modes) -> Answers:
+    raise AssertionError("nothing is to be asked")
 
 
 def event(kind: int, log_pos: int, body: bytes = b"") -> bytes:
@@ -16,9 +22,8 @@ def event(kind: int, log_pos: int, body: bytes = b"") -> bytes:
 
 def fed(*told: bytes) -> Router:
     """A router behind these events, which stand in a file from its begin on."""
-    router = Router(
-        Subscriptions({}, "db1:3306"), Limits(), Position(file="binlog.000001", offset=4, server="s"), "db1:3306", {}
-    )
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions({}, "db1:3306", unasked), Limits(), start, "db1:3306", {})
     for each in told:
         router.feed(memoryview(each), [(0, len(each))], 0)
     return router
@@ -49,7 +54,7 @@ def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixtu
     first, second = (event(wire.GTID, 100, b"\1" + bytes(16) + struct.pack("<Q", number)) for number in (6, 7))
     uuid = "00000000-0000-0000-0000-000000000000"
     start = Position(gtids=f"{uuid}:1-5", file="binlog.000001", offset=4, server="s")
-    router = Router(Subscriptions({}, "db1:3306"), Limits(), start, "db1:3306", {})
+    router = Router(Subscriptions({}, "db1:3306", unasked), Limits(), start, "db1:3306", {})
     for each in (first, second, event(wire.XID, 200, bytes(8))):
         router.feed(memoryview(each), [(0, len(each))], 0)
     assert router.position().gtids == f"{uuid}:1-7"

@@ -1,0 +1,168 @@
+"""The tables that a statement names behind FROM, UPDATE and JOIN.
+
+Owns: where such a list begins and ends, which names in it are tables, and by what aliases.
+Must not know: which of the tables is written.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from syncmgr.job.statement.nodes import Table
+from syncmgr.job.statement.words import NAME, WORD, Token, Words
+
+Source = tuple[str, Table]  # the alias, "" where there is none, and the table
+
+PACE: Final = frozenset({"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "CONCURRENT", "QUICK", "IGNORE"})
+QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+_JOINS: Final = frozenset({"JOIN", "STRAIGHT_JOIN"})
+_ENDS: Final = frozenset(
+    [
+        "WHERE",
+        "SET",
+        "GROUP",
+        "HAVING",
+        "ORDER",
+        "LIMIT",
+        "RETURNING",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "INTO",
+        "WINDOW",
+        "PROCEDURE",
+        "DUPLICATE",  # ON DUPLICATE KEY UPDATE
+    ]
+)
+_AFTER_TABLE: Final = _ENDS | {  # words behind a table that are no alias of it
+    "PARTITION",
+    "ON",
+    "USING",
+    "USE",
+    "FORCE",
+    "IGNORE",
+    "JOIN",
+    "STRAIGHT_JOIN",
+    "INNER",
+    "CROSS",
+    "LEFT",
+    "RIGHT",
+    "NATURAL",
+    "FOR",
+    "FROM",
+    "WITH",
+    "LOCK",
+}
+_OWN_FROM: Final = frozenset({"EXTRACT", "TRIM", "TRIM_ORACLE", "SUBSTRING", "SUBSTR", "MID"})  # TRIM('x' FROM column)
+
+
+def sources(words: Words, db: str) -> list[Source]:
+    """The tables of the list that begins here, up to its end; what comes from a query is none of them."""
+    found: list[Source] = []
+    begins, depth = True, 0
+    while not words.done and not (words.token.word == ")" and not depth):
+        if begins and words.sees("(") and words.ahead(1).word not in QUERIES:
+            words.take()
+            depth += 1
+        elif begins and not words.sees("("):
+            found += _source(words, db)
+            begins = False
+        elif words.token.word in _ENDS:
+            break
+        else:
+            taken = words.take_value().word
+            begins = taken in {",", *_JOINS}
+            depth -= taken == ")"
+    return found
+
+
+def _source(words: Words, db: str) -> Iterator[Source]:
+    words.skip("LATERAL")
+    if words.sees("("):
+        words.brackets()
+        return
+    if words.ahead(1).word == "(":  # JSON_TABLE
+        words.take()
+        words.brackets()
+        return
+    table = words.table(db)
+    if words.skip("PARTITION"):
+        words.brackets()
+    if words.skip("AS") or (words.token.kind in {WORD, NAME} and words.token.word not in _AFTER_TABLE):
+        yield words.name(), table
+    else:
+        yield "", table
+
+
+def common_tables(words: Words) -> None:
+    """Behind WITH, up to what they serve."""
+    words.skip("RECURSIVE")
+
+    def one() -> None:
+        words.name()
+        words.skip_brackets()
+        words.expect("AS")
+        words.brackets()
+        if words.skip("CYCLE"):
+            while not words.skip("RESTRICT"):
+                words.take()
+
+    words.listed(one)
+
+
+def named(words: Words, db: str) -> frozenset[Table]:
+    """Every table and view of every list, those of subqueries too, but no common table of the statement itself."""
+    tokens = words.tokens
+    own = {name.casefold() for name in common(tokens)}
+    found = {table for at in _lists(tokens) for _, table in sources(words.again(at), db)}
+    return frozenset(
+        table for table in found if table[1].upper() != "DUAL" and not (table[0] == db and table[1].casefold() in own)
+    )
+
+
+def common(tokens: Sequence[Token]) -> Iterator[str]:
+    """The names of common tables: name [(columns)] AS (query)."""
+    for at, token in enumerate(tokens[1:], 1):
+        if token.kind in {WORD, NAME} and tokens[at - 1].word in {"WITH", "RECURSIVE", ","}:
+            behind = _behind_brackets(tokens, at + 1)
+            follows = [each.word for each in tokens[behind : behind + 3]]
+            if follows[:2] == ["AS", "("] and {*follows[2:]} <= {*QUERIES, "("}:
+                yield token.text
+
+
+def _behind_brackets(tokens: Sequence[Token], at: int) -> int:
+    depth = 0
+    while at < len(tokens):
+        depth += (tokens[at].word == "(") - (tokens[at].word == ")")
+        if not depth:
+            return at + (tokens[at].word == ")")
+        at += 1
+    return at
+
+
+def _lists(tokens: Sequence[Token]) -> Iterator[int]:
+    """Where they begin. A FROM in the brackets of a function like TRIM begins none, that of DELETE names aliases."""
+    opened: list[str] = []
+    deleting = next((_behind_pace(tokens, at + 1) for at, token in enumerate(tokens) if token.word == "DELETE"), -1)
+    for at, token in enumerate(tokens[:-1]):
+        before = tokens[at - 1].word if at else ""
+        match token.word:
+            case "(":
+                opened.append(before)
+            case ")" if opened:
+                opened.pop()
+            case "FROM" if at != deleting and not (opened and opened[-1] in _OWN_FROM):
+                yield at + 1
+            case "TABLE" if before != "INTO" or tokens[0].word != "LOAD":
+                yield at + 1
+            case "USING" if tokens[at + 1].word != "(":  # DELETE FROM t USING t JOIN u
+                yield at + 1
+            case "UPDATE" if before not in {"KEY", "FOR"}:
+                yield _behind_pace(tokens, at + 1)
+            case _:
+                pass
+
+
+def _behind_pace(tokens: Sequence[Token], at: int) -> int:
+    while tokens[at].word in PACE:
+        at += 1
+    return at

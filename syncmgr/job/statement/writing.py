@@ -1,0 +1,231 @@
+"""A statement that stands in a binlog in place of the rows that it changes.
+
+Owns: which tables it writes, by the names in its text, and whether it calls what may write others.
+Must not know: what those names are on the server, which tables are synced.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.job.statement.functions import BUILT_IN, CLOSE
+from syncmgr.job.statement.nodes import Table
+from syncmgr.job.statement.sources import PACE, Source, common, common_tables, named, sources
+from syncmgr.job.statement.words import NAME, WORD, Modes, Token, UnclearError, Words
+
+_FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # where the rest has no words
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """`tables`: those that it writes, or views. `adds`: rows only come. `calls`: functions that are not the server's.
+
+    `names`: every table and view that it has in a list of such, those that it only reads too.
+    """
+
+    tables: tuple[Table, ...]
+    adds: bool
+    calls: tuple[str, ...]
+    names: frozenset[Table]
+
+
+def stands_for_rows(statement: str, modes: Modes) -> bool:
+    """Whether it is a statement in place of row events: binlog_format was not ROW."""
+    try:
+        words = Words(statement, modes)
+        _skip_prefix(words)
+    except UnclearError:
+        found = _FIRST_WORD.match(statement)
+        return found is not None and found[1].upper() in _VERBS
+    return words.token.word in _VERBS or words.sees("(")
+
+
+def selected(statement: str, modes: Modes) -> str:
+    """The query of a CREATE TABLE that stands for its rows too; "" of every other statement."""
+    try:
+        tokens = Words(statement, modes).tokens
+    except UnclearError:
+        return ""
+    if tokens[0].word != "CREATE" or all(token.word != "TABLE" for token in tokens[:5]):
+        return ""
+    return next((statement[token.start :] for token in tokens if token.word == "SELECT"), "")
+
+
+def written(statement: str, db: str, modes: Modes) -> Written:
+    """`db`: of names without one. Raises UnclearError for a text that cannot be read, and for one that runs others."""
+    if modes.oracle:
+        raise UnclearError("in sql_mode ORACLE a function is called without brackets")
+    words = Words(statement, modes)
+    _skip_prefix(words)
+    while words.skip("("):
+        pass
+    if words.skip("WITH"):
+        common_tables(words)
+    verb = words.skip_any(_VERBS.keys())
+    if not verb:
+        raise words.unclear("a statement that changes rows")
+    tables = tuple(dict.fromkeys(_VERBS[verb](words, db)))
+    tokens = words.tokens
+    return Written(
+        tables=tables,
+        adds=verb in {"INSERT", "LOAD"} and not any(token.word in {"DUPLICATE", "REPLACE"} for token in tokens),
+        calls=tuple(_calls(tokens)),
+        names=named(words, db),
+    )
+
+
+def _skip_prefix(words: Words) -> None:
+    """MariaDB's SET STATEMENT variable = value, ... FOR statement, and ANALYZE [FORMAT = JSON] statement."""
+    if words.sees("SET", "STATEMENT"):
+        while not words.skip("FOR"):
+            words.take_value()
+    if words.modes.mariadb and words.sees("ANALYZE") and not _maintains(words):
+        words.take()
+        if words.skip("FORMAT", "="):
+            words.take()
+
+
+def _maintains(words: Words) -> bool:
+    return words.ahead(1).word in {"TABLE", "LOCAL", "NO_WRITE_TO_BINLOG"}
+
+
+# -- the tables, by verb
+
+
+def _insert(words: Words, db: str) -> Iterator[Table]:
+    while words.skip_any(PACE):
+        pass
+    words.skip("INTO")
+    yield words.table(db)
+
+
+def _load(words: Words, db: str) -> Iterator[Table]:
+    while not words.skip("INTO", "TABLE"):
+        words.take()
+    yield words.table(db)
+
+
+def _update(words: Words, db: str) -> Sequence[Table]:
+    while words.skip_any(PACE):
+        pass
+    found = _joined(words, db)
+    words.expect("SET")
+    if len(found) == 1 and not words.done:
+        return [found[0][1]]
+    return [table for owner in _owners(words) for table in _meant(owner, found, words)]
+
+
+def _delete(words: Words, db: str) -> Sequence[Table]:
+    while words.skip_any(PACE):
+        pass
+    if not words.skip("FROM"):
+        targets = words.listed(lambda: _target(words))
+        words.expect("FROM")
+        found = _joined(words, db)
+    else:
+        targets = words.listed(lambda: _target(words))
+        if not words.skip("USING"):
+            return [(owner or db, name) for owner, name in targets]
+        found = _joined(words, db)
+    return [table for target in targets for table in _meant(target, found, words)]
+
+
+def _none(_words: Words, _db: str) -> Sequence[Table]:
+    return ()
+
+
+def _runs_others(words: Words, _db: str) -> Sequence[Table]:
+    raise words.unclear("a statement that says itself what it does")
+
+
+_VERBS: Final[Mapping[str, Callable[[Words, str], Sequence[Table] | Iterator[Table]]]] = {
+    "INSERT": _insert,
+    "REPLACE": _insert,
+    "LOAD": _load,
+    "UPDATE": _update,
+    "DELETE": _delete,
+    "SELECT": _none,
+    "VALUES": _none,
+    "TABLE": _none,
+    "DO": _none,
+    "CALL": _runs_others,
+    "EXECUTE": _runs_others,
+    "WITH": _runs_others,
+}
+Owner = tuple[str, str]  # the database, "" where none is said, and a table's name or alias
+
+
+def _target(words: Words) -> Owner:
+    """name[.*] or db.name[.*]"""
+    first, second = words.name(), ""
+    while words.skip("."):
+        if not words.skip("*"):
+            first, second = second or first, words.name()
+    return (first, second) if second else ("", first)
+
+
+def _joined(words: Words, db: str) -> list[Source]:
+    found = sources(words, db)
+    if not found:
+        raise words.unclear("a table")
+    return found
+
+
+def _owners(words: Words) -> Iterator[Owner]:
+    """Of each column that SET assigns; ("", "") where none is said."""
+    while True:
+        parts = [words.name()]
+        while words.skip("."):
+            parts.append(words.name())
+        yield ("", "", *parts)[-3], ("", "", *parts)[-2]
+        for _ in words.until(lambda token: token.word in {"WHERE", "ORDER", "LIMIT"}):
+            pass
+        if not words.skip(","):
+            return
+
+
+def _meant(owner: Owner, named_there: Sequence[Source], words: Words) -> Iterator[Table]:
+    """All of them where nothing is said."""
+    db, name = owner[0].casefold(), owner[1].casefold()
+    found = [
+        table
+        for alias, table in named_there
+        if not name
+        or (not db and alias.casefold() == name)
+        or (table[1].casefold() == name and db in {"", table[0].casefold()})
+    ]
+    if not found:
+        raise words.unclear(f"a table {owner[1]}")
+    yield from found
+
+
+# -- all of its words
+
+
+def _calls(tokens: Sequence[Token]) -> Iterator[str]:
+    """A name before a bracket that is not the server's own, and after which no columns are named."""
+    target, own = _columns_at(tokens), frozenset(common(tokens))
+    for at, (token, following) in enumerate(itertools.pairwise(tokens)):
+        if following.word != "(" or at == target or token.kind not in {WORD, NAME}:
+            continue
+        before = tokens[at - 1].word if at else ""
+        if before == "AS" or (token.text in own and before in {"WITH", "RECURSIVE", ","}):
+            continue
+        apart = token.word in CLOSE and token.end != following.start
+        if before == "." or apart or token.word not in BUILT_IN:
+            yield token.text
+
+
+def _columns_at(tokens: Sequence[Token]) -> int:
+    """Where the last part of the name of INSERT's table stands, or an alias, before the columns; else -1."""
+    at = next((at for at, token in enumerate(tokens) if token.word in {"INSERT", "REPLACE"}), -1)
+    if at < 0:
+        return -1
+    at += 1
+    while tokens[at].word in {*PACE, "INTO"}:
+        at += 1
+    while at + 2 < len(tokens) and tokens[at + 1].word == ".":
+        at += 2
+    return at

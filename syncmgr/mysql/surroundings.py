@@ -1,0 +1,145 @@
+"""What a server tells of objects that are not synced: what they are, which triggers they have.
+
+Owns: the questions, and how long a server may take to answer them.
+Must not know: why they are asked, what is made of the answers.
+
+MySQL's information_schema reads its dictionary, and opens no table. SHOW CREATE TABLE of a view opens what it shows:
+beside an ALTER TABLE of that, threads of MySQL 9.7 hung in it after their clients had gone, and the ALTER with them.
+MariaDB answers SHOW CREATE TABLE without a temporary table, while its information_schema makes one of Aria where
+triggers are asked, as SHOW COLUMNS does: so they are asked of one table at a time, by its exact name, last, and never
+where the answer would be empty for want of a grant.
+"""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from pymysql import err
+
+from syncmgr.job.ddl import Table
+from syncmgr.job.statement.words import Modes
+from syncmgr.job.surroundings import (
+    Answers,
+    BaseTable,
+    Gone,
+    Hidden,
+    Shape,
+    Triggers,
+    Unasked,
+    Unreadable,
+    fold,
+    shape,
+    shows,
+    shows_triggers,
+    view,
+)
+from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.tables import quoted
+
+T = TypeVar("T")
+
+PATIENCE_SECOND: Final = 5  # with one question
+ROUND_SECOND: Final = 20.0  # with those that come at once; what is left is asked again
+UNKNOWN: Final = frozenset({1049, 1146})  # database, table
+DENIED: Final = frozenset({1044, 1142, 1143, 1227, 1345})
+TRANSIENT: Final = frozenset({1205, 1213, 1317, 3024})  # locks, KILL QUERY; from 2000 on: the connection's
+
+_PLAIN: Final = f"SET SESSION sql_mode = '', sql_quote_show_create = 1, lock_wait_timeout = {PATIENCE_SECOND}"
+_KIND: Final = "SELECT TABLE_TYPE told FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+_QUERY: Final = "SELECT VIEW_DEFINITION told FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+_PARENTS: Final = (
+    "SELECT UNIQUE_CONSTRAINT_SCHEMA db, REFERENCED_TABLE_NAME name FROM information_schema.REFERENTIAL_CONSTRAINTS"
+    " WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s"
+    " AND (UPDATE_RULE NOT IN ('RESTRICT', 'NO ACTION') OR DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION'))"
+)
+_TRIGGERS: Final = (
+    "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = %s AND EVENT_OBJECT_TABLE = %s"
+)
+
+
+def asked(
+    address: MysqlAddress, server: str, unasked: Unasked, modes: Modes, opened: Callable[[socket.socket], None]
+) -> Answers:
+    """Of as many as there was time for, at least one. `server`: whose answers count, as a position names it.
+
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    address = replace(address, query_timeout=PATIENCE_SECOND)
+    with naming_failures(address), contextlib.closing(connect(address, opened)) as connection:
+        row = query(connection, f"SELECT @@global.{'server_id' if modes.mariadb else 'server_uuid'} id")[0]
+        if str(row["id"]) != server:
+            raise unreachable(address, "another server has come to its address")
+        return _answers(connection, unasked, modes)
+
+
+def _answers(connection: Connection, unasked: Unasked, modes: Modes) -> Answers:
+    query(connection, _PLAIN)
+    ends = time.monotonic() + ROUND_SECOND
+    grants = [str(next(iter(row.values()))) for row in query(connection, "SHOW GRANTS")]
+    shape_of = partial(_created, connection) if modes.mariadb else partial(_listed, connection, grants)
+    shapes = _asked(sorted(unasked.shapes), ends, lambda table: shape_of(table, modes))
+    triggers = _asked(sorted(unasked.triggers), ends, lambda table: _triggers(connection, table, grants))
+    row = query(connection, "SELECT CURRENT_USER() account, UNIX_TIMESTAMP() second")[0]
+    name, _, host = row["account"].rpartition("@")
+    return Answers(at=int(row["second"]), account=f"'{name}'@'{host}'", shapes=shapes, triggers=triggers)
+
+
+def _asked(tables: Iterable[Table], ends: float, ask: Callable[[Table], T]) -> dict[Table, T]:
+    given: dict[Table, T] = {}
+    for table in tables:
+        if given and time.monotonic() > ends:
+            break
+        given[table] = ask(table)
+    return given
+
+
+def _listed(connection: Connection, grants: Iterable[str], table: Table, modes: Modes) -> Shape:
+    """Of MySQL's dictionary."""
+    kind = _one(connection, _KIND, table)
+    if kind is None:
+        return Gone() if shows(grants, table) else Hidden()
+    if kind == "VIEW":
+        text = _one(connection, _QUERY, table)
+        return view(text, modes) if text else Hidden()
+    parents = query(connection, _PARENTS, *table)
+    return BaseTable(parents=frozenset(fold((row["db"], row["name"]), modes) for row in parents))
+
+
+def _one(connection: Connection, text: str, table: Table) -> str | None:
+    rows = query(connection, text, *table)
+    return None if not rows else str(rows[0]["told"] or "")
+
+
+def _created(connection: Connection, table: Table, modes: Modes) -> Shape:
+    try:
+        row = query(connection, f"SHOW CREATE TABLE {quoted(table)}")[0]
+    except err.MySQLError as error:
+        return _failure(error)
+    return shape(_text(row), table, modes)
+
+
+def _text(row: dict[str, Any]) -> str:
+    return str(row["Create View"] if "Create View" in row else row["Create Table"])
+
+
+def _failure(error: err.MySQLError) -> Shape:
+    """Raises it where it says nothing of the table."""
+    number = error.args[0] if error.args else 0
+    if number in UNKNOWN:
+        return Gone()
+    if number in DENIED:
+        return Hidden()
+    if not isinstance(number, int) or number in TRANSIENT or not 1000 <= number < 2000:
+        raise error
+    return Unreadable(reason=f"{error.args[1]} ({number})")
+
+
+def _triggers(connection: Connection, table: Table, grants: Iterable[str]) -> Triggers:
+    """Without the grant the server shows none, as if there were none."""
+    if not shows_triggers(grants, table):
+        return Hidden()
+    return tuple(str(row["TRIGGER_NAME"]) for row in query(connection, _TRIGGERS, *table))

@@ -1,0 +1,280 @@
+"""Sessions that write statements into the binlog in place of rows, on real servers."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import Retry
+from syncmgr.job.surroundings import Answers
+from syncmgr.mysql import source, surroundings
+from syncmgr.mysql.source import SourceOptions
+from syncmgr.mysql.subscriptions import Subscription
+from tests.contract.mysql_reader import Reader, database, latest, reading
+from tests.servers import MysqlServer
+
+pytestmark = pytest.mark.mysql
+QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
+WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
+STATEMENT: Final = "SET SESSION binlog_format = STATEMENT"
+CHECKSUM: Final = (
+    "REPLACE INTO {db}.checksums (db, tbl, cnt, crc) SELECT '{db}', 't', COUNT(*), COALESCE(LOWER(CONV(BIT_XOR("
+    "CAST(CRC32(CONCAT_WS('#', `id`, CONCAT(ISNULL(`v`)))) AS UNSIGNED)), 10, 16)), 0) FROM `{db}`.`t` /*checksum*/"
+)
+FUNCTION: Final = "CREATE FUNCTION {db}.f() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE {db}.t SET v = 9; RETURN 1; END"
+
+
+@pytest.fixture
+def db(any_server: MysqlServer) -> Iterator[str]:
+    """A database with the synced table t, a child of p, and others, that the reader sees."""
+    with database(any_server) as name:
+        any_server.run(
+            f"GRANT SHOW VIEW, TRIGGER ON {name}.* TO repl",
+            f"CREATE TABLE {name}.p (id INT PRIMARY KEY)",
+            f"CREATE TABLE {name}.t (id INT PRIMARY KEY, v INT, p INT, KEY (p),"
+            f" CONSTRAINT to_p FOREIGN KEY (p) REFERENCES {name}.p (id) ON DELETE CASCADE)",
+            f"CREATE TABLE {name}.o (id INT PRIMARY KEY, v INT)",
+            f"CREATE TABLE {name}.checksums (db CHAR(64), tbl CHAR(64) PRIMARY KEY, cnt INT, crc CHAR(40))",
+            f"INSERT INTO {name}.p VALUES (1), (2)",
+            f"INSERT INTO {name}.t VALUES (1, 1, 1), (2, 2, 2)",
+        )
+        yield name
+
+
+def refused(reader: Reader) -> SyncError:
+    error = reader.until_error()
+    assert error.code is Code.SOURCE_NOT_ROW, error
+    return error
+
+
+WAYS: Final = [  # what is there, and the statement that changes t by it
+    ("SELECT 1", "UPDATE {db}.t SET v = 9"),
+    ("SELECT 1", "UPDATE {db}.o JOIN {db}.t ON o.id = t.id SET t.v = 9"),
+    ("CREATE VIEW {db}.w AS SELECT * FROM {db}.t", "UPDATE {db}.w SET v = 9"),
+    (
+        "CREATE TRIGGER {db}.r AFTER INSERT ON {db}.o FOR EACH ROW UPDATE t SET v = 9",
+        "INSERT INTO {db}.o VALUES (7, 7)",
+    ),
+    ("CREATE VIEW {db}.v AS SELECT t.v FROM {db}.o JOIN {db}.t USING (id)", "UPDATE {db}.v SET v = 9"),
+    (FUNCTION, "SELECT {db}.f()"),
+    (FUNCTION, "INSERT INTO {db}.o SELECT {db}.f(), 1"),
+    ("SELECT 1", "DELETE FROM {db}.p WHERE id = 1"),
+]
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize(("made", "statement"), WAYS)
+def test_a_statement_that_reaches_a_synced_table_stops(
+    any_server: MysqlServer, db: str, made: str, statement: str, *, early: bool
+) -> None:
+    """Directly or by a view, a trigger, a function or a foreign key, be they there at the start or made behind it."""
+    trusted = any_server.global_variable("log_bin_trust_function_creators", "1")
+    with trusted:
+        if early:
+            any_server.run(made.format(db=db))
+        with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+            reader.get()
+            if not early:
+                any_server.run(made.format(db=db))
+            any_server.run(STATEMENT, statement.format(db=db))
+            refused(reader)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        CHECKSUM,
+        "INSERT INTO {db}.o (id, v) SELECT id, v FROM {db}.t",
+        "UPDATE {db}.o JOIN {db}.t USING (id) SET o.v = t.v",
+        "DELETE {db}.o FROM {db}.o JOIN {db}.t USING (id)",
+        "INSERT INTO {db}.p VALUES (7)",
+        "DELETE FROM {db}.o",
+        "INSERT INTO {db}.apart VALUES (7, 7)",
+        "INSERT INTO {db}.o SELECT id, v FROM {db}.shown",
+    ],
+)
+def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
+    any_server: MysqlServer, db: str, statement: str
+) -> None:
+    """pt-table-checksum, a copy into an archive, a row for a parent without a child, views that lead elsewhere."""
+    any_server.run(
+        f"CREATE VIEW {db}.apart AS SELECT * FROM {db}.o WHERE v > 3",
+        f"CREATE VIEW {db}.shown AS SELECT id + 1000 AS id, v FROM {db}.t",
+    )
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(STATEMENT, statement.format(db=db), f"INSERT INTO {db}.o VALUES (90, 90)")
+        any_server.run(f"INSERT INTO {db}.t VALUES (3, 3, 2)")
+        reader.until(latest(any_server))
+        assert [row["id"] for row in reader.rows((db, "t"))] == [3]
+
+
+def test_a_foreign_key_that_comes_by_ddl_is_known(any_server: MysqlServer, db: str) -> None:
+    """Also through a table between, and under the parent's new name."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        reader.get()
+        key = f"ADD FOREIGN KEY (id) REFERENCES {db}.top (id) ON DELETE CASCADE"
+        any_server.run(
+            f"CREATE TABLE {db}.top (id INT PRIMARY KEY)",
+            f"INSERT INTO {db}.top VALUES (1), (2)",
+            f"ALTER TABLE {db}.p {key}",
+            f"RENAME TABLE {db}.top TO {db}.root",
+        )
+        any_server.run(STATEMENT, f"DELETE FROM {db}.root WHERE id = 1")
+        assert "foreign keys" in str(refused(reader))
+
+
+def test_what_the_user_may_not_see_is_not_guessed(any_server: MysqlServer, db: str) -> None:
+    """Without a grant nobody can say that no trigger leads on; with it the same place is passed."""
+    with database(any_server) as other:
+        any_server.run(f"CREATE TABLE {other}.o (id INT PRIMARY KEY)")
+        start = latest(any_server)
+        any_server.run(STATEMENT, f"INSERT INTO {other}.o VALUES (1)")
+        with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+            error = reader.until_error()
+        assert error.code is Code.SOURCE_UNSEEN
+        remedy = f"GRANT SELECT, SHOW VIEW, TRIGGER ON `{other}`.* TO 'repl'@'%'"
+        assert remedy in str(error)
+        any_server.run(remedy)
+        with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+            reader.until(latest(any_server))
+
+
+@pytest.mark.parametrize(
+    ("statement", "grant"),
+    [
+        ("UPDATE {other}.w SET id = 9 WHERE id = 1", "SELECT, SHOW VIEW, TRIGGER"),
+        ("INSERT INTO {db}.o SELECT id, 1 FROM {other}.o", "SHOW VIEW"),
+    ],
+)
+def test_a_user_of_one_database_is_told_what_shows_the_others(
+    any_server: MysqlServer, db: str, statement: str, grant: str
+) -> None:
+    """What is read there wants no grant that shows rows."""
+    any_server.run("REVOKE SELECT ON *.* FROM repl", f"GRANT SELECT, SHOW VIEW, TRIGGER ON {db}.* TO repl")
+    try:
+        with database(any_server) as other:
+            any_server.run(
+                f"CREATE TABLE {other}.o (id INT PRIMARY KEY)",
+                f"INSERT INTO {other}.o VALUES (1)",
+                f"CREATE VIEW {other}.w AS SELECT * FROM {other}.o",
+            )
+            start = latest(any_server)
+            any_server.run(STATEMENT, statement.format(db=db, other=other))
+            with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+                error = reader.until_error()
+            assert error.code is Code.SOURCE_UNSEEN
+            remedy = f"GRANT {grant} ON `{other}`.* TO 'repl'@'%'"
+            assert remedy in str(error)
+            any_server.run(remedy)
+            with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+                reader.until(latest(any_server))
+    finally:
+        any_server.run("GRANT SELECT ON *.* TO repl")
+
+
+def test_nothing_is_asked_before_it_matters(any_server: MysqlServer, db: str) -> None:
+    """A server that may fall over a question hears none while sessions write rows, and few where one does not."""
+    any_server.run("SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
+    try:
+        with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+            any_server.run(f"INSERT INTO {db}.t VALUES (3, 3, 2)", f"INSERT INTO {db}.o VALUES (3, 3)")
+            any_server.run(STATEMENT, f"ALTER TABLE {db}.o ADD c INT")
+            reader.until(latest(any_server))
+            assert questions(any_server, db) == []
+            any_server.run(STATEMENT, CHECKSUM.format(db=db), CHECKSUM.format(db=db))
+            reader.until(latest(any_server))
+            asked = questions(any_server, db)
+            kinds = [text for text in asked if "TABLE_TYPE" in text or "SHOW CREATE TABLE" in text]
+            names = re.findall(r"['`](checksums|t|p)['`]", " ".join(kinds))
+            assert names == ["checksums", "t", "p"]
+            assert sum("TRIGGER_NAME" in text for text in asked) == 1
+            assert len(asked) == 1 + len(names) * (1 if any_server.flavour == "mariadb" else 2)
+    finally:
+        any_server.run("SET GLOBAL general_log = OFF", "SET GLOBAL log_output = 'FILE'")
+
+
+def questions(server: MysqlServer, db: str) -> list[str]:
+    """What the reader has asked about objects of a database, in order."""
+    rows = server.run(
+        "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE user_host LIKE 'repl%'"
+        " AND command_type = 'Query' ORDER BY event_time"
+    )
+    return [text for (text,) in rows if db in text and ("SHOW CREATE" in text or "information_schema" in text)]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("CREATE TEMPORARY TABLE {db}.s (id INT, v INT)", "INSERT INTO {db}.s SELECT id, v FROM {db}.t"),
+        ("CREATE TABLE {db}.s (id INT, v INT)", "INSERT INTO {db}.s VALUES (8, 8)", "DROP TABLE {db}.s"),
+        (
+            "DROP TABLE IF EXISTS {db}.s",
+            "CREATE TABLE {db}.s AS SELECT id, v FROM {db}.t",
+            "INSERT INTO {db}.o SELECT id + 50, v FROM {db}.s",
+            "DROP TABLE {db}.s",
+        ),
+    ],
+)
+def test_a_table_that_lives_for_a_while_stops_nothing(
+    any_server: MysqlServer, db: str, statements: tuple[str, ...]
+) -> None:
+    """The server shows it no more when its statements are read; the stream showed how it was made."""
+    start = latest(any_server)
+    any_server.run(STATEMENT, *(statement.format(db=db) for statement in statements))
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        reader.until(latest(any_server))
+
+
+def test_an_object_that_is_gone_is_not_guessed(any_server: MysqlServer, db: str) -> None:
+    """What it was nobody can say; once a table has its name, the place is passed, up to what took the first away."""
+    any_server.run(f"CREATE TABLE {db}.s (id INT)")
+    start = latest(any_server)
+    any_server.run(STATEMENT, f"INSERT INTO {db}.s VALUES (1)", f"DROP TABLE {db}.s")
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        error = reader.until_error()
+    assert error.code is Code.SOURCE_UNSEEN
+    assert "CREATE TABLE one of that name" in str(error)
+    any_server.run(f"CREATE TABLE {db}.s (id INT)")
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        assert "RESYNC TABLE" in str(reader.until_error())
+    with reading(any_server, {(db, "t"): WANTED}, reader.batches[-1].end, options=QUICK) as reader:
+        reader.until(latest(any_server))
+
+
+def test_a_trigger_that_was_dropped_meanwhile_is_found(any_server: MysqlServer, db: str) -> None:
+    """The server was asked after it had gone: its DROP stops the job, which goes on from there once it is resumed."""
+    any_server.run(f"CREATE TRIGGER {db}.r AFTER INSERT ON {db}.o FOR EACH ROW UPDATE t SET v = 9")
+    start = latest(any_server)
+    any_server.run(STATEMENT, f"INSERT INTO {db}.o VALUES (7, 7)")
+    any_server.run(f"DROP TRIGGER {db}.r", f"INSERT INTO {db}.o VALUES (8, 8)")
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        error = reader.until_error()
+    assert error.code is Code.SOURCE_UNSEEN
+    assert "RESYNC TABLE" in str(error)
+    assert reader.batches[-1].end is not None
+    with reading(any_server, {(db, "t"): WANTED}, reader.batches[-1].end, options=QUICK) as reader:
+        reader.until(latest(any_server))
+
+
+def test_a_server_that_does_not_answer_is_asked_again(
+    any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a trouble like a lost connection: rows before and behind come once, and nothing is passed unjudged."""
+    asked: list[str] = []
+
+    def late(*args: Any) -> Answers:
+        asked.append("once more")
+        if len(asked) < 3:
+            raise SyncError(Code.SOURCE_UNREACHABLE, address="it", reason="no answer within 5 seconds")
+        return surroundings.asked(*args)
+
+    monkeypatch.setattr(source, "asked", late)
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(f"INSERT INTO {db}.t VALUES (3, 3, 2)")
+        any_server.run(STATEMENT, f"INSERT INTO {db}.o VALUES (90, 90)")
+        any_server.run(f"INSERT INTO {db}.t VALUES (4, 4, 2)")
+        reader.until(latest(any_server))
+    assert [row["id"] for row in reader.rows((db, "t"))] == [3, 4]
+    assert [trouble and trouble.code for trouble in reader.troubles].count(Code.SOURCE_UNREACHABLE) == 2

@@ -1,0 +1,91 @@
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.statement.reading import ORDINARY, Modes
+from syncmgr.job.surroundings import Answers, BaseTable, Shape, Unasked, Unreadable
+from syncmgr.mysql.events import Query
+from syncmgr.mysql.unlogged import Unlogged
+
+SYNCED = (("d", "t"), ("d", "u"))
+ASKED = 100
+
+
+class Server:
+    """Answers for plain tables at second ASKED, `at_once` of them; remembers the questions."""
+
+    def __init__(self, at_once: int = 99, shape: Shape | None = None) -> None:
+        self.asked: list[Unasked] = []
+        self._at_once = at_once
+        self._shape = shape or BaseTable()
+
+    def __call__(self, unasked: Unasked, _modes: Modes) -> Answers:
+        self.asked.append(unasked)
+        shapes = dict.fromkeys(sorted(unasked.shapes)[: self._at_once], self._shape)
+        triggers = dict.fromkeys(sorted(unasked.triggers)[: self._at_once], ())
+        return Answers(at=ASKED, account="'r'@'%'", shapes=shapes, triggers=triggers)
+
+
+def heed(unlogged: Unlogged, text: str, at: int = ASKED) -> bool:
+    return unlogged.heed(Query("d", text), ORDINARY, SYNCED, at)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ALTER TABLE t ADD a INT", "CREATE TABLE x (a INT)", "DROP TRIGGER r", "CREATE VIEW w AS SELECT 1", "SET @a = 1"],
+)
+def test_nothing_is_asked_for_ddl(text: str) -> None:
+    """However much of it comes."""
+    server = Server()
+    assert not heed(Unlogged("db1", server), text)
+    assert not server.asked
+
+
+@pytest.mark.parametrize("at_once", [1, 99])
+def test_what_was_asked_is_not_asked_again(at_once: int) -> None:
+    """Not by the next statement, nor where the server had time for a part of the questions alone."""
+    server = Server(at_once)
+    unlogged = Unlogged("db1", server)
+    for _ in range(3):
+        assert heed(unlogged, "REPLACE INTO o SELECT COUNT(*) FROM t JOIN v")
+    shapes = [table for each in server.asked for table in each.shapes]
+    assert set(shapes) == {("d", "o"), ("d", "v"), *SYNCED}
+    if at_once == 99:
+        assert len(shapes) == len(set(shapes))
+    asked = len(server.asked)
+    assert heed(unlogged, "DELETE FROM o")
+    assert len(server.asked) == asked
+
+
+def test_a_synced_table_that_is_written_is_named() -> None:
+    """In the error's context, so that others can go on; nothing is asked."""
+    server = Server()
+    with pytest.raises(SyncError) as raised:
+        heed(Unlogged("db1", server), "UPDATE t JOIN o ON 1 SET t.a = 1")
+    assert raised.value.code is Code.SOURCE_NOT_ROW
+    assert raised.value.context["tables"] == (("d", "t"),)
+    assert not server.asked
+
+
+def test_a_table_that_is_made_of_a_query_may_call_a_function() -> None:
+    """A session that is not in ROW format writes no rows for it."""
+    with pytest.raises(SyncError, match="calls 'f'"):
+        heed(Unlogged("db1", Server()), "CREATE TEMPORARY TABLE x (a INT, KEY k (a)) AS SELECT d.f(1)")
+    assert not heed(Unlogged("db1", Server()), "CREATE TABLE x (a INT, KEY k (a)) AS SELECT COUNT(*) FROM t")
+    assert not heed(Unlogged("db1", Server()), "CREATE TRIGGER x AFTER INSERT ON o FOR EACH ROW SET @a = (SELECT f())")
+
+
+def test_an_answer_that_came_too_late_is_told() -> None:
+    """The server had dropped a trigger when it was asked: nobody knows what the statement before did."""
+    unlogged = Unlogged("db1", Server())
+    heed(unlogged, "INSERT INTO o VALUES (1)")
+    with pytest.raises(SyncError, match=r"before what the statement says.*RESYNC TABLE") as raised:
+        heed(unlogged, "DROP TRIGGER r", at=ASKED - 10)
+    assert raised.value.code is Code.SOURCE_UNSEEN
+    assert not heed(unlogged, "DROP TRIGGER r", at=ASKED + 1)
+
+
+def test_an_object_that_cannot_be_read_stops() -> None:
+    """A view that is invalid may have led anywhere."""
+    with pytest.raises(SyncError, match="cannot be read") as raised:
+        heed(Unlogged("db1", Server(shape=Unreadable(reason="x"))), "INSERT INTO o VALUES (1)")
+    assert raised.value.code is Code.SOURCE_NOT_ROW
