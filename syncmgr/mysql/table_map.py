@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.charset import MAX_BYTES
 from syncmgr.job.schema import BYTES, IDENTIFIERS, TEXT, SourceColumn, SourceTable
 from syncmgr.mysql import charsets, wire
-from syncmgr.mysql.collations import CHARSET_OF, MAX_BYTES
+from syncmgr.mysql.collations import CHARSET_OF
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
 FIXED: Final = {
@@ -324,14 +325,22 @@ def _source_column(made: Field) -> SourceColumn:
         case wire.BIT:
             base = replace(base, length=made.meta)
         case wire.ENUM | wire.SET if made.members is not None and charset is not None:
-            members = tuple(charsets.decode_label(charset, member) for member in made.members)
-            base = replace(base, members=members, charset=charset)
+            base = _labelled(base, made.members, charset)
         case code if code in CHARACTER - BLOBS and charset is not None:
             size = made.meta - (COMPRESSED_HEADER if code == wire.VARCHAR_COMPRESSED else 0)
             base = replace(base, length=size // MAX_BYTES[charset], charset=None if charset == "binary" else charset)
         case wire.BLOB | wire.BLOB_COMPRESSED if charset != "binary":
             base = replace(base, charset=charset)
     return base
+
+
+def _labelled(base: SourceColumn, members: Iterable[bytes], charset: str) -> SourceColumn:
+    """CONVERT TO CHARACTER SET leaves the bytes of labels as they were, which may be no texts of the new one."""
+    try:
+        labels = tuple(charsets.decode_label(charset, member) for member in members)
+    except charsets.UndecodableError:
+        return replace(base, type="unknown")
+    return replace(base, members=labels, charset=charset)
 
 
 def _word(made: Field, charset: str | None) -> str:
@@ -347,23 +356,31 @@ def _word(made: Field, charset: str | None) -> str:
 
 
 def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
-    """`told` by a table map, which calls MariaDB's uuid, inet6 and inet4 bytes; what they are is stored."""
-    columns = []
-    for column in told.columns:
-        known = stored.column(column.name)
-        size = 0 if known is None else IDENTIFIERS.get(known.type, 0)
-        same = known is not None and column.type == "binary" and size == column.length
-        columns.append(replace(column, type=known.type, length=0) if known is not None and same else column)
-    return replace(told, columns=tuple(columns))
+    """`told` by a table map, with what it does not tell but is stored."""
+    known = ((column, stored.column(column.name)) for column in told.columns)
+    return replace(told, columns=tuple(c if of is None else _identified(c, of) for c, of in known))
+
+
+def _identified(column: SourceColumn, known: SourceColumn) -> SourceColumn:
+    """MariaDB's uuid, inet6 and inet4 are told as bytes, the digits of FLOAT(M,D) and DOUBLE(M,D) not at all."""
+    if column.type == "binary" and known.type in IDENTIFIERS and column.length == IDENTIFIERS[known.type]:
+        return replace(column, type=known.type, length=0)
+    if column.type in {"float", "double"} and column.type == known.type:
+        return replace(column, precision=known.precision, scale=known.scale)
+    return column
 
 
 def agreed(table: TableMap, stored: SourceTable) -> SourceTable:
-    """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot."""
+    """`stored`, if it can be the schema of these rows, with their charsets and the sizes of their texts.
+
+    Raises SOURCE_SCHEMA where it cannot.
+    """
     if len(table.fields) != len(stored.columns):
         told = ", ".join(_word(made, CHARSET_OF.get(made.collation or 0)) for made in table.fields)
         facts = f"the binlog has {len(table.fields)} columns ({told}), the table {len(stored.columns)}"
         raise disagreement(table, f"{facts} ({_listed(stored)})")
-    stored = replace(stored, columns=tuple(map(_with_charset, table.fields, stored.columns)))
+    columns = map(_with_size, table.fields, map(_with_charset, table.fields, stored.columns))
+    stored = replace(stored, columns=tuple(columns))
     for made, column in zip(table.fields, stored.columns, strict=True):
         reason = _contradiction(made, column)
         if reason:
@@ -391,6 +408,12 @@ def _with_charset(made: Field, column: SourceColumn) -> SourceColumn:
     if column.charset is not None or column.type not in TEXT or made.collation is None:
         return column
     return replace(column, charset=CHARSET_OF.get(made.collation))
+
+
+def _with_size(made: Field, column: SourceColumn) -> SourceColumn:
+    """Which TEXT or BLOB it is follows from charsets that DDL may not name; each value says its own length."""
+    family = next((word for word in ("text", "blob") if column.type.endswith(word)), None)
+    return column if family is None or made.code not in BLOBS else replace(column, type=BLOB_WORDS[made.meta] + family)
 
 
 def disagreement(table: TableMap, facts: str) -> SyncError:
@@ -428,8 +451,6 @@ def _size_contradiction(made: Field, column: SourceColumn) -> str:
             wrong = made.meta != (1 if len(column.members) < 256 else 2)
         case "set":
             wrong = made.meta != _set_bytes(len(column.members))
-        case word if word in TEXT or word in BYTES:
-            wrong = made.code in BLOBS and BLOB_WORDS[made.meta] != word.removesuffix("text").removesuffix("blob")
         case _:
             wrong = False
     return "has another size" if wrong else ""
