@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from syncmgr.job.schema import GEOMETRY, TEXT, SourceColumn, arrow_type
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, first_word, read
@@ -24,7 +23,6 @@ __all__ = [
     "concerned",
     "is_copy",
     "is_set_aside",
-    "keeps_values",
     "meant",
     "mentioned",
     "renewed",
@@ -177,23 +175,6 @@ def _can_mean(statement: str, default_db: str, table: Table) -> bool:
     named = re.compile(rf"(?:([\w$]+|`[^`]+`)\s*\.\s*)?`?(?<!\w){re.escape(name)}(?!\w)")
     qualifiers = (found[1] for found in named.finditer(statement.casefold()))
     return any((default_db.casefold() if each is None else each.strip("`")) == db for each in qualifiers)
-
-
-def keeps_values(old: SourceColumn, new: SourceColumn) -> bool:
-    """Whether every value that a column held is still the same one after its type became `new`."""
-    if old == new or {old.type, new.type} <= GEOMETRY:
-        return True
-    if arrow_type(old) != arrow_type(new) or old.unsigned != new.unsigned:
-        return False
-    if old.type in TEXT and new.type in TEXT:
-        wider = not old.length or new.length >= old.length or not new.length
-        return wider and new.charset in {old.charset, "utf8mb4"}
-    if old.type != new.type or old.charset != new.charset:
-        return False
-    if old.type == "time":
-        return old.precision == new.precision  # its text shows the digits
-    same_labels = new.members[: len(old.members)] == old.members
-    return same_labels and new.precision >= old.precision and (new.length >= old.length or not new.length)
 
 
 def _as_it_is(table: Table) -> Table:

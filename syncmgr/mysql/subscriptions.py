@@ -212,6 +212,7 @@ class Subscriptions:
             folds=self.folds,
             dates_nulls=not self._explicit(query),
         )
+            pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
 
     def _explicit(self, query: Query) -> bool:
         if query.explicit_defaults is not None:

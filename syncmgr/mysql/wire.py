@@ -50,6 +50,7 @@ FLAG_IGNORABLE: Final = 0x80
 # bits of sql_mode
 ANSI_QUOTES: Final = 1 << 2
 NO_BACKSLASH_ESCAPES: Final = 1 << 20
+PAD_CHAR_TO_FULL_LENGTH: Final = 1 << 31
 STRICT: Final = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
 
 # column type codes

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.column_type import source_column
-from syncmgr.job.schema import SourceColumn
+from syncmgr.job.charset import LIKE_ASCII
+from syncmgr.job.column_type import of_bytes, sized, source_column
+from syncmgr.job.schema import BYTES, SourceColumn
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, Place
 from syncmgr.job.statement.options import references
 from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Token, Words
@@ -43,15 +44,6 @@ _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what 
 _SPELLED: Final = tuple(_PHRASES)
 _NATIONAL: Final = "utf8mb3"
 _SIGNS: Final = frozenset({"SIGNED", "UNSIGNED", "ZEROFILL"})
-_OF_BYTES: Final[Mapping[str, str]] = {  # what CHARACTER SET binary makes of a type
-    "char": "binary",
-    "varchar": "varbinary",
-    "tinytext": "tinyblob",
-    "text": "blob",
-    "mediumtext": "mediumblob",
-    "longtext": "longblob",
-}
-_BLOB_SIZES: Final = ((255, "tinyblob"), (65_535, "blob"), (2**24 - 1, "mediumblob"), (2**32 - 1, "longblob"))
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 _DATED: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
 
@@ -113,9 +105,8 @@ def definition(words: Words, name: str | None = None) -> ColumnDefinition:
         found = replace(found, column=replace(column, nullable=False))
     while (more := _attribute(words, found)) is not None:
         found = more
-    if found.column.charset == "binary" and found.column.type in _OF_BYTES:
-        column = replace(found.column, type=_OF_BYTES[found.column.type], charset=None)
-        found = replace(found, column=column)
+    column = of_bytes(found.column) if found.column.charset == "binary" else found.column
+    found = replace(found, column=sized(column, None) if column.type in BYTES else column)
     return replace(found, dated=True) if dates and not found.column.nullable and not found.computed else found
 
 
@@ -167,11 +158,9 @@ def _arguments(words: Words) -> str:
 
 
 def _sized(column: SourceColumn, arguments: str) -> SourceColumn:
-    """BLOB(100) is the smallest type that takes it."""
+    """With the length of BLOB(100) and TEXT(100), by which its size is yet to be found."""
     size = arguments.strip("()")
-    if column.type != "blob" or not size.isdecimal():
-        return column
-    return replace(column, type=next(word for bound, word in _BLOB_SIZES if int(size) <= bound))
+    return replace(column, length=int(size)) if column.type in {"blob", "text"} and size.isdecimal() else column
 
 
 # -- attributes

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.ddl import Concern, arrivals, changes_rows, concerned, keeps_values, mentioned, touched
-from syncmgr.job.schema import SourceColumn
+from syncmgr.job.ddl import Concern, arrivals, changes_rows, concerned, mentioned, touched
 from syncmgr.job.statement.reading import ORDINARY
 
 SYNCED = (("shop", "orders"), ("shop", "items"), ("other", "orders"))
@@ -125,36 +124,6 @@ def test_no_text_breaks_it(text: str) -> None:
 def test_statements_in_place_of_rows(statement: str, *, is_dml: bool) -> None:
     """Statements that change rows are told from those that change tables."""
     assert changes_rows(statement) is is_dml
-
-
-def column(kind: str, **facts: object) -> SourceColumn:
-    return SourceColumn(name="a", type=kind, **facts)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "keeps"),
-    [
-        (column("int"), column("int", nullable=False), True),
-        (column("int"), column("bigint"), False),
-        (column("int"), column("int", unsigned=True), False),
-        (column("varchar", length=5, charset="latin1"), column("text", charset="utf8mb4"), True),
-        (column("varchar", length=5, charset="utf8mb4"), column("varchar", length=4, charset="utf8mb4"), False),
-        (column("varchar", length=5, charset="utf8mb4"), column("varchar", length=5, charset="latin1"), False),
-        (column("datetime"), column("datetime", precision=6), True),
-        (column("datetime", precision=6), column("datetime"), False),
-        (column("datetime"), column("timestamp"), False),
-        (column("time"), column("time", precision=3), False),
-        (column("decimal", precision=5, scale=2), column("decimal", precision=6, scale=2), False),
-        (column("enum", members=("a",)), column("enum", members=("a", "b")), True),
-        (column("enum", members=("a", "b")), column("enum", members=("b", "a")), False),
-        (column("varbinary", length=5), column("varbinary", length=9), True),
-        (column("point"), column("geometry"), True),
-        (column("json"), column("text", charset="utf8mb4"), False),
-    ],
-)
-def test_what_an_alter_does_to_values(old: SourceColumn, new: SourceColumn, *, keeps: bool) -> None:
-    """Only where every old value is still the same under the new type may a job go on."""
-    assert keeps_values(old, new) is keeps
 
 
 @pytest.mark.parametrize(
