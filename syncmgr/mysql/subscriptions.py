@@ -17,6 +17,7 @@ from syncmgr.job.description import Shadow
 from syncmgr.job.following import ANEW, Said
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, arrow_type
+from syncmgr.job.session_zone import SessionZone
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.whole import Pattern
 from syncmgr.mysql import wire
@@ -28,7 +29,6 @@ from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
 MAX_MAPS: Final = 4096
-UTC: Final = frozenset({"UTC", "+00:00"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +95,7 @@ class Subscriptions:
 
     `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
     explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
-    those of a MariaDB do. All are told by who connects.
+    those of a MariaDB do. `system_zone`: what the server calls its own time zone. All are told by who connects.
     """
 
     def __init__(self, tables: Mapping[Table, Subscription], address: str, families: Collection[Pattern] = ()) -> None:
@@ -104,6 +104,7 @@ class Subscriptions:
         self.mariadb = self.folds = False
         self.explicit_defaults = True
         self.session_defaults = False
+        self.system_zone = ""
         self._address = address
         self._families = families
         self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
@@ -211,8 +212,8 @@ class Subscriptions:
             mariadb=self.mariadb,
             folds=self.folds,
             dates_nulls=not self._explicit(query),
-        )
             pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
+        )
 
     def _explicit(self, query: Query) -> bool:
         if query.explicit_defaults is not None:
@@ -226,7 +227,7 @@ class Subscriptions:
             text=query.text,
             db=query.db,
             modes=self._modes(query),
-            moment=Moment(at=at, micros=query.micros, utc=query.zone in UTC),
+            moment=Moment(at=at, micros=query.micros, zone=SessionZone(name=query.zone, system=self.system_zone)),
             seen=self._told,
             holds=self.hold,
         )
@@ -241,6 +242,7 @@ class Subscriptions:
         made = Subscriptions(subscriptions(channels, schema_holds=self.hold), self._address, self._families)
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
+        made.system_zone = self.system_zone
         return made
 
     @property
