@@ -37,7 +37,7 @@ _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Concern:
-    """What a statement does to synced tables.
+    """What a statement does to synced tables. `clauses`: those of an ALTER.
 
     `rows_survive` False: rows changed, or came or went, without row events. `columns`, folded: those that were added,
     dropped, renamed or computed anew, so that their values are not what earlier row events said.
@@ -46,6 +46,7 @@ class Concern:
     tables: tuple[Table, ...]
     rows_survive: bool
     columns: frozenset[str] = frozenset()
+    clauses: tuple[nodes.Clause, ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,6 +56,7 @@ class _Effect:
     tables: list[Table] = field(default_factory=list)
     rows_survive: bool = True
     columns: set[str] = field(default_factory=set)
+    clauses: tuple[nodes.Clause, ...] = ()
     database: str | None = None  # every table of it
 
     def loses(self, *tables: Table) -> None:
@@ -74,7 +76,12 @@ def concerned(statement: str, default_db: str, synced: Collection[Table], modes:
     hit = tuple(t for t in synced if _folded(t) in named or t[0].casefold() == database)
     if not hit:
         return None
-    return Concern(tables=hit, rows_survive=effect.rows_survive, columns=frozenset(effect.columns))
+    return Concern(
+        tables=hit,
+        rows_survive=effect.rows_survive,
+        columns=frozenset(effect.columns),
+        clauses=effect.clauses,
+    )
 
 
 def meant(
@@ -213,6 +220,7 @@ def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per 
 
 def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
     effect.tables.append(statement.table)
+    effect.clauses = statement.clauses
     effect.rows_survive = not statement.ignore  # duplicates of a new unique key went
     for clause in statement.clauses:
         match clause:

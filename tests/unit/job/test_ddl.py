@@ -63,9 +63,9 @@ def test_what_does_not_concern(statement: str) -> None:
 )
 def test_alters_that_keep_the_rows(statement: str, columns: set[str]) -> None:
     """Rows live on, and the columns that are not what they were are named."""
-    assert concerned(statement, "shop", SYNCED) == Concern(
-        tables=(ORDERS,), rows_survive=True, columns=frozenset(columns)
-    )
+    concern = concerned(statement, "shop", SYNCED)
+    assert concern is not None
+    assert replace(concern, clauses=()) == Concern(tables=(ORDERS,), rows_survive=True, columns=frozenset(columns))
 
 
 @pytest.mark.parametrize(
