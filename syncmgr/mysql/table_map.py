@@ -371,16 +371,15 @@ def _identified(column: SourceColumn, known: SourceColumn) -> SourceColumn:
 
 
 def agreed(table: TableMap, stored: SourceTable) -> SourceTable:
-    """`stored`, if it can be the schema of these rows, with their charsets and the sizes of their texts.
+    """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot.
 
-    Raises SOURCE_SCHEMA where it cannot.
+    Which TEXT or BLOB a column is may follow from a charset that no statement named; each value says its own length.
     """
     if len(table.fields) != len(stored.columns):
         told = ", ".join(_word(made, CHARSET_OF.get(made.collation or 0)) for made in table.fields)
         facts = f"the binlog has {len(table.fields)} columns ({told}), the table {len(stored.columns)}"
         raise disagreement(table, f"{facts} ({_listed(stored)})")
-    columns = map(_with_size, table.fields, map(_with_charset, table.fields, stored.columns))
-    stored = replace(stored, columns=tuple(columns))
+    stored = replace(stored, columns=tuple(map(_with_charset, table.fields, stored.columns)))
     for made, column in zip(table.fields, stored.columns, strict=True):
         reason = _contradiction(made, column)
         if reason:
@@ -408,12 +407,6 @@ def _with_charset(made: Field, column: SourceColumn) -> SourceColumn:
     if column.charset is not None or column.type not in TEXT or made.collation is None:
         return column
     return replace(column, charset=CHARSET_OF.get(made.collation))
-
-
-def _with_size(made: Field, column: SourceColumn) -> SourceColumn:
-    """Which TEXT or BLOB it is follows from charsets that DDL may not name; each value says its own length."""
-    family = next((word for word in ("text", "blob") if column.type.endswith(word)), None)
-    return column if family is None or made.code not in BLOBS else replace(column, type=BLOB_WORDS[made.meta] + family)
 
 
 def disagreement(table: TableMap, facts: str) -> SyncError:
