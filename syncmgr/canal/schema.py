@@ -11,7 +11,8 @@ from typing import Final
 from syncmgr.canal.zone import known_zone
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.column_type import source_column
-from syncmgr.job.ddl import Table, keeps_values
+from syncmgr.job.ddl import Table
+from syncmgr.job.keeping import keeps_values
 from syncmgr.job.schema import TEXT, SourceColumn, SourceTable, has_arrow_type
 
 BLOB: Final = 2004  # java.sql.Types
@@ -92,7 +93,9 @@ def _agree(known: SourceColumn, told: SourceColumn) -> bool:
     """Whether both mean the same values; one may be wider, since canal may tell today's type of yesterday's rows."""
     if not has_arrow_type(told) or not has_arrow_type(known):
         return False
-    return known.scale == told.scale and (keeps_values(known, told) or keeps_values(told, known))
+    if "decimal" in {known.type, told.type} and known.scale != told.scale:
+        return False
+    return keeps_values(known, told) or keeps_values(told, known)
 
 
 def _shown(text: str, *, key: bool) -> str:

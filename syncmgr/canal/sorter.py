@@ -15,10 +15,11 @@ from syncmgr.canal.place import Lie, Place, Taken, place_of
 from syncmgr.canal.proto import entry_pb2
 from syncmgr.canal.runs import Run, runs
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import ddl
+from syncmgr.job import untold
 from syncmgr.job.batch import Batch, Ddl, TableChanges
 from syncmgr.job.ddl import Table
 from syncmgr.job.position import Position
+from syncmgr.job.statement.nodes import Clause
 
 ROWS: Final = frozenset({entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE})
 XA: Final = frozenset({entry_pb2.XACOMMIT, entry_pb2.XAROLLBACK})
@@ -35,10 +36,14 @@ class RewindError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """An ALTER that left the rows, and the columns, folded, whose values are not what earlier rows said."""
+    """An ALTER that left the rows, and the columns, folded, whose values are not what earlier rows said.
+
+    `clauses`: all that it says, by whichever server.
+    """
 
     statement: str
     columns: frozenset[str]
+    clauses: tuple[Clause, ...] = ()
 
 
 class Truth(Protocol):
@@ -312,11 +317,11 @@ class Sorter:
             return  # the text of a statement whose rows come, too
         self._end_unsaid()
         default = change.ddlSchemaName or header.schemaName
-        concern = ddl.concerned(change.sql, default, self._tables)
+        concern = untold.concern(change.sql, default, self._tables)
         if concern is not None:
             self.ddl = Ddl(table=concern.tables[0], statement=change.sql, rows_survive=concern.rows_survive)
             self._before_ddl, self._behind_ddl = self._taken.position, at
-            self._alters = dict.fromkeys(concern.tables, Altered(change.sql, concern.columns))
+            self._alters = dict.fromkeys(concern.tables, Altered(change.sql, concern.columns, concern.clauses))
         else:
             self._end_transaction(at)
 
@@ -386,9 +391,8 @@ class Sorter:
     def _batch(
         self, waiting: _Waiting, *, end: Position | None, open_: bool, met: Ddl | None = None, starved: bool = False
     ) -> Batch:
-        changes = tuple(
-            self._tables[table].changes(parts, self._altered.pop(table, None)) for table, parts in waiting.rows.items()
-        )
+        rows = {table: list[bytes]() for table in self._altered} | waiting.rows  # an ALTER is judged without rows
+        changes = tuple(self._tables[t].changes(parts, self._altered.pop(t, None)) for t, parts in rows.items())
         return Batch(
             changes=changes,
             end=end,

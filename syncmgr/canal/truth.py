@@ -14,14 +14,17 @@ from syncmgr.canal.entry import EntryRows, EntryTable, column_headers
 from syncmgr.canal.schema import source_table_of
 from syncmgr.canal.sorter import Altered
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import OP
 from syncmgr.job.canal_text import check_exact
 from syncmgr.job.cells import Unheld
 from syncmgr.job.ddl import Table
 from syncmgr.job.description import Listed
+from syncmgr.job.following import not_followed
 from syncmgr.job.positional import check_told, source_names
 from syncmgr.job.schema import SourceTable
+from syncmgr.job.untold import doubts
 
-SHOWN_STATEMENT: Final = 500
+NO_ROWS: Final = pa.table({OP: pa.array([], pa.int8())})
 
 
 class Channel(Protocol):
@@ -75,19 +78,16 @@ class TableTruth:
         return source
 
     def check(self, altered: Altered) -> None:
-        """Raises SOURCE_DDL where an ALTER changed what was read before."""
+        """Raises SOURCE_DDL where an ALTER changed, or may have changed, what was read before."""
         if not self._source.columns:
             return
         names = source_names(self._channel.places, self._source)
-        touched = [names[name] for name in self._channel.reads if names[name].casefold() in altered.columns]
+        why = doubts(self._source, altered.clauses)
+        why |= {name: f"it adds, drops, renames or recomputes column '{name}'" for name in altered.columns}
+        touched = [name for name in self._channel.reads if names[name].casefold() in why]
         if touched:
-            shown = altered.statement
-            raise SyncError(
-                Code.SOURCE_DDL,
-                table=".".join(self.table),
-                reason=f"it adds, drops, renames or recomputes column '{touched[0]}'",
-                statement=shown if len(shown) <= SHOWN_STATEMENT else shown[:SHOWN_STATEMENT] + "...",
-            )
+            reason = f"{why[names[touched[0]].casefold()]}"
+            raise not_followed(self.table, reason, altered.statement)
 
     def decode(self, parts: Sequence[bytes]) -> pa.Table:
         """Change rows under the names of the list."""
@@ -126,5 +126,7 @@ class CanalChanges:
         assert unheld is None, "a job on canal stops at a value that cannot be told"
         if self._altered is not None:
             self._truth.check(self._altered)
+        if not self._parts:
+            return NO_ROWS
         self._told = self._truth.learn(self._parts[0])
         return self._truth.decode(self._parts)

@@ -7,7 +7,8 @@ Must not know: targets, policies, values.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from syncmgr.job.schema import TEXT, SourceColumn, SourceTable
+from syncmgr.job.column_type import converted, sized
+from syncmgr.job.schema import LABELLED, TEXT, SourceColumn, SourceTable
 from syncmgr.job.statement.nodes import (
     AddColumn,
     AddPrimaryKey,
@@ -84,10 +85,11 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
     names = [column.now.name.casefold() for column in columns]
     if len(set(names)) < len(names):
         raise ImpossibleError("two columns would have one name")
-    columns = _converted(columns, clauses)
+    charset = _charset(table, clauses)
+    columns = [_sized(column, charset) for column in _converted(columns, clauses, table.charset)]
     keys, index_dropped = _primary_key(table, clauses, columns)
     columns = [_keyed(column, keys) for column in columns]
-    after = replace(table, columns=tuple(column.now for column in columns), charset=_charset(table, clauses))
+    after = replace(table, columns=tuple(column.now for column in columns), charset=charset)
     dropped = tuple(c for c in table.columns if isinstance(fates.get(c.name.casefold()), DropColumn))
     return Alteration(table=after, columns=tuple(columns), dropped=dropped, index_dropped=index_dropped)
 
@@ -186,12 +188,19 @@ def _defined(definition: ColumnDefinition, old: SourceColumn) -> SourceColumn:
     return replace(definition.column, key=old.key)
 
 
-def _converted(columns: list[Column], clauses: Iterable[Clause]) -> list[Column]:
+def _sized(column: Column, charset: str | None) -> Column:
+    return replace(column, now=sized(column.now, column.now.charset or charset))
+
+
+def _converted(columns: list[Column], clauses: Iterable[Clause], charset: str | None) -> list[Column]:
+    """`charset`: of the table before the statement."""
     for clause in clauses:
         if isinstance(clause, ConvertCharset):
             columns = [
-                replace(column, now=replace(column.now, charset=clause.charset)) if has_charset(column.now) else column
-                for column in columns
+                replace(each, now=converted(each.now, each.now.charset or charset, clause.charset))
+                if has_charset(each.now)
+                else each
+                for each in columns
             ]
     return columns
 
@@ -212,7 +221,7 @@ def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
 
 def has_charset(column: SourceColumn) -> bool:
     """Whether its values are text."""
-    return column.type in TEXT or column.type in {"enum", "set"}
+    return column.type in TEXT or column.type in LABELLED
 
 
 def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Column]) -> tuple[list[str], bool]:

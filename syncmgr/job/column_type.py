@@ -6,9 +6,11 @@ Must not know: where the text was read.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.schema import SourceColumn
+from syncmgr.job.charset import max_bytes, same_bytes
+from syncmgr.job.schema import LABELLED, TEXT, SourceColumn
 
 _LABEL: Final = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
 _LABELS: Final = re.compile(rf" *{_LABEL.pattern}(?: *, *{_LABEL.pattern})* *", re.DOTALL)
@@ -16,9 +18,17 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "0": "\0", "t": "\t", "Z": "\x1a"}
 _SPELLING: Final = re.compile(r"(\w+(?: +\w+)*) *(?:\((.*)\))?((?: +\w+)*) *", re.DOTALL)
 _NUMBERS: Final = re.compile(r" *(\d+) *(?:, *(\d+) *)?")
 _SIGNS: Final = frozenset({"signed", "unsigned", "zerofill"})
-_LABELLED: Final = frozenset({"enum", "set"})
 _FLOAT_DIGITS: Final = 24  # FLOAT(25) is a double
 
+ROOMS: Final = {"tiny": 2**8 - 1, "": 2**16 - 1, "medium": 2**24 - 1, "long": 2**32 - 1}
+_OF_BYTES: Final[Mapping[str, str]] = {
+    "char": "binary",
+    "varchar": "varbinary",
+    "tinytext": "tinyblob",
+    "text": "blob",
+    "mediumtext": "mediumblob",
+    "longtext": "longblob",
+}
 SYNONYMS: Final[Mapping[str, str]] = {
     "bool": "tinyint",
     "boolean": "tinyint",
@@ -52,29 +62,32 @@ def source_column(
     word = SYNONYMS.get(word, word)
     arguments = "" if found is None else found[2] or ""
     numbers = _NUMBERS.fullmatch(arguments)
-    readable = _LABELS.fullmatch(arguments) if word in _LABELLED else numbers or not arguments
+    readable = _LABELS.fullmatch(arguments) if word in LABELLED else numbers or not arguments
     if not word or not readable:
         return SourceColumn(name=name, type=text.lower(), charset=charset, nullable=nullable, key=key)
     first, second = (0, 0) if numbers is None else (int(numbers[1]), int(numbers[2] or 0))
-    if word == "float" and first > _FLOAT_DIGITS and numbers is not None and numbers[2] is None:
+    both = numbers is not None and numbers[2] is not None
+    if word == "float" and first > _FLOAT_DIGITS and not both:
         word = "double"
     return SourceColumn(
         name=name,
         type=word,
-        unsigned=not {"unsigned", "zerofill"}.isdisjoint(words) and word not in _LABELLED,
-        precision=_precision(word, first, told=numbers is not None),
-        scale=second if word == "decimal" else 0,
+        unsigned=not {"unsigned", "zerofill"}.isdisjoint(words) and word not in LABELLED,
+        precision=_precision(word, first, told=numbers is not None, both=both),
+        scale=second if word in {"decimal", "float", "double"} else 0,
         length=_length(word, first),
         charset=charset,
-        members=labels(arguments) if word in _LABELLED else (),
+        members=labels(arguments) if word in LABELLED else (),
         nullable=nullable,
         key=key,
     )
 
 
-def _precision(word: str, first: int, *, told: bool) -> int:
+def _precision(word: str, first: int, *, told: bool, both: bool) -> int:
     if word == "decimal":
         return first if told else 10
+    if word in {"float", "double"}:
+        return first if both else 0
     return first if word in {"datetime", "timestamp", "time"} else 0
 
 
@@ -83,6 +96,53 @@ def _length(word: str, first: int) -> int:
     if word in {"char", "binary", "bit"}:
         return first or 1
     return first if word in {"varchar", "varbinary"} else 0
+
+
+def room(word: str) -> int:
+    """Bytes that a value of a TEXT or BLOB type has at most."""
+    return ROOMS[word.removesuffix("text").removesuffix("blob")]
+
+
+def smallest(family: str, size: int) -> str:
+    """The word of the smallest type of the family "text" or "blob" for values of so many bytes."""
+    return next((word for word, most in ROOMS.items() if size <= most), "long") + family
+
+
+def sized(column: SourceColumn, charset: str | None) -> SourceColumn:
+    """As the server makes it where its texts have that charset: TEXT(n) is the smallest type for n characters, and what
+    is too long for a row becomes a text, or bytes. A charset of None is not known.
+    """
+    match column.type:
+        case "text" if column.length:
+            size = column.length * max_bytes(charset)
+        case "varchar" if column.length * (1 if charset is None else max_bytes(charset)) > ROOMS[""]:
+            size = column.length * max_bytes(charset)
+        case "varbinary" if column.length > ROOMS[""]:
+            size = column.length
+        case "blob" if column.length:
+            size = column.length
+        case _:
+            return column
+    return replace(column, type=smallest("text" if column.type in TEXT else "blob", size), length=0)
+
+
+def of_bytes(column: SourceColumn) -> SourceColumn:
+    """What CHARACTER SET binary makes of it; enum and set stay what they are."""
+    return replace(column, type=_OF_BYTES[column.type], charset=None) if column.type in _OF_BYTES else column
+
+
+def converted(column: SourceColumn, before: str | None, now: str | None) -> SourceColumn:
+    """What CONVERT TO CHARACTER SET makes of a column: as many characters have room in it. None is not known.
+
+    Labels are not converted: their bytes stay, and may be those of other texts, so that nothing is known of the type.
+    """
+    if column.type in LABELLED and not same_bytes(column.members, before, now):
+        return replace(column, type=f"{column.type} with the bytes of its labels in {now}", members=(), charset=now)
+    if column.type in TEXT and column.type not in {"char", "varchar"}:
+        characters = room(column.type) // (1 if before is None else max_bytes(before))
+        column = replace(column, type="text", length=characters)
+    column = replace(column, charset=now)
+    return sized(of_bytes(column) if now == "binary" else column, now)
 
 
 def labels(text: str) -> tuple[str, ...]:

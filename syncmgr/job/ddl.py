@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from syncmgr.job.schema import GEOMETRY, TEXT, SourceColumn, arrow_type
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
@@ -23,7 +22,6 @@ __all__ = [
     "concerned",
     "is_copy",
     "is_set_aside",
-    "keeps_values",
     "meant",
     "mentioned",
     "renewed",
@@ -37,7 +35,7 @@ _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Concern:
-    """What a statement does to synced tables.
+    """What a statement does to synced tables. `clauses`: those of an ALTER.
 
     `rows_survive` False: rows changed, or came or went, without row events. `columns`, folded: those that were added,
     dropped, renamed or computed anew, so that their values are not what earlier row events said.
@@ -46,6 +44,7 @@ class Concern:
     tables: tuple[Table, ...]
     rows_survive: bool
     columns: frozenset[str] = frozenset()
+    clauses: tuple[nodes.Clause, ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,6 +54,7 @@ class _Effect:
     tables: list[Table] = field(default_factory=list)
     rows_survive: bool = True
     columns: set[str] = field(default_factory=set)
+    clauses: tuple[nodes.Clause, ...] = ()
     database: str | None = None  # every table of it
 
     def loses(self, *tables: Table) -> None:
@@ -74,7 +74,12 @@ def concerned(statement: str, default_db: str, synced: Collection[Table], modes:
     hit = tuple(t for t in synced if _folded(t) in named or t[0].casefold() == database)
     if not hit:
         return None
-    return Concern(tables=hit, rows_survive=effect.rows_survive, columns=frozenset(effect.columns))
+    return Concern(
+        tables=hit,
+        rows_survive=effect.rows_survive,
+        columns=frozenset(effect.columns),
+        clauses=effect.clauses,
+    )
 
 
 def meant(
@@ -172,23 +177,6 @@ def _can_mean(statement: str, default_db: str, table: Table) -> bool:
     return any((default_db.casefold() if each is None else each.strip("`")) == db for each in qualifiers)
 
 
-def keeps_values(old: SourceColumn, new: SourceColumn) -> bool:
-    """Whether every value that a column held is still the same one after its type became `new`."""
-    if old == new or {old.type, new.type} <= GEOMETRY:
-        return True
-    if arrow_type(old) != arrow_type(new) or old.unsigned != new.unsigned:
-        return False
-    if old.type in TEXT and new.type in TEXT:
-        wider = not old.length or new.length >= old.length or not new.length
-        return wider and new.charset in {old.charset, "utf8mb4"}
-    if old.type != new.type or old.charset != new.charset:
-        return False
-    if old.type == "time":
-        return old.precision == new.precision  # its text shows the digits
-    same_labels = new.members[: len(old.members)] == old.members
-    return same_labels and new.precision >= old.precision and (new.length >= old.length or not new.length)
-
-
 def _as_it_is(table: Table) -> Table:
     return table
 
@@ -225,6 +213,7 @@ def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per 
 
 def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
     effect.tables.append(statement.table)
+    effect.clauses = statement.clauses
     effect.rows_survive = not statement.ignore  # duplicates of a new unique key went
     for clause in statement.clauses:
         match clause:

@@ -5,19 +5,27 @@ Must not know: statements, tables, where the value is written.
 """
 
 import json
+import math
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import partial
 from typing import Final
 
 from syncmgr.job.schema import BYTES, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
+from syncmgr.job.session_zone import SessionZone, ZoneError
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 
-_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?")
-_TIME: Final = re.compile(r"(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,6}))?")
+_DATE: Final = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_DATETIME: Final = re.compile(_DATE.pattern + r"(?:[ T](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?)?")
+_TIME: Final = re.compile(r"(-?)(\d{1,3}):([0-5]?\d)(?::([0-5]?\d)(?:\.(\d{1,6}))?)?")
+_LAST_TIME: Final = (838, 59, 59, 0)
+_TIMESTAMPS: Final = (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), datetime(2038, 1, 19, 3, 14, 7, 999999, tzinfo=UTC))
+_YEARS: Final = range(1901, 2156)
+_CENTURY: Final = 70  # from this one on a year of two digits is of the last century
 
 
 class UnknowableError(ValueError):
@@ -26,11 +34,11 @@ class UnknowableError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Moment:
-    """When a statement began. `at`: unix seconds; `micros` None: not told. `utc`: that is its session's zone."""
+    """When a statement began. `at`: unix seconds; `micros` None: not told. `zone`: of its session."""
 
     at: int
     micros: int | None = None
-    utc: bool = False
+    zone: SessionZone = field(default_factory=SessionZone)
 
 
 def initial(definition: ColumnDefinition, moment: Moment | None) -> str | None:
@@ -44,16 +52,16 @@ def initial(definition: ColumnDefinition, moment: Moment | None) -> str | None:
         raise UnknowableError("MySQL numbers the rows")
     column, default = definition.column, definition.default
     if default is None:
-        return None if column.nullable else _json(column, _implied(column))
+        return None if column.nullable else _json(column, _implied(column), moment)
     match default.kind:
         case DefaultKind.NULL:
             return None
         case DefaultKind.EXPRESSION:
-            raise UnknowableError(f"its default {default.text} may differ by row")
+            raise UnknowableError(f"its default {default.text} may differ by row, or cannot be computed here")
         case DefaultKind.NOW:
-            return json.dumps(_now(column, moment))
+            return json.dumps(_now(column, default, moment))
         case _:
-            return _json(column, default)
+            return _json(column, default, moment)
 
 
 def _implied(column: SourceColumn) -> Default:
@@ -69,23 +77,36 @@ def _implied(column: SourceColumn) -> Default:
     raise UnknowableError(f"MySQL's own default of a {column.type} that is NOT NULL is no value of the lake")
 
 
-def _now(column: SourceColumn, moment: Moment | None) -> str:
+def _now(column: SourceColumn, default: Default, moment: Moment | None) -> str:
+    """NOW, of which no digits are said, has those of the column."""
     if moment is None:
         raise UnknowableError("its default is the time at which each row was copied")
     if column.type not in {"timestamp", "datetime"}:
-        raise UnknowableError(f"the time of the statement as a {column.type} is not in the binlog")
-    if column.type == "datetime" and not moment.utc:
-        raise UnknowableError("the time of the statement in its session's time zone is not in the binlog")
-    if column.precision and moment.micros is None:
+        raise UnknowableError(f"the time of the statement as a {column.type} is not followed")
+    digits = int(default.text or column.precision)
+    if digits > column.precision:
+        raise UnknowableError(f"one server rounds the time of {digits} digits in its default, another cuts it")
+    if digits and moment.micros is None:
         raise UnknowableError("the fraction of the statement's second is not in the binlog")
-    unit = 10 ** (6 - column.precision)
-    micros = (moment.micros or 0) // unit * unit
-    text = datetime.fromtimestamp(moment.at, UTC).replace(microsecond=micros).strftime("%Y-%m-%dT%H:%M:%S.%f")
-    return text + ("+00:00" if column.type == "timestamp" else "")
+    unit = 10 ** (6 - digits)
+    at = datetime.fromtimestamp(moment.at, UTC).replace(microsecond=(moment.micros or 0) // unit * unit)
+    return _spelled(at if column.type == "timestamp" else _in_zone(moment.zone.local, at))
 
 
-def _json(column: SourceColumn, default: Default) -> str:
-    rule = _RULES.get(column.type)
+def _in_zone(change: Callable[[datetime], datetime], time: datetime) -> datetime:
+    try:
+        return change(time)
+    except ZoneError as error:
+        raise UnknowableError(str(error)) from None
+
+
+def _spelled(time: datetime) -> str:
+    """As Iceberg writes it, with its zone if it has one."""
+    return time.isoformat(timespec="microseconds")
+
+
+def _json(column: SourceColumn, default: Default, moment: Moment | None) -> str:
+    rule = partial(_timestamp, moment) if column.type == "timestamp" else _RULES.get(column.type)
     if rule is None:
         raise UnknowableError(f"the default of a {column.type} is not known")
     try:
@@ -124,8 +145,13 @@ def _whole(column: SourceColumn, default: Default) -> str:
 
 
 def _year(_column: SourceColumn, default: Default) -> str:
-    value = int(_decimal(default))
-    if value and not 1901 <= value <= 2155:
+    """Of two digits it is one from 1970 to 2069; the number 0, and the text '0000', are the year 0000."""
+    if not default.text.isdecimal():
+        raise ValueError
+    value = int(default.text)
+    if value < 100 and (value or (default.kind is DefaultKind.STRING and len(default.text) < 4)):
+        value += 2000 if value < _CENTURY else 1900
+    if value and value not in _YEARS:
         raise ValueError
     return str(value)
 
@@ -137,15 +163,26 @@ def _exact(column: SourceColumn, default: Default) -> str:
 
 def _approximate(column: SourceColumn, default: Default) -> str:
     value = float(_decimal(default))
+    if column.precision:
+        value = _rounded(value, column)
     if column.type == "float":
         value = struct.unpack("<f", struct.pack("<f", value))[0]
     return json.dumps(value)
 
 
+def _rounded(value: float, column: SourceColumn) -> float:
+    """As the server does it, in binary: the half of a decimal is seldom one there, and a true half goes to even."""
+    whole, unit = math.floor(value), 10.0**column.scale
+    value = whole + round((value - whole) * unit) / unit
+    if abs(value) >= 10.0 ** (column.precision - column.scale):
+        raise ValueError
+    return value
+
+
 def _text(column: SourceColumn, default: Default) -> str:
     text = default.text
     if default.kind is DefaultKind.BITS:
-        text = _bits_value(text).decode("utf-8")
+        text = _bits_value(text).decode("utf-8" if (column.charset or "").startswith("utf8") else "ascii")
     elif default.kind is DefaultKind.NUMBER and not re.fullmatch(r"-?[1-9]\d*(\.\d+)?|0(\.\d+)?", text):
         raise ValueError
     return json.dumps(text.rstrip(" ") if column.type == "char" else text)
@@ -188,27 +225,79 @@ def _labels(column: SourceColumn, default: Default) -> str:
 
 
 def _date(_column: SourceColumn, default: Default) -> str:
-    return json.dumps(date.fromisoformat(default.text).isoformat())
+    return json.dumps(date(*_numbers(_DATE, default)).isoformat())
+
+
+def _numbers(pattern: re.Pattern[str], default: Default) -> list[int]:
+    """Of the pattern's groups; what is not there is 0."""
+    found = pattern.fullmatch(default.text)
+    if found is None or default.kind is not DefaultKind.STRING:
+        raise ValueError
+    return [int(group or "0") for group in found.groups()]
+
+
+def _local(column: SourceColumn, default: Default) -> datetime:
+    """A date alone is its midnight."""
+    year, month, day, hour, minute, second, _ = _numbers(_DATETIME, default)
+    return datetime(year, month, day, hour, minute, second, _micros(column, default))  # noqa: DTZ001 - it has no zone
+
+
+def _micros(column: SourceColumn, default: Default) -> int:
+    """Where the column has fewer digits the server rounds, or cuts, as its sql_mode says."""
+    fraction = default.text.partition(".")[2]
+    if len(fraction) > column.precision:
+        raise ValueError
+    return int(fraction.ljust(6, "0"))
 
 
 def _datetime(column: SourceColumn, default: Default) -> str:
-    found = _MOMENT.fullmatch(default.text)
-    if found is None or len(found[3] or "") > column.precision:
+    return json.dumps(_spelled(_local(column, default)))
+
+
+def _timestamp(moment: Moment | None, column: SourceColumn, default: Default) -> str:
+    if moment is None:
+        raise UnknowableError("the time zone that its default is in is not known")
+    value = _in_zone(moment.zone.moment, _local(column, default))
+    if not _TIMESTAMPS[0] <= value <= _TIMESTAMPS[1]:
         raise ValueError
-    value = datetime.fromisoformat(f"{found[1]}T{found[2]}")
-    return json.dumps(value.strftime("%Y-%m-%dT%H:%M:%S.") + (found[3] or "").ljust(6, "0"))
-
-
-def _timestamp(_column: SourceColumn, _default: Default) -> str:
-    raise UnknowableError("the session's time zone, which its default is in, is not in the binlog")
+    return json.dumps(_spelled(value))
 
 
 def _time(column: SourceColumn, default: Default) -> str:
     found = _TIME.fullmatch(default.text)
-    if found is None or len(found[5] or "") > column.precision:
+    if found is None or default.kind is not DefaultKind.STRING:
         raise ValueError
-    fraction = "." + (found[5] or "").ljust(column.precision, "0") if column.precision else ""
-    return json.dumps(f"{found[1]}{found[2]}:{found[3]}:{found[4]}{fraction}")
+    hour, minute, second, micros = (*(int(found[group] or "0") for group in (2, 3, 4)), _micros(column, default))
+    if (hour, minute, second, micros) > _LAST_TIME:
+        raise ValueError
+    sign = found[1] if any((hour, minute, second, micros)) else ""
+    fraction = f".{micros:06}"[: column.precision + 1] if column.precision else ""
+    return json.dumps(f"{sign}{hour:02}:{minute:02}:{second:02}{fraction}")
+
+
+def _document(_column: SourceColumn, default: Default) -> str:
+    """JSON as MySQL prints it, of such values as have one spelling."""
+    if default.kind is not DefaultKind.STRING:
+        raise ValueError
+    return json.dumps(json.dumps(_ordered(json.loads(default.text)), ensure_ascii=False))
+
+
+def _ordered(value: object) -> object:
+    """The members of objects in MySQL's order. Numbers with a fraction, and texts with escapes, it may spell anew."""
+    match value:
+        case dict():
+            keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
+            return {_ordered(key): _ordered(value[key]) for key in keys}
+        case list():
+            return [_ordered(each) for each in value]
+        case str() if value.isprintable() and not {'"', "\\"} & set(value):
+            return value
+        case None | bool():
+            return value
+        case int() if -(2**63) <= value < 2**63:
+            return value
+        case _:
+            raise ValueError
 
 
 _RULES: Final[Mapping[str, Callable[[SourceColumn, Default], str]]] = {
@@ -224,7 +313,7 @@ _RULES: Final[Mapping[str, Callable[[SourceColumn, Default], str]]] = {
     "set": _labels,
     "date": _date,
     "datetime": _datetime,
-    "timestamp": _timestamp,
+    "json": _document,
     "time": _time,
 }
 

@@ -6,15 +6,14 @@ Must not know: statements' text, how a table of the lake is changed, other chann
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from syncmgr.job.alteration import Alteration, Column, has_charset
-from syncmgr.job.ddl import keeps_values
 from syncmgr.job.default_value import Moment, UnknowableError, initial
 from syncmgr.job.derived_type import derived, widened
 from syncmgr.job.description import PLAIN, ChannelDescription, MappedColumn, quoted
+from syncmgr.job.keeping import kept
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,
@@ -27,7 +26,7 @@ from syncmgr.job.lake_change import (
     RetypeField,
 )
 from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
-from syncmgr.job.schema import INTEGER_BITS, TEXT, SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.target import fits, iceberg_type
 
@@ -38,19 +37,21 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Terms:
-    """How a job takes DDL. `strict`: the session's sql_mode refuses values that do not fit.
+    """How a job takes DDL. `strict`, `pads`: as of the session's Modes.
 
     `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
     target can show a value in rows that were written without it. `forced`: an operator answers for the target.
-    `empty`: no row is left whose values could change.
+    `empty`: no row is left whose values could change; `emptied`: in the target neither.
     """
 
     policy: OnDdl
     strict: bool
+    pads: bool = False
     moment: Moment | None
     defaults: bool = True
     forced: bool = False
     empty: bool = False
+    emptied: bool = False
     deeds: Mapping[Kind, Deed] = field(default_factory=dict)
 
     def deed(self, kind: Kind) -> Deed:
@@ -250,8 +251,9 @@ class _Evolution:
         if now.type == before.type and replace(now, name=before.name, key=before.key) == before:
             return
         told = replace(now, charset=now.charset or self._alteration.table.charset) if has_charset(now) else now
-        if not known(now) or not (self._terms.empty or kept(before, told, strict=self._terms.strict)):
-            what = f"column '{now.name}' was {before.text} and becomes {now.text}, which may change its values"
+        if not known(now) or not (self._terms.empty or self._kept(before, told)):
+            what = f"column '{now.name}' was {_apart(before, told)}, which may change its values"
+            what += " under PAD_CHAR_TO_FULL_LENGTH" * (self._terms.pads and before.type == "char")
             if self._deed(Kind.CONVERT, what) is Deed.APPLY:
                 self._renew(now, plain, what)
                 return
@@ -264,9 +266,14 @@ class _Evolution:
             return
         self._widen(now, plain, reason)
 
+    def _kept(self, before: SourceColumn, now: SourceColumn) -> bool:
+        return kept(before, now, strict=self._terms.strict, pads=self._terms.pads)
+
     def _widen(self, now: SourceColumn, plain: _Plain, reason: str) -> None:
         what = f"column '{now.name}' becomes {now.text}, which does not fit {plain.target.type.text}: {reason}"
         wanted = widened(plain.target.type, now)
+        if wanted is None and self._terms.emptied and self._exchange(now, plain):
+            return
         if wanted is None:
             if self._terms.deed(Kind.CONVERT) is not Deed.APPLY:
                 raise RefusedError(what)
@@ -279,6 +286,19 @@ class _Evolution:
         self._changes.others.append(RetypeField(name=plain.target.name, type=wanted))
         self._done.append(f"column '{plain.target.name}' is {wanted.text}")
         plain.target = replace(plain.target, type=wanted)
+
+    def _exchange(self, now: SourceColumn, plain: _Plain) -> bool:
+        """A column without a value goes, and one of its name with another type comes. Whether it may."""
+        kind, old = derived(now), plain.target
+        if kind is None or not self._channel.follows or self._shares or old.name in self._target.keys:
+            return False
+        if self._places_rows(plain):
+            return False
+        added = AddField(name=old.name, type=kind, comment=old.comment, initial=None)
+        self._changes.others += [DropField(name=old.name), added]
+        plain.target = TargetColumn(name=old.name, type=kind, comment=old.comment)
+        self._done.append(f"column '{old.name}' is {kind.text}")
+        return True
 
     def _renew(self, now: SourceColumn, plain: _Plain | None, what: str) -> None:
         """Rows from before keep their values in the old column, those from here on have theirs in a new one."""
@@ -415,50 +435,13 @@ def _primary(table: SourceTable) -> set[str]:
     return {column.name.casefold() for column in table.columns if column.key}
 
 
+def _apart(before: SourceColumn, now: SourceColumn) -> str:
+    """Both types in words, with the charsets where those alone differ."""
+    if before.text != now.text or before.charset == now.charset:
+        return f"{before.text} and becomes {now.text}"
+    return f"{before.text} in {before.charset} and becomes {now.text} in {now.charset or 'an unknown charset'}"
+
+
 def known(column: SourceColumn) -> bool:
     """Whether rows can carry it."""
     return derived(column) is not None
-
-
-def kept(before: SourceColumn, now: SourceColumn, *, strict: bool) -> bool:
-    """Whether every value stays what it was. In strict mode a value that does not fit fails the statement."""
-    for rule in _KEEPING:
-        found = rule(before, now, strict)
-        if found is not None:
-            return found
-    return keeps_values(before, now)
-
-
-def _integers(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - a row of a table
-    if before.type not in INTEGER_BITS or now.type not in INTEGER_BITS:
-        return None
-    return strict or (_range(now)[0] <= _range(before)[0] and _range(before)[1] <= _range(now)[1])
-
-
-def _range(column: SourceColumn) -> tuple[int, int]:
-    bits = INTEGER_BITS[column.type]
-    return (0, 2**bits - 1) if column.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-
-
-def _numbers(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
-    if (before.type, now.type) == ("float", "double"):
-        return not now.unsigned or strict
-    if before.type == now.type and now.type in {"float", "double"}:
-        return before.unsigned == now.unsigned or strict or not now.unsigned
-    if (before.type, now.type) != ("decimal", "decimal"):
-        return None
-    wider = now.precision - now.scale >= before.precision - before.scale
-    return now.scale >= before.scale and (wider or strict) and (before.unsigned or not now.unsigned or strict)
-
-
-def _texts(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None:  # noqa: FBT001 - the same
-    """In strict mode neither a character nor a length is lost; char loses spaces at the end of what was no char."""
-    if before.type not in TEXT or now.type not in TEXT or not strict:
-        return None
-    if now.type == "char" and before.type != "char":
-        return False
-    shorter = now.length and (not before.length or now.length < before.length)
-    return not shorter
-
-
-_KEEPING: Final[tuple[Callable[[SourceColumn, SourceColumn, bool], bool | None], ...]] = (_integers, _numbers, _texts)

@@ -12,6 +12,7 @@ from typing import Final, assert_never
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import ddl
 from syncmgr.job.alteration import ImpossibleError, altered, composed, renewed
+from syncmgr.job.creation import told
 from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
@@ -237,6 +238,7 @@ class _Following:
             policy=self._rules.policy,
             deeds=self._rules.deeds,
             strict=said.modes.strict,
+            pads=said.modes.pads,
             moment=said.moment,
             defaults=defaults,
             forced=self._rules.forced,
@@ -322,14 +324,22 @@ class _Following:
 
     def _create_anew(self, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
         """Its rows went with the table before it; the target gets the columns of the new one."""
-        if not statement.columns or statement.select:
-            raise RefusedError("it creates the table anew, with columns that it does not say")
+        statement, charset = told(statement, self._known(), self._is_named)
         self._refuse(Kind.CREATE_TABLE, "it creates the table anew")
         self._truncate([channel])
+        emptied = EmptyTable() in self._changes.get(channel.token, ())
         target = self._rules.describe(channel)
-        terms = replace(self._terms(defaults=True), empty=True)
-        alteration = altered(channel.source, renewed(channel.source, statement))
+        terms = replace(self._terms(defaults=True), empty=True, emptied=emptied)
+        alteration = altered(replace(channel.source, charset=charset), renewed(channel.source, statement))
         self._take(evolve(replace(channel, gone=False, shadows=()), target, alteration, terms))
+
+    def _known(self) -> Iterator[SourceTable]:
+        """The tables of which the columns are known here."""
+        for channel in self._channels.values():
+            stored = None if _table(channel) in self._said.unknown else channel.source
+            table = self._said.seen.get(_table(channel)) or stored
+            if table is not None and not channel.gone:
+                yield replace(table, charset=channel.source.charset)
 
     def _refuse_successor(self, name: Table) -> None:
         """Which of two tables is meant, where one left a name and another gets it, the operator says."""
@@ -354,7 +364,10 @@ class _Following:
                 self._channels[token] = replace(channel, shadows=shadows)
 
     def _names(self, channel: ChannelDescription, table: Table) -> bool:
-        return self._same_name(channel.source.db, table[0]) and self._same_name(channel.source.name, table[1])
+        return self._is_named(channel.source, table)
+
+    def _is_named(self, source: SourceTable, table: Table) -> bool:
+        return self._same_name(source.db, table[0]) and self._same_name(source.name, table[1])
 
     def _reshape(self, table: Table, change: Callable[[Shadow], Shadow | None]) -> None:
         """Every shadow of that name becomes another, or none."""

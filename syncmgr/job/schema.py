@@ -12,6 +12,7 @@ import pyarrow as pa
 INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 TEXT: Final = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
 BYTES: Final = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector"})
+LABELLED: Final = frozenset({"enum", "set"})
 GEOMETRY: Final = frozenset(
     {
         "geometry",
@@ -34,7 +35,8 @@ class SourceColumn:
     """One column of a MySQL table, as information_schema or a FULL table map tells it.
 
     `type` is MySQL's type word in lower case ("bigint", "varchar", "enum", ...), without width or sign.
-    `precision`: digits of a decimal, fractional seconds of datetime, timestamp and time.
+    `precision`: digits of a decimal, and of a float or double that was given both M and D; 0: it was not, and rounds
+    nothing. A table map does not tell those. Of datetime, timestamp and time: digits of the second's fraction.
     `length`: characters of char and varchar, bytes of binary and varbinary, bits of bit; 0 where not told.
     `members`: labels of enum and set in their order. `key`: 1-based place in the primary key, 0 if none.
     """
@@ -54,7 +56,7 @@ class SourceColumn:
     def text(self) -> str:
         """The type as MySQL prints it."""
         word = self.type
-        if word == "decimal":
+        if word == "decimal" or (word in {"float", "double"} and self.precision):
             word += f"({self.precision},{self.scale})"
         elif word in {"datetime", "timestamp", "time"} and self.precision:
             word += f"({self.precision})"

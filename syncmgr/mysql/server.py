@@ -26,12 +26,14 @@ VARIABLES: Final = (
     "lower_case_table_names",
     "server_id",
     "server_uuid",
+    "system_time_zone",
     "version",
     "wsrep_on",
     *UPDATES,
 )
 PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
 SYNTAX: Final = 1064
+UTC: Final = "UTC"
 SEES_BINLOG: Final = "REPLICATION CLIENT"
 SEES_REPLICATION: Final = "SLAVE MONITOR"
 
@@ -68,6 +70,14 @@ class Server:
     @property
     def in_galera(self) -> bool:
         return self.variables.get("wsrep_on") == "ON"
+
+    def system_zone(self) -> str:
+        """What the server calls its own time zone. Who starts it with TZ=UTC-8 has given that name to another zone."""
+        name = self.variables.get("system_time_zone", "")
+        noon = "2000-01-01 12:00:00"
+        [row] = query(self._connection, "SELECT CAST(CONVERT_TZ(%s, '+00:00', 'SYSTEM') AS CHAR) shown", noon)
+        shown = str(row["shown"])
+        return name if name != UTC or shown.startswith(noon) else f"{name}, where {shown} is {noon} in UTC"
 
     def refuse_incomplete(self) -> None:
         """A binlog that lacks changes. Raises SOURCE_FILTERED, SOURCE_UNLOGGED, SOURCE_GRANT_MISSING."""

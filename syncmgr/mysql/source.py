@@ -215,6 +215,7 @@ class MysqlSource:
         self._subscriptions.explicit_defaults = self._stream.explicit_defaults
         self._subscriptions.session_defaults = self._stream.session_defaults
         self._unlogged_alters.begin(named=self._stream.named)
+        self._subscriptions.system_zone = self._stream.system_zone
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._line.connected()
         return True

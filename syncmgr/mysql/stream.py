@@ -107,6 +107,7 @@ class BinlogStream:
         self.named = server.full_metadata
         # MySQL is to lose the variable, and be as if it were ON.
         self.explicit_defaults = server.variables.get("explicit_defaults_for_timestamp", "ON") == "ON"
+        self.system_zone = server.system_zone()
         self.session_defaults = [int(part) for part in server.variables["version"].split(".")[:2]] >= [10, 10]
         period = int(options.heartbeat * 1e9)
         settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"

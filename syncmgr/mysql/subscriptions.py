@@ -17,6 +17,7 @@ from syncmgr.job.description import Shadow
 from syncmgr.job.following import Said
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable, arrow_type
+from syncmgr.job.session_zone import SessionZone
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.whole import Pattern
 from syncmgr.mysql import wire
@@ -29,7 +30,6 @@ from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
 MAX_MAPS: Final = 4096
-UTC: Final = frozenset({"UTC", "+00:00"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +104,8 @@ class Subscriptions:
 
     `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
     explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
-    those of a MariaDB do. All are told by who connects. `ask`: where a statement that stands for rows leads.
+    those of a MariaDB do. `system_zone`: what the server calls its own time zone. All are set by who connects. `ask`:
+    where a statement that stands for rows leads.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Subscriptions:
         self.mariadb = self.folds = False
         self.explicit_defaults = True
         self.session_defaults = False
+        self.system_zone = ""
         self._address = address
         self._ask = ask
         self._unlogged = Unlogged(address, ask)
@@ -232,6 +234,7 @@ class Subscriptions:
             folds=self.folds,
             dates_nulls=not self._explicit(query),
             oracle=self.mariadb and bool(query.sql_mode & wire.ORACLE),
+            pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
         )
 
     def _explicit(self, query: Query) -> bool:
@@ -246,7 +249,7 @@ class Subscriptions:
             text=query.text,
             db=query.db,
             modes=self._modes(query),
-            moment=Moment(at=at, micros=query.micros, utc=query.zone in UTC),
+            moment=Moment(at=at, micros=query.micros, zone=SessionZone(name=query.zone, system=self.system_zone)),
             seen=self._told,
             unknown=frozenset(table for table, each in self.tables.items() if each.known_at is not None),
         )
@@ -268,6 +271,7 @@ class Subscriptions:
         made._unlogged = self._unlogged
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
+        made.system_zone = self.system_zone
         return made
 
     @property

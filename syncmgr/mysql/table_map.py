@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.charset import MAX_BYTES
 from syncmgr.job.schema import BYTES, IDENTIFIERS, TEXT, SourceColumn, SourceTable
 from syncmgr.mysql import charsets, wire
-from syncmgr.mysql.collations import CHARSET_OF, MAX_BYTES
+from syncmgr.mysql.collations import CHARSET_OF
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
 FIXED: Final = {
@@ -321,14 +322,22 @@ def _source_column(made: Field) -> SourceColumn:
         case wire.BIT:
             base = replace(base, length=made.meta)
         case wire.ENUM | wire.SET if made.members is not None and charset is not None:
-            members = tuple(charsets.decode_label(charset, member) for member in made.members)
-            base = replace(base, members=members, charset=charset)
+            base = _labelled(base, made.members, charset)
         case code if code in CHARACTER - BLOBS and charset is not None:
             size = made.meta - (COMPRESSED_HEADER if code == wire.VARCHAR_COMPRESSED else 0)
             base = replace(base, length=size // MAX_BYTES[charset], charset=None if charset == "binary" else charset)
         case wire.BLOB | wire.BLOB_COMPRESSED if charset != "binary":
             base = replace(base, charset=charset)
     return base
+
+
+def _labelled(base: SourceColumn, members: Iterable[bytes], charset: str) -> SourceColumn:
+    """CONVERT TO CHARACTER SET leaves the bytes of labels as they were, which may be no texts of the new one."""
+    try:
+        labels = tuple(charsets.decode_label(charset, member) for member in members)
+    except charsets.UndecodableError:
+        return replace(base, type="unknown")
+    return replace(base, members=labels, charset=charset)
 
 
 def _word(made: Field, charset: str | None) -> str:
@@ -344,18 +353,25 @@ def _word(made: Field, charset: str | None) -> str:
 
 
 def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
-    """`told` by a table map, which calls MariaDB's uuid, inet6 and inet4 bytes; what they are is stored."""
-    columns = []
-    for column in told.columns:
-        known = stored.column(column.name)
-        size = 0 if known is None else IDENTIFIERS.get(known.type, 0)
-        same = known is not None and column.type == "binary" and size == column.length
-        columns.append(replace(column, type=known.type, length=0) if known is not None and same else column)
-    return replace(told, columns=tuple(columns))
+    """`told` by a table map, with what it does not tell but is stored."""
+    known = ((column, stored.column(column.name)) for column in told.columns)
+    return replace(told, columns=tuple(c if of is None else _identified(c, of) for c, of in known))
+
+
+def _identified(column: SourceColumn, known: SourceColumn) -> SourceColumn:
+    """MariaDB's uuid, inet6 and inet4 are told as bytes, the digits of FLOAT(M,D) and DOUBLE(M,D) not at all."""
+    if column.type == "binary" and known.type in IDENTIFIERS and column.length == IDENTIFIERS[known.type]:
+        return replace(column, type=known.type, length=0)
+    if column.type in {"float", "double"} and column.type == known.type:
+        return replace(column, precision=known.precision, scale=known.scale)
+    return column
 
 
 def agreed(table: TableMap, stored: SourceTable) -> SourceTable:
-    """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot."""
+    """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot.
+
+    Which TEXT or BLOB a column is may follow from a charset that no statement named; each value says its own length.
+    """
     if len(table.fields) != len(stored.columns):
         told = ", ".join(_word(made, CHARSET_OF.get(made.collation or 0)) for made in table.fields)
         facts = f"the binlog has {len(table.fields)} columns ({told}), the table {len(stored.columns)}"
@@ -425,8 +441,6 @@ def _size_contradiction(made: Field, column: SourceColumn) -> str:
             wrong = made.meta != (1 if len(column.members) < 256 else 2)
         case "set":
             wrong = made.meta != _set_bytes(len(column.members))
-        case word if word in TEXT or word in BYTES:
-            wrong = made.code in BLOBS and BLOB_WORDS[made.meta] != word.removesuffix("text").removesuffix("blob")
         case _:
             wrong = False
     return "has another size" if wrong else ""

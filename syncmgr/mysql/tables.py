@@ -93,12 +93,13 @@ def source_column(row: dict[str, Any], key: int) -> SourceColumn:
     word = row["word"].lower()
     charset = row["charset"]
     fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
+    has_digits = word == "decimal" or (word in {"float", "double"} and row["scale"] is not None)
     return SourceColumn(
         name=row["name"],
         type="geomcollection" if word == "geometrycollection" else word,
         unsigned="unsigned" in row["full"].lower() and word not in {"enum", "set"},
-        precision=int(row["digits"] if word == "decimal" else fraction or 0),
-        scale=int(row["scale"] if word == "decimal" else 0),
+        precision=int(row["digits"] if has_digits else fraction or 0),
+        scale=int(row["scale"] if has_digits else 0),
         length=int(_length(word, row) or 0),
         charset="utf8mb3" if charset == "utf8" else charset,
         members=labels(row["full"]) if word in {"enum", "set"} else (),

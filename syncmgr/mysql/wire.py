@@ -51,6 +51,7 @@ FLAG_IGNORABLE: Final = 0x80
 ANSI_QUOTES: Final = 1 << 2
 ORACLE: Final = 1 << 9  # MariaDB's
 NO_BACKSLASH_ESCAPES: Final = 1 << 20
+PAD_CHAR_TO_FULL_LENGTH: Final = 1 << 31
 STRICT: Final = 1 << 21 | 1 << 22  # STRICT_TRANS_TABLES, STRICT_ALL_TABLES
 
 # column type codes

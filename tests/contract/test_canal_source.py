@@ -299,6 +299,30 @@ def test_a_column_that_was_read_is_not_exchanged(canal: Start, mysql_server: Mys
         assert "recomputes column 'v'" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("clauses", "why"),
+    [
+        ("MODIFY v MEDIUMTEXT NOT NULL", "makes column 'v' NOT NULL in a session whose sql_mode nobody told"),
+        ("CONVERT TO CHARACTER SET latin1", "converts column 'v' to latin1"),
+    ],
+)
+def test_values_that_a_session_may_have_changed_stop_the_job(
+    canal: Start, any_server: MysqlServer, db: str, clauses: str, why: str
+) -> None:
+    """Canal tells no sql_mode: NULL may be '' now, and a character a question mark, though no row says so."""
+    with reading(canal(any_server), [channel((db, "t"))]) as reader:
+        reader.get()
+        any_server.run(f"INSERT INTO {db}.t VALUES (1, '\u65e5'), (2, NULL)")
+        until_equal(reader, any_server, db)
+        any_server.run(f"ALTER TABLE {db}.t ADD INDEX (v(5)), MODIFY v MEDIUMTEXT")
+        any_server.run(f"INSERT INTO {db}.t VALUES (3, 'c')")
+        until_equal(reader, any_server, db)
+        any_server.run("SET sql_mode = ''", f"ALTER TABLE {db}.t {clauses}")
+        error = reader.until_error()
+        assert error.code is Code.SOURCE_DDL
+        assert why in str(error)
+
+
 def test_a_list_that_does_not_fit_is_told_by_the_first_rows(
     canal: Start, mysql_server: MysqlServer, mysql_db: str
 ) -> None:

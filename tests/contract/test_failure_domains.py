@@ -252,7 +252,7 @@ def test_a_ddl_waits_for_its_own_tables_alone(bench: Bench, token: str, *, waits
 
 def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     """It is told, the others are read on from behind it, and no epoch is a consistent point any more."""
-    said = Said(text="ALTER TABLE bad NOVELTY", db="shop", modes=Modes(), moment=Moment(at=1, micros=0, utc=True))
+    said = Said(text="ALTER TABLE bad NOVELTY", db="shop", modes=Modes(), moment=Moment(at=1))
     rows = batches(20)
     ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
     run = bench.start(0, (*rows[:10], make_batch(ddl=ddl), *map(of_good, rows[10:])), leaves_out=True)

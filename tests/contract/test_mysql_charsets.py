@@ -8,8 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
+from syncmgr.job.charset import MAX_BYTES
 from syncmgr.mysql import charsets
-from syncmgr.mysql.collations import MAX_BYTES
 from syncmgr.mysql.subscriptions import Subscription
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.servers import MysqlServer

@@ -16,6 +16,7 @@ from syncmgr.job.description import AppendOnChange
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.schema import SourceTable
+from syncmgr.job.session_zone import SessionZone
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import UnclearError, read
 from syncmgr.job.table_pattern import PatternKind, TablePattern
@@ -139,7 +140,7 @@ def test_what_a_statement_depends_on_is_told(any_server: MysqlServer, db: str) -
             "SET timestamp = 1700000000.25",
             'ALTER TABLE "t" ADD "w" DATETIME(6) DEFAULT NOW(6)',
         )
-        any_server.run(f"ALTER TABLE {db}.t ADD x INT")
+        any_server.run(f"ALTER TABLE {db}.t ADD x DATETIME DEFAULT NOW()")
         reader.until(latest(any_server))
         first, second = (batch.ddl.said for batch in reader.batches if batch.ddl)
     assert first is not None
@@ -148,9 +149,11 @@ def test_what_a_statement_depends_on_is_told(any_server: MysqlServer, db: str) -
     modes = first.modes
     assert (modes.ansi_quotes, modes.no_backslash, modes.strict) == (True, True, True)
     assert modes.mariadb == (any_server.flavour == "mariadb")
-    assert (first.moment.at, first.moment.micros, first.moment.utc) == (1700000000, 250000, True)
+    assert (first.moment.at, first.moment.micros, first.moment.zone.name) == (1700000000, 250000, "+00:00")
     assert [column.name for column in first.seen[db, "t"].columns] == ["id", "v"]
-    assert (second.modes.strict, second.modes.ansi_quotes, second.moment.utc) == (False, False, False)
+    assert (second.modes.strict, second.modes.ansi_quotes) == (False, False)
+    [(system,)] = any_server.run("SELECT @@system_time_zone")
+    assert second.moment.zone == SessionZone(name="SYSTEM", system=system)
 
 
 @pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])

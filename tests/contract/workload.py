@@ -15,7 +15,7 @@ from typing import Final
 
 from pymysql.err import OperationalError
 
-from syncmgr.mysql.collations import MAX_BYTES
+from syncmgr.job.charset import MAX_BYTES
 from tests.servers import MysqlServer
 
 ALPHABETS: Final = (  # first and last letter

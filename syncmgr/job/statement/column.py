@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.column_type import source_column
-from syncmgr.job.schema import SourceColumn
+from syncmgr.job.charset import LIKE_ASCII
+from syncmgr.job.column_type import of_bytes, sized, source_column
+from syncmgr.job.schema import BYTES, SourceColumn
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, Place
 from syncmgr.job.statement.options import references
-from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Token, Words
+from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Modes, Token, Words
 
 _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what they mean
     "DOUBLE PRECISION": "double",
@@ -43,17 +44,13 @@ _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what 
 _SPELLED: Final = tuple(_PHRASES)
 _NATIONAL: Final = "utf8mb3"
 _SIGNS: Final = frozenset({"SIGNED", "UNSIGNED", "ZEROFILL"})
-_OF_BYTES: Final[Mapping[str, str]] = {  # what CHARACTER SET binary makes of a type
-    "char": "binary",
-    "varchar": "varbinary",
-    "tinytext": "tinyblob",
-    "text": "blob",
-    "mediumtext": "mediumblob",
-    "longtext": "longblob",
-}
-_BLOB_SIZES: Final = ((255, "tinyblob"), (65_535, "blob"), (2**24 - 1, "mediumblob"), (2**32 - 1, "longblob"))
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 _DATED: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
+_INTRODUCERS: Final = frozenset(  # before a text; one of ASCII is the same in all of these charsets
+    {"N", "_UTF8", "_BINARY", *(f"_{name.upper()}" for name in LIKE_ASCII)}
+)
+_DOCUMENTS: Final[Mapping[str, str]] = {"JSON_OBJECT": "{}", "JSON_ARRAY": "[]"}
+_MAX_WHOLE: Final = 2**63
 
 # Attributes without meaning for the rows, and what follows each.
 _ALONE: Final = (
@@ -113,9 +110,8 @@ def definition(words: Words, name: str | None = None) -> ColumnDefinition:
         found = replace(found, column=replace(column, nullable=False))
     while (more := _attribute(words, found)) is not None:
         found = more
-    if found.column.charset == "binary" and found.column.type in _OF_BYTES:
-        column = replace(found.column, type=_OF_BYTES[found.column.type], charset=None)
-        found = replace(found, column=column)
+    column = of_bytes(found.column) if found.column.charset == "binary" else found.column
+    found = replace(found, column=sized(column, None) if column.type in BYTES else column)
     return replace(found, dated=True) if dates and not found.column.nullable and not found.computed else found
 
 
@@ -167,11 +163,9 @@ def _arguments(words: Words) -> str:
 
 
 def _sized(column: SourceColumn, arguments: str) -> SourceColumn:
-    """BLOB(100) is the smallest type that takes it."""
+    """With the length of BLOB(100) and TEXT(100), by which its size is yet to be found."""
     size = arguments.strip("()")
-    if column.type != "blob" or not size.isdecimal():
-        return column
-    return replace(column, type=next(word for bound, word in _BLOB_SIZES if int(size) <= bound))
+    return replace(column, length=int(size)) if column.type in {"blob", "text"} and size.isdecimal() else column
 
 
 # -- attributes
@@ -306,10 +300,21 @@ def default(words: Words) -> Default:
     """What stands behind DEFAULT."""
     first = words.token
     tokens = [words.take_value(), *words.until(_begins_attribute)]
-    return next(
-        (found for rule in _DEFAULTS if (found := rule(tokens)) is not None),
-        Default(kind=DefaultKind.EXPRESSION, text=words.text_from(first)),
-    )
+    found = _constant(tokens, words.modes)
+    return Default(kind=DefaultKind.EXPRESSION, text=words.text_from(first)) if found is None else found
+
+
+def _constant(tokens: list[Token], modes: Modes) -> Default | None:
+    """What is the same in all rows. Brackets change nothing, but that NOW() in them has no fraction in MySQL."""
+    if len(tokens) == 1 and tokens[0].word == "(":
+        inner = Words(tokens[0].text[1:-1], modes)
+        tokens = []
+        while not inner.done:
+            tokens.append(inner.take_value())
+        found = _constant(tokens, modes) if tokens else None
+        unsaid = found is not None and found.kind is DefaultKind.NOW and not found.text and not modes.mariadb
+        return Default(kind=DefaultKind.NOW, text="0") if unsaid else found
+    return next((found for rule in _DEFAULTS if (found := rule(tokens)) is not None), None)
 
 
 def _begins_attribute(token: Token) -> bool:
@@ -329,11 +334,14 @@ def _truth(tokens: list[Token]) -> Default | None:
 
 def _text(tokens: list[Token]) -> Default | None:
     """A string, its charset before it, or DATE and such."""
-    if tokens[0].word in _DATED or (tokens[0].word.startswith("_UTF8") and len(tokens) > 1):
+    first = tokens[0].word
+    introduced = first in _INTRODUCERS
+    if (introduced or first in _DATED) and len(tokens) > 1:
         tokens = tokens[1:]
-    if all(t.kind == STRING for t in tokens):
-        return Default(kind=DefaultKind.STRING, text="".join(t.text for t in tokens))
-    return None
+    text = "".join(t.text for t in tokens)
+    if any(t.kind != STRING for t in tokens) or (introduced and not (text.isascii() or "UTF8" in first)):
+        return None
+    return Default(kind=DefaultKind.STRING, text=text)
 
 
 def _number(tokens: list[Token]) -> Default | None:
@@ -354,4 +362,38 @@ def _now(tokens: list[Token]) -> Default | None:
     return Default(kind=DefaultKind.NOW, text=digits) if digits.isdecimal() or not digits else None
 
 
-_DEFAULTS: Final[tuple[Callable[[list[Token]], Default | None], ...]] = (_null, _truth, _text, _number, _bits, _now)
+def _document(tokens: list[Token]) -> Default | None:
+    """JSON_OBJECT() and JSON_ARRAY() of nothing."""
+    text = _DOCUMENTS.get(tokens[0].word)
+    if text is None or [t.word for t in tokens[1:]] != ["("] or tokens[1].text.strip("() "):
+        return None
+    return Default(kind=DefaultKind.STRING, text=text)
+
+
+def _sum(tokens: list[Token]) -> Default | None:
+    """Whole numbers, added and multiplied."""
+    numbers, signs = tokens[::2], [t.word for t in tokens[1::2]]
+    if len(numbers) != len(signs) + 1 or not signs or not {"+", "-", "*"}.issuperset(signs):
+        return None
+    if any(t.kind != NUMBER or not t.text.isdecimal() for t in numbers):
+        return None
+    total, product = 0, int(numbers[0].text)
+    for sign, number in zip(signs, numbers[1:], strict=True):
+        if sign == "*":
+            product *= int(number.text)
+        else:
+            total, product = total + product, int(sign + number.text)
+    value = total + product
+    return Default(kind=DefaultKind.NUMBER, text=str(value)) if abs(value) < _MAX_WHOLE else None
+
+
+_DEFAULTS: Final[tuple[Callable[[list[Token]], Default | None], ...]] = (
+    _null,
+    _truth,
+    _text,
+    _number,
+    _bits,
+    _now,
+    _document,
+    _sum,
+)

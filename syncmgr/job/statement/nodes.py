@@ -19,7 +19,7 @@ class DefaultKind(StrEnum):
     STRING = "STRING"
     NUMBER = "NUMBER"  # with its sign; TRUE is 1
     BITS = "BITS"  # X'4d', 0x4d, b'01', 0b01 as they stand
-    NOW = "NOW"
+    NOW = "NOW"  # of as many digits of the second's fraction; as the column has, where they are not said
     EXPRESSION = "EXPRESSION"  # of each row, or of nobody knows what
 
 

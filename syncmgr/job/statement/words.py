@@ -34,6 +34,7 @@ class Modes:
     `mariadb`: who wrote the statement. `folds`: the server compares names of tables without case. `dates_nulls`:
     explicit_defaults_for_timestamp is OFF, so that a TIMESTAMP is NOT NULL where nothing is said, and NULL is the time.
     `oracle`: MariaDB's sql_mode of that name, in which a function without arguments is called without brackets.
+    `pads`: PAD_CHAR_TO_FULL_LENGTH, so that a CHAR is read with spaces up to its length.
     """
 
     ansi_quotes: bool = False
@@ -43,6 +44,7 @@ class Modes:
     folds: bool = False
     dates_nulls: bool = False
     oracle: bool = False
+    pads: bool = False
 
 
 ORDINARY: Final = Modes()

@@ -194,6 +194,15 @@ def test_a_ddl_ends_a_batch_and_drops_nothing() -> None:
     assert second.changes[0].altered.columns == {"n"}
 
 
+def test_an_alter_is_judged_though_no_row_follows() -> None:
+    """By whichever server it was read: what is a comment for one of them is a statement of the other."""
+    log, sorting = Binlog(), Sorting()
+    met, judged = sorting.feed([*log.transaction("a"), log.statement("ALTER TABLE orders /*M! DROP COLUMN n */")])
+    assert met.ddl is not None
+    assert (values([met]), [change.altered for change in met.changes]) == (["a"], [None])
+    assert (values([judged]), [change.altered.columns for change in judged.changes]) == ([], [{"n"}])
+
+
 def test_a_ddl_is_met_again_where_it_was_not_passed() -> None:
     """The position in front of a TRUNCATE lies before it."""
     log, sorting = Binlog(), Sorting()

@@ -21,7 +21,7 @@ from syncmgr.job.schema import arrow_type
         ("numeric(8)", "decimal(8,0)"),
         ("dec", "decimal(10,0)"),
         ("decimal(20, 6) unsigned", "decimal(20,6) unsigned"),
-        ("float(7,3)", "float"),
+        ("float(7,3)", "float(7,3)"),
         ("float(24)", "float"),
         ("float(25)", "double"),
         ("double precision", "double"),

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.job.ddl import Concern, arrivals, concerned, keeps_values, mentioned, touched
-from syncmgr.job.schema import SourceColumn
+from syncmgr.job.ddl import Concern, arrivals, concerned, mentioned, touched
 from syncmgr.job.statement.reading import ORDINARY
 
 SYNCED = (("shop", "orders"), ("shop", "items"), ("other", "orders"))
@@ -64,9 +63,9 @@ def test_what_does_not_concern(statement: str) -> None:
 )
 def test_alters_that_keep_the_rows(statement: str, columns: set[str]) -> None:
     """Rows live on, and the columns that are not what they were are named."""
-    assert concerned(statement, "shop", SYNCED) == Concern(
-        tables=(ORDERS,), rows_survive=True, columns=frozenset(columns)
-    )
+    concern = concerned(statement, "shop", SYNCED)
+    assert concern is not None
+    assert replace(concern, clauses=()) == Concern(tables=(ORDERS,), rows_survive=True, columns=frozenset(columns))
 
 
 @pytest.mark.parametrize(
@@ -110,36 +109,6 @@ def test_no_text_breaks_it(text: str) -> None:
     concerned("ALTER TABLE orders " + text, "shop", SYNCED)
     mentioned(text, SYNCED)
     touched(text, "shop", SYNCED)
-
-
-def column(kind: str, **facts: object) -> SourceColumn:
-    return SourceColumn(name="a", type=kind, **facts)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "keeps"),
-    [
-        (column("int"), column("int", nullable=False), True),
-        (column("int"), column("bigint"), False),
-        (column("int"), column("int", unsigned=True), False),
-        (column("varchar", length=5, charset="latin1"), column("text", charset="utf8mb4"), True),
-        (column("varchar", length=5, charset="utf8mb4"), column("varchar", length=4, charset="utf8mb4"), False),
-        (column("varchar", length=5, charset="utf8mb4"), column("varchar", length=5, charset="latin1"), False),
-        (column("datetime"), column("datetime", precision=6), True),
-        (column("datetime", precision=6), column("datetime"), False),
-        (column("datetime"), column("timestamp"), False),
-        (column("time"), column("time", precision=3), False),
-        (column("decimal", precision=5, scale=2), column("decimal", precision=6, scale=2), False),
-        (column("enum", members=("a",)), column("enum", members=("a", "b")), True),
-        (column("enum", members=("a", "b")), column("enum", members=("b", "a")), False),
-        (column("varbinary", length=5), column("varbinary", length=9), True),
-        (column("point"), column("geometry"), True),
-        (column("json"), column("text", charset="utf8mb4"), False),
-    ],
-)
-def test_what_an_alter_does_to_values(old: SourceColumn, new: SourceColumn, *, keeps: bool) -> None:
-    """Only where every old value is still the same under the new type may a job go on."""
-    assert keeps_values(old, new) is keeps
 
 
 @pytest.mark.parametrize(

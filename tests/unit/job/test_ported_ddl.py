@@ -28,11 +28,12 @@ from syncmgr.job.lake_change import (
 )
 from syncmgr.job.policy import OnDdl, deeds_of
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.job.session_zone import SessionZone
 from syncmgr.job.statement.reading import Modes
 
 PORTED = Path(__file__).parent / "ported"
 TABLES = ("orders", "items")
-MOMENT = Moment(at=1_700_000_000, micros=0, utc=True)
+MOMENT = Moment(at=1_700_000_000, micros=0, zone=SessionZone(name="UTC"))
 SOURCE = SourceTable(
     db="shop",
     name="orders",

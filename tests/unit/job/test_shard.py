@@ -44,7 +44,10 @@ def _step(
     text: str, channels: tuple[ChannelDescription, ...], target: TargetTable, deeds: dict[str, str]
 ) -> tuple[ChannelDescription, list[LakeChange]]:
     said = Said(
-        text=text, db="shop_1", modes=Modes(strict=True, mariadb=False), moment=Moment(at=1, micros=0, utc=True)
+        text=text,
+        db="shop_1",
+        modes=Modes(strict=True, mariadb=False),
+        moment=Moment(at=1),
     )
     rules = Rules(
         policy=OnDdl.EVOLVE,

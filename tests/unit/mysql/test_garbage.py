@@ -9,8 +9,8 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from syncmgr.job.charset import MAX_BYTES
 from syncmgr.mysql import charsets, events, json_text, wire
-from syncmgr.mysql.collations import MAX_BYTES
 from syncmgr.mysql.inflation import inflate, inflated_column
 from syncmgr.mysql.table_map import parse
 from syncmgr.mysql.wire import Cursor, MalformedEventError

@@ -1,0 +1,36 @@
+"""What is known of MySQL's charsets without reading one text.
+
+Owns: how many bytes a character takes at most, by charset, and which charsets have some texts in common.
+Must not know: columns, how a text is decoded.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+_NAMES: Final = {
+    1: "armscii8 ascii binary cp1250 cp1251 cp1256 cp1257 cp850 cp852 cp866 dec8 geostd8 greek hebrew hp8 keybcs2 koi8r"
+    " koi8u latin1 latin2 latin5 latin7 macce macroman swe7 tis620",
+    2: "big5 cp932 euckr gb2312 gbk sjis ucs2",
+    3: "eucjpms ujis utf8mb3",
+    4: "gb18030 utf16 utf16le utf32 utf8mb4",
+}
+MAX_BYTES: Final = {charset: size for size, names in _NAMES.items() for charset in names.split()}
+WIDEST: Final = max(MAX_BYTES.values())
+
+
+_OTHER_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
+LIKE_ASCII: Final = MAX_BYTES.keys() - _OTHER_ASCII - {"binary"}  # where a text of ASCII has the bytes of ASCII
+
+ALL_OF_UNICODE: Final = frozenset({"utf8mb4", "utf16", "utf16le", "utf32"})
+
+
+def max_bytes(charset: str | None) -> int:
+    """Of a charset that nobody knows, as many as any has."""
+    return WIDEST if charset is None else MAX_BYTES.get(charset, WIDEST)
+
+
+def same_bytes(texts: Iterable[str], one: str | None, other: str | None) -> bool:
+    """Whether texts have the same bytes in both charsets, for certain."""
+    if None not in {one, other} and (one == other or (one, other) == ("utf8mb3", "utf8mb4")):
+        return True
+    return {one, other} <= LIKE_ASCII and all(text.isascii() for text in texts)

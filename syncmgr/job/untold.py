@@ -1,0 +1,65 @@
+"""What a statement may have done to synced tables where nothing is told of its session or its server.
+
+Owns: the union of all that it can mean; which values it may have changed.
+Must not know: canal, positions, what becomes of the job.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from syncmgr.job.alteration import has_charset
+from syncmgr.job.column_type import sized
+from syncmgr.job.ddl import Concern, Table, concerned
+from syncmgr.job.keeping import UNICODE, kept
+from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.job.statement import nodes
+from syncmgr.job.statement.reading import Modes
+
+SESSION: Final = "in a session whose sql_mode nobody told"
+# whatever may change a value, by each server that may have read the text
+_READINGS: Final = tuple(Modes(mariadb=mariadb, dates_nulls=True, pads=True) for mariadb in (False, True))
+
+
+def concern(statement: str, default_db: str, synced: Collection[Table]) -> Concern | None:
+    """What a statement does to synced tables by any reading, None if nothing by all."""
+    found = [each for modes in _READINGS if (each := concerned(statement, default_db, synced, modes)) is not None]
+    if not found:
+        return None
+    hit = {table for each in found for table in each.tables}
+    return Concern(
+        tables=tuple(table for table in synced if table in hit),
+        rows_survive=all(each.rows_survive for each in found),
+        columns=frozenset[str]().union(*(each.columns for each in found)),
+        clauses=tuple(clause for each in found for clause in each.clauses),
+    )
+
+
+def doubts(table: SourceTable, clauses: Iterable[nodes.Clause]) -> dict[str, str]:
+    """By column, folded: how its values may have changed. What is not known of the table counts as the worst."""
+    found: dict[str, str] = {}
+    for clause in clauses:
+        for column, how in _doubted(table, clause):
+            found.setdefault(column.name.casefold(), f"it {how} {SESSION}")
+    return found
+
+
+def _doubted(table: SourceTable, clause: nodes.Clause) -> Iterator[tuple[SourceColumn, str]]:
+    match clause:
+        case nodes.ChangeColumn(old=name, definition=definition):
+            column = table.column(name)
+            how = None if column is None else _changed(column, definition.column)
+            if column is not None and how is not None:
+                yield column, how
+        case nodes.ConvertCharset(charset=charset) if charset != UNICODE:
+            told = charset or "the database's charset"
+            yield from ((c, f"converts column '{c.name}' to {told}") for c in table.columns if has_charset(c))
+        case _:
+            pass
+
+
+def _changed(before: SourceColumn, now: SourceColumn) -> str | None:
+    if before.nullable and not before.key and not now.nullable:
+        return f"makes column '{before.name}' NOT NULL"
+    if kept(before, sized(now, now.charset or before.charset), strict=False, pads=True):
+        return None
+    return f"changes column '{before.name}' from {before.text} to {now.text}"
