@@ -256,7 +256,7 @@ def seen(server: MysqlServer, db: str, cases: Mapping[str, Case]) -> Iterator[tu
     channels = {name: read_as(table) for name, table in tables.items()}
     outcomes: dict[str, DdlStep | str] = {}
     server.run(*(statement for name, case in cases.items() for statement in statements(f"{db}.{name}", case)))
-    with reading(server, subscriptions(channels.values(), schema_holds=True), known.start, options=QUICK) as reader:
+    with reading(server, subscriptions(channels.values(), known.start), known.start, options=QUICK) as reader:
         while len(outcomes) < len(cases):
             until(lambda: reader.get() and reader.batches[-1].ddl)
             ddl = reader.batches[-1].ddl
@@ -340,7 +340,7 @@ def test_labels_that_keep_their_bytes_pause(any_server: MysqlServer, before: str
     with database(any_server) as db:
         any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, n INT, v {case.kind}) {case.table}")
         known = facts(any_server, [(db, "t")])
-        wanted = subscriptions([read_as(known.tables[0])], schema_holds=True)
+        wanted = subscriptions([read_as(known.tables[0])], known.start)
         with reading(any_server, wanted, known.start, options=QUICK) as reader:
             any_server.run(*statements(f"{db}.t", case))
             until(lambda: reader.get() and reader.batches[-1].ddl)
