@@ -17,7 +17,7 @@ from syncmgr.job.derived_type import derived
 from syncmgr.job.description import JOB_PROPERTIES
 from syncmgr.job.failure import TREATMENTS
 from syncmgr.job.fitting import Fit, fit
-from syncmgr.job.logged import ASKED
+from syncmgr.job.logged import ASKED, HEEDED
 from syncmgr.job.policy import Kind, OnDdl, meaning
 from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
@@ -81,6 +81,11 @@ def _asked() -> str:
         for asked in ASKED
     )
     return _table(["Setting", "Wanted", "Matters where", "Else error", "Looked at", "Why"], rows)
+
+
+def _heeded() -> str:
+    rows = ((f"`{each.setting}`", each.value, each.servers, each.does) for each in HEEDED)
+    return _table(["Setting", "Value", "Servers", "What a job does"], rows)
 
 
 def _states() -> str:
@@ -173,6 +178,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "canal-properties": lambda: _properties(CANAL_PROPERTIES),
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "asked": _asked,
+    "heeded": _heeded,
     "states": _states,
     "types": _types,
     "statements": _statements,

@@ -61,6 +61,71 @@ ASKED: Final = (
 )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heeded:
+    """A setting that is taken as it is, and what a job does where it has this value."""
+
+    setting: str
+    value: str
+    servers: str
+    does: str
+
+
+HEEDED: Final = (
+    Heeded(
+        setting="gtid_mode",
+        value="OFF, OFF_PERMISSIVE, ON_PERMISSIVE",
+        servers="MySQL",
+        does="reads by file and offset, from this one server alone; ADD TABLE and RESYNC TABLE lock a table for a "
+        "moment before its rows are read",
+    ),
+    Heeded(
+        setting="binlog_row_metadata",
+        value="MINIMAL, NO_LOG",
+        servers="MySQL, MariaDB",
+        does="warns at CREATE SYNC (20163); reads rows by the stored columns, and asks the server for them every "
+        "source_schema_check_second; refuses a start at an older place",
+    ),
+    Heeded(
+        setting="explicit_defaults_for_timestamp",
+        value="OFF",
+        servers="MySQL, MariaDB",
+        does="takes a TIMESTAMP for NOT NULL, with the server's defaults; the session's value counts where the binlog "
+        "has it",
+    ),
+    Heeded(
+        setting="sql_mode",
+        value="not strict",
+        servers="MySQL, MariaDB",
+        does="stops at a statement whose conversions such a session does not refuse; the session's value counts",
+    ),
+    Heeded(
+        setting="system_time_zone",
+        value="of a session with time_zone = SYSTEM",
+        servers="MySQL, MariaDB",
+        does="reckons local times of a statement in it where it is the name of one zone; else stops at the statement",
+    ),
+    Heeded(
+        setting="lower_case_table_names",
+        value="1, 2",
+        servers="MySQL, MariaDB",
+        does="compares names of databases and tables without case",
+    ),
+    Heeded(
+        setting="innodb_native_foreign_keys",
+        value="ON, or not there",
+        servers="MySQL before 9.6, MariaDB",
+        does="refuses tables that a foreign key changes (20135), unless unlogged_cascades is accept",
+    ),
+    Heeded(
+        setting="wsrep_on",
+        value="ON",
+        servers="Galera",
+        does="takes the server for one that replicates, and its files for no sign of its history",
+    ),
+)
+
+
 def refusal(variables: Mapping[str, str]) -> tuple[Asked, str] | None:
     """The first setting that will not do, and its value."""
     values = ((asked, variables.get(asked.setting, asked.wanted)) for asked in PLAIN)
