@@ -156,7 +156,7 @@ class Altering:
             inspected.unique_keys[0],
             self._catalog.table(channel.target_db, channel.target),
             terms_of(job.properties),
-            () if load is None else load.changes,
+            load.changes if load is not None and load.reshapes else (),
         )
         again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at, stopped="")
         return replace(renewal, channel=again)
@@ -209,11 +209,11 @@ class Altering:
         return excerpt(channel, self._catalog.table(channel.target_db, channel.target), where)
 
     def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
-        """Whether no change of the table is read: until somebody has settled what stopped it, or, where it has no key,
-        until its rows are there.
+        """Whether no change of the table is read, or can be committed: until somebody has settled what stopped it, or,
+        where it has no key, or gets other columns, until its rows are there.
         """
         load = self._store.loads.of(job.id).get(channel.token)
-        waits = load is not None and load.upper is None and not channel.keys
+        waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
         return waits or bool(channel.stopped) or job.state is JobState.PAUSED_BY_ERROR
 
     def _rename(self, job: SyncJob, to: str) -> None:

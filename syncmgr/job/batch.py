@@ -87,7 +87,8 @@ class Batch:
     transaction is torn there.
 
     XA transactions: first those `forgotten` are dropped, then come `changes` and what is `prepared`, and last the
-    rows of the one `committed`, all of which were prepared before or are in this batch.
+    rows of the one `committed`, all of which were prepared before or are in this batch; of tables `passed` they came
+    with all others by a reading.
     """
 
     changes: tuple[TableChanges, ...]
@@ -101,3 +102,4 @@ class Batch:
     forgotten: tuple[str, ...] = ()
     prepared: tuple[PreparedChanges, ...] = ()
     committed: str | None = None
+    passed: frozenset[tuple[str, str]] = frozenset()

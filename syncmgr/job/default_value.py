@@ -162,7 +162,7 @@ def _exact(column: SourceColumn, default: Default) -> str:
 
 
 def _approximate(column: SourceColumn, default: Default) -> str:
-    value = float(_decimal(default))
+    value = float(_decimal(default)) + 0.0  # the servers know no negative zero there
     if column.precision:
         value = _rounded(value, column)
     if column.type == "float":

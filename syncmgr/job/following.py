@@ -273,8 +273,10 @@ class _Following:
     def _doubt(self, token: str, clauses: Iterable[nodes.Clause]) -> None:
         """What cascades to a table is in no binlog of MariaDB or of an older MySQL."""
         if any(isinstance(clause, nodes.Quiet) and clause.what == CASCADES for clause in clauses):
-            if self._said.modes.mariadb and not self._rules.unlogged:
-                self._refuse(Kind.ROWS, "what the foreign key changes is not in the binlog")
+            unseen = "what the foreign key changes is not in the binlog"
+            doubted = self._said.modes.mariadb and not self._rules.unlogged
+            if doubted and self._refuse(Kind.ROWS, unseen) is Deed.RESYNC:
+                raise RefusedError(unseen)  # nor is what it will change
             self._changes[token] = (*self._changes.get(token, ()), DoubtKeys())
 
     def _altered_shadow(self, shadow: Shadow, *, loses: bool) -> Shadow | None:
@@ -283,10 +285,10 @@ class _Following:
         return None if loses or len(shadow.alters) >= MAX_ALTERS else replace(shadow, alters=(*shadow.alters, spoken))
 
     def _evolve(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
-        table = self._said.seen.get(_table(channel))
-        if table is None and _table(channel) in self._said.unknown:
+        if _table(channel) in self._said.unknown:
             self._pass_by(channel, clauses)
             return
+        table = self._said.seen.get(_table(channel))
         if table is not None:
             channel = replace(channel, source=replace(table, charset=channel.source.charset))
         target = self._rules.describe(channel)

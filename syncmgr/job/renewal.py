@@ -92,6 +92,10 @@ class _Renewing:
             for column in self._now.columns:
                 if quoted(column.name) not in {each.expression for each in self._plain}:
                     self._add(column)
+        for name in self._channel.left:
+            there = self._target.column(name)
+            if there is not None and not there.nullable:
+                self._relax(there, f"nothing fills column '{name}'")
         filled = {each.target for each in (*self._plain, *self._computed)}
         for change in dropping:
             if change.name not in filled and self._target.column(change.name) is not None:

@@ -102,6 +102,9 @@ class Answers:
     triggers: Mapping[Table, Triggers]
 
 
+MERGE: Final = "MRG_MYISAM"
+
+
 def told(known: Known, answers: Answers) -> Known:
     facts = dict(known.facts)
     for table, shape in answers.shapes.items():
@@ -120,6 +123,8 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
             pass
         if word == "VIEW":
             return view(_query(created, words), modes)
+        if any(token.word == MERGE for token in words.tokens):
+            return Unreadable(reason="it is a MERGE table, whose rows are those of others")
         parents = frozenset(_parents(words, table[0]))
     except UnclearError as error:
         return Unreadable(reason=str(error))

@@ -67,6 +67,7 @@ class Router:
         self._end_file, self._end_offset, self._end_created = start.file, start.offset, start.created
         self.server = start.server
         self._by_gtid = False
+        self._passed: frozenset[tuple[str, str]] = frozenset()  # of the XA transaction that was committed last
         self._delivered: Part | None = None
         self._before_ddl: Position | None = None
         self._met_inside = False  # a DDL whose rows follow in its own transaction
@@ -183,6 +184,7 @@ class Router:
             forgotten=tuple(self._branches.forgotten),
             prepared=tuple(self._prepared(lanes, is_open=is_open)),
             committed=self._branches.committed,
+            passed=self._passed,
         )
         self._branches.deliver({each.xid: bool(each.changes) for each in batch.prepared})
         if not is_open:
@@ -263,7 +265,7 @@ class Router:
             self._routes.clear()
         body, known = bytes(data[start + 27 : end]), self._subscriptions
         early = False
-        if known.begin_later:
+        if known.begin_later and self._branch is None:  # rows of an XA transaction count at its end
             offset = self._offset >> 32 << 32 | _log_pos(data, start) if self._inner is None else self._inner.log_pos
             early = known.is_early(body, self._gtid_now, self._file, offset)
         self._routes[_table_id(data, start)] = None if early else known.of(body)
@@ -384,13 +386,17 @@ class Router:
         xid, one_phase = events.xa_prepare(bytes(data[start:end]))
         self._branches.prepare(xid)
         if one_phase:
-            self._commit_xa(xid)
+            self._commit_xa(xid, data, start)
         self._end_transaction(data, start)
         return self._halted
 
-    def _commit_xa(self, xid: str) -> None:
+    def _commit_xa(self, xid: str, data: memoryview, start: int) -> None:
+        """Tables whose rows were read after it have what it did."""
+        offset = _log_pos(data, start) if self._inner is None else self._inner.log_pos
+        passed = self._subscriptions.passed(self._gtid_now, self._file, offset)
         if self._branches.commit(xid):
-            self._waiting.release(xid)
+            self._waiting.release(xid, passed)
+        self._passed = passed
 
     def _payload(self, data: memoryview, start: int, end: int) -> bool:
         """A whole transaction in one event; it may be larger than a batch."""
@@ -426,7 +432,7 @@ class Router:
             if self._taken:
                 raise self._unsupported(f"an {word} inside the transaction that it ends")
             if word.startswith("XA COMMIT"):
-                self._commit_xa(xid)
+                self._commit_xa(xid, data, start)
             else:
                 self._branches.roll_back(xid)
                 self._waiting.drop(xid)

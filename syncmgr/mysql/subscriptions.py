@@ -135,6 +135,10 @@ class Subscriptions:
         after = self._afters.get(_name(body))
         return after is not None and after.has(gtid, file, offset)
 
+    def passed(self, gtid: Gtid | None, file: str, offset: int) -> frozenset[Table]:
+        """The tables that begin after that place, which is the end of a transaction."""
+        return frozenset(table for table, after in self._afters.items() if after.has(gtid, file, offset))
+
     def of(self, body: bytes) -> Subscribed | None:
         """The table of a table map's body, None if it is not wanted. Raises SyncError, MalformedEventError."""
         try:

@@ -23,6 +23,7 @@ from pymysql import err
 from syncmgr.job.ddl import Table
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.surroundings import (
+    MERGE,
     Answers,
     BaseTable,
     Gone,
@@ -49,7 +50,10 @@ DENIED: Final = frozenset({1044, 1142, 1143, 1227, 1345})
 TRANSIENT: Final = frozenset({1205, 1213, 1317, 3024})  # locks, KILL QUERY; from 2000 on: the connection's
 
 _PLAIN: Final = f"SET SESSION sql_mode = '', sql_quote_show_create = 1, lock_wait_timeout = {PATIENCE_SECOND}"
-_KIND: Final = "SELECT TABLE_TYPE told FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+_KIND: Final = (
+    f"SELECT IF(ENGINE = '{MERGE}', ENGINE, TABLE_TYPE) told FROM information_schema.TABLES"  # noqa: S608 - a constant
+    " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+)
 _QUERY: Final = "SELECT VIEW_DEFINITION told FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 _PARENTS: Final = (
     "SELECT UNIQUE_CONSTRAINT_SCHEMA db, REFERENCED_TABLE_NAME name FROM information_schema.REFERENTIAL_CONSTRAINTS"
@@ -102,6 +106,8 @@ def _listed(connection: Connection, grants: Iterable[str], table: Table, modes: 
     kind = _one(connection, _KIND, table)
     if kind is None:
         return Gone() if shows(grants, table) else Hidden()
+    if kind.upper() == MERGE:
+        return Unreadable(reason="it is a MERGE table, whose rows are those of others")
     if kind == "VIEW":
         text = _one(connection, _QUERY, table)
         return view(text, modes) if text else Hidden()

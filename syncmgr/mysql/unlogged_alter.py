@@ -14,9 +14,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable, differing
-from syncmgr.mysql.address import MysqlAddress, connect, naming_failures
+from syncmgr.mysql.address import MysqlAddress, connect, naming_failures, query
 from syncmgr.mysql.server import Server
-from syncmgr.mysql.tables import schemas_of
+from syncmgr.mysql.tables import quoted, schemas_of
 
 PASSING: Final = frozenset({Code.SOURCE_UNREACHABLE, Code.SOURCE_ACCESS_DENIED, Code.SOURCE_GRANT_MISSING})
 Known = Callable[[], Mapping[Table, SourceTable]]
@@ -39,6 +39,7 @@ class UnloggedAlters:
         self._known = known
         self._answer: _Answer | None = None
         self._due: float | None = None  # monotonic; None: the binlog has the names
+        self._doubted: frozenset[Table] = frozenset()  # that differed at the last look
 
     def begin(self, *, named: bool) -> None:
         """A connection; `named`: its binlog has the names of columns."""
@@ -62,6 +63,8 @@ class UnloggedAlters:
         """None where that fails: the stream says so itself, or the next time will do."""
         try:
             with closing(connect(address)) as connection, naming_failures(address):
+                for table in self._doubted:  # a statement that is under way keeps everybody else from its table
+                    query(connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
                 tables = schemas_of(connection, tuple(self._known()))
                 return _Answer(tables, Server(address, connection).latest())
         except SyncError as error:
@@ -70,10 +73,15 @@ class UnloggedAlters:
             return None
 
     def _compare(self, tables: Mapping[Table, SourceTable]) -> None:
+        """A difference counts once it is there twice: a statement may be in the binlog before anybody is shown it."""
+        doubted, self._doubted = self._doubted, frozenset()
         for table, known in self._known().items():
             found = tables.get(table)
             difference = None if found is None else differing(known, found)
-            if difference is not None:
+            if difference is not None and table not in doubted:
+                self._doubted |= {table}
+                self._due = time.monotonic()
+            elif difference is not None:
                 reason = (
                     f"{difference}, and no statement in the binlog says so: rows since then may have come into other "
                     "columns; SET GLOBAL binlog_row_metadata = FULL, with which that cannot happen"

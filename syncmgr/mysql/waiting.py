@@ -5,9 +5,10 @@ Must not know: what ends a transaction, positions, how rows are decoded.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from syncmgr.job.ddl import Table
 from syncmgr.mysql.decoder import RowEvents
 from syncmgr.mysql.subscriptions import Subscribed
 from syncmgr.mysql.values import PADDING
@@ -119,9 +120,11 @@ class Waiting:
         self._next = self._boundary
         self._count()
 
-    def release(self, xid: str) -> None:
-        """What waits of an XA transaction joins the ordinary one that is open."""
+    def release(self, xid: str, passed: Collection[Table]) -> None:
+        """What waits of an XA transaction joins the ordinary one that is open, but for rows of tables `passed`."""
         for lane in self.drop(xid):
+            if lane.table.table in passed:
+                continue
             key = id(lane.table), lane.file, None
             self._lanes.setdefault(key, Lane(lane.table, file=lane.file)).add(lane, self._next)
             self._next += len(lane.ends)

@@ -16,7 +16,7 @@ from syncmgr.job.ddl_step import DdlRecord
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.lake_change import LakeChange
-from syncmgr.job.position import Position
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.laggards import Laggards, job_wide
 
@@ -176,8 +176,13 @@ class Committer:
             refused.set_exception(held)
             return refused
         progress = self._ledger.progress()[token]
-        commit = self._channel_commit(token, epoch, epoch.files[token], progress)
+        commit = self._channel_commit(token, epoch, self._files(token, epoch), progress)
         return self._pool.submit(self._commit_channel, commit)
+
+    def _files(self, token: str, epoch: Epoch) -> tuple[StagedFile, ...]:
+        """What was staged before the place from which a channel counts came with its rows; the epoch is borne alone."""
+        after = self._channels[token].after
+        return () if after is not None and has_passed(after, epoch.end) else epoch.files[token]
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
         """Looks first at what an earlier life left of the table. A failure may come from rows that are gone."""
@@ -210,10 +215,11 @@ class Committer:
         taken: list[Epoch] = []
         files: tuple[StagedFile, ...] = ()
         for epoch in epochs:
-            if taken and sum(file.bytes for file in (*files, *epoch.files[token])) > GATHERED_BYTES:
+            staged = self._files(token, epoch)
+            if taken and sum(file.bytes for file in (*files, *staged)) > GATHERED_BYTES:
                 break
             taken.append(epoch)
-            files += epoch.files[token]
+            files += staged
         if len(taken) > 1:
             self._ledger.gather(token, [epoch.number for epoch in taken])
         return replace(taken[-1], files={**taken[-1].files, token: files})

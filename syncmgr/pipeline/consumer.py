@@ -7,7 +7,7 @@ Must not know: the rules of the cut (job/epoch.py), processes, the lake.
 import contextlib
 import queue
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -164,7 +164,9 @@ class Consumer:
             self._append(channel, rows)
         for part, of_part, dead_of_part in prepared:
             self._prepare(part, of_part, dead_of_part)
-        rows_released, bytes_released = (0, 0) if batch.committed is None else self._release(batch.committed)
+        rows_released = bytes_released = 0
+        if batch.committed is not None:
+            rows_released, bytes_released = self._release(batch.committed, batch.passed)
         self._in_transaction = batch.open
         self._starved = batch.starved
         if batch.end is not None:
@@ -214,11 +216,15 @@ class Consumer:
         prepared.bytes += part.bytes
         prepared.dead += dead
 
-    def _release(self, xid: str) -> tuple[int, int]:
-        """The rows of an XA transaction join the open epoch, numbered as of now; how many, and their bytes."""
+    def _release(self, xid: str, passed: Collection[tuple[str, str]]) -> tuple[int, int]:
+        """The rows of an XA transaction join the open epoch, numbered as of now; how many, and their bytes. Those of
+        tables that are not read any more, or were read after it, go.
+        """
         prepared, count = self._prepared.pop(xid), 0
         for token, rows in prepared.rows():
-            channel = self._by_token[token]
+            channel = self._by_token.get(token)
+            if channel is None or (channel.source.db, channel.source.name) in passed:
+                continue
             wanted = self._wanted(channel, rows)
             self._append(channel, wanted)
             count += len(wanted)

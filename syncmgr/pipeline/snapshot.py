@@ -193,7 +193,9 @@ class Snapshot:
         What an earlier life was about to commit to a table that is read anew is committed before. That such a reading
         fails, or one of a table that was altered, stops nothing: the statement that mends it may be still to come.
         """
-        if token not in self._open or token in self._given or (not self._begun and token in self._anew):
+        if token not in self._open or token in self._given:
+            return None
+        if not self._begun and token in self._anew and not self.reshapes(token):
             return None
         waits = SyncError(Code.SNAPSHOT_OPEN, table=self._channels[token].source.label)
         failed = self._failed.get(token, waits)
@@ -371,7 +373,8 @@ class Snapshot:
         for channel in self._without(channels, failed):
             if channel.after is not None or channel.token in self._anew:
                 with apart(channel, failed):
-                    self._source.await_seen(channel.source, start)
+                    for place in (start, channel.after or start):
+                        self._source.await_seen(channel.source, place)
         self._description = replace(self._options.description, host=host, port=port)
         self._check_held()
 

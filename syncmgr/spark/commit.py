@@ -29,7 +29,7 @@ from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_key
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.leaves import files_below
 from syncmgr.spark.matching import write_matching
-from syncmgr.spark.schema_change import change_schema, layout_after
+from syncmgr.spark.schema_change import change_schema, layout_after, outstanding
 from syncmgr.spark.vectors import Deletion
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
@@ -103,7 +103,7 @@ class Commit:
         if self._written is None and not self._borne(table):
             with self._indexing.lock:
                 index = self._index(table)
-            layout = layout_after(self._iceberg, table, self._changes)
+            layout = layout_after(self._iceberg, table, outstanding(self._iceberg, table, self._changes))
             self._fitting(table, layout, self._gone(index, self._standing(table)))
             if index is not None and not self._channel.empty and self._is_small(table):
                 self._data_keys(table)
@@ -118,7 +118,7 @@ class Commit:
             return self._passed_over(table)
         found = self._standing(table)
         index = self._index(table)
-        types = change_schema(self._iceberg, transaction, self._changes) if self._changes else {}
+        types = change_schema(self._iceberg, transaction, outstanding(self._iceberg, table, self._changes))
         if types:
             self._iceberg.set_properties(transaction, types)
         table = self._iceberg.table_of(transaction)

@@ -29,6 +29,26 @@ from syncmgr.spark.layout import Layout
 OF_ROWS = EmptyTable | DoubtKeys | FillField | DropTable
 
 
+def outstanding(iceberg: Iceberg, table: Java, changes: Sequence[LakeChange]) -> tuple[LakeChange, ...]:
+    """Those that the table has not got yet: another channel of it, or an earlier reading, may have made some."""
+    there = {field.name: field.type for field in iceberg.layout(table).fields}
+    left: list[LakeChange] = []
+    for change in changes:
+        match change:
+            case DropField(name=name):
+                made = there.pop(name, None) is None
+            case AddField(name=name, type=kind):
+                made = there.get(name) == iceberg_type(kind)
+                there[name] = iceberg_type(kind)
+            case RelaxField(name=name) | RetypeField(name=name):
+                made = name not in there
+            case _:
+                made = False
+        if not made:
+            left.append(change)
+    return tuple(left)
+
+
 def change_schema(iceberg: Iceberg, transaction: Java, changes: Sequence[LakeChange]) -> dict[str, str]:
     """Makes them, and returns the properties that are to be set beside; what is about rows is left to others."""
     before = iceberg.table_of(transaction)

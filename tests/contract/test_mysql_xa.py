@@ -192,6 +192,25 @@ def test_a_reader_begins_between_prepare_and_commit(any_server: MysqlServer, db:
         assert [xid for batch in again.batches for xid in batch.forgotten] == ["X'66',X'',1"]
 
 
+@pytest.mark.parametrize("size", [1, 30], ids=["waiting", "delivered"])
+def test_rows_count_where_they_are_committed(any_server: MysqlServer, db: str, size: int) -> None:
+    """Of a table that joins: what was committed up to its place came with its rows, whenever it was prepared."""
+    start = now(any_server)
+    for first, xid in ((0, "old"), (1000, "new")):
+        keys = range(first, first + size)
+        prepare(any_server, f"'{xid}'", *(f"INSERT INTO {db}.t VALUES ({key}, '{xid}')" for key in keys))
+    end(any_server, "COMMIT", "'old'")
+    after = now(any_server)
+    end(any_server, "COMMIT", "'new'")
+    last = now(any_server)
+    joined = Subscription(columns=("id", "v"), keys=("id",), after=after)
+    with reading(any_server, {(db, "t"): joined}, start, options=SMALL) as reader:
+        until(lambda: reader.get() and any(b.end and reached(b.end, last) for b in reader.batches))
+    passed = [(db, "t") in batch.passed for batch in reader.batches if batch.committed]
+    plain = [row["v"] for batch in reader.batches for part in batch.changes for row in part.decode().to_pylist()]
+    assert (passed, plain) in (([True, False], []), ([], ["new"]))
+
+
 def test_a_commit_whose_prepare_was_not_seen_ends_the_source(any_server: MysqlServer, db: str) -> None:
     """What lies before the start cannot be had, so it is an error by name; a rollback of such is nothing."""
     prepare(any_server, "'early'", f"INSERT INTO {db}.t VALUES (1, 'x')")

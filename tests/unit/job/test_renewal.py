@@ -63,6 +63,15 @@ def test_a_column_that_may_be_null_by_now_takes_it() -> None:
     assert again(SOURCE, target).changes == (RelaxField(name="amount"),)
 
 
+def test_a_column_that_nothing_fills_takes_null() -> None:
+    """Also one that an earlier reading was to relax, and has not."""
+    target = replace(TARGET, columns=(*TARGET.columns[:2], replace(TARGET.columns[2], nullable=False)))
+    first = again(of(ID, STATUS), target, drops=False)
+    assert first.changes == (RelaxField(name="amount"),)
+    second = renewed(first.channel, first.channel.source, KEYS, target, RenewalTerms(drops=False), first.changes)
+    assert second.changes == first.changes
+
+
 def test_what_keeps_columns_out_or_in_does_so_here() -> None:
     """New ones are left out, dropped ones stay, with NULL."""
     ignoring = terms_of({"on_ddl": "ignore"})

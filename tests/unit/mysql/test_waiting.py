@@ -77,7 +77,7 @@ def test_rows_of_an_xa_transaction_keep_apart_until_they_are_released() -> None:
     waiting.end_transaction()
     add(waiting, "a1", "a2")
     waiting.end_transaction()
-    waiting.release("x")
+    waiting.release("x", ())
     assert (waiting.events, waiting.bytes) == (5, 10)
     waiting.end_transaction()
     add(waiting, "open")
@@ -90,7 +90,7 @@ def test_released_rows_of_a_table_that_had_none_come_too() -> None:
     add(waiting, "x1", xid="x")
     add(waiting, "xb", table=B, xid="x")
     waiting.end_transaction()
-    waiting.release("x")
+    waiting.release("x", ())
     assert not waiting.any_whole, "they belong to the transaction that commits them"
     waiting.end_transaction()
     assert shown(waiting.take_whole()) == [("a", None, ["x1"]), ("b", None, ["xb"])]
