@@ -47,8 +47,10 @@ def place_of(server: MysqlServer, start: str) -> str:
     """Where the server stands, as "start" spells it."""
     if start == "gtid":
         return str(server.run("SELECT @@global.gtid_executed")[0][0]).replace("\n", "")
-    file, offset = server.run("SHOW BINARY LOG STATUS")[0][:2]
-    return f"{file}:{offset}" if start == "file" else start
+    if start == "file":
+        file, offset = server.run("SHOW BINARY LOG STATUS")[0][:2]
+        return f"{file}:{offset}"
+    return start
 
 
 class Job:
