@@ -52,7 +52,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_ACCESS_DENIED: _O("Mend user, password or host on the server, then RESUME."),
     Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
-    Code.SOURCE_NOT_ROW: _O("Set binlog_format to ROW on the server. Rows written meanwhile are lost: " + _AGAIN),
+    Code.SOURCE_NOT_ROW: _O(
+        "Set binlog_format to ROW for that session. ALTER SYNC JOB ... RESYNC TABLE for each table that the statement "
+        "may have changed, all of the job where it says any, then RESUME. " + _CANAL
+    ),
     Code.SOURCE_UNSEEN: _O("Do on the server what the message says, then RESUME: the statement is judged again."),
     Code.SOURCE_ROW_IMAGE: _O(
         "Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: RESYNC TABLE, then RESUME. "

@@ -130,7 +130,6 @@ def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:
     connection = connect(address)
     try:
         with naming_failures(address):
-            query(connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
             for table in tables:
                 _check_engine(connection, table)
                 check_lock(address, connection, table, NO_KEY)
@@ -152,6 +151,7 @@ def _check_engine(connection: Connection, table: SourceTable) -> None:
 
 def check_lock(address: MysqlAddress, connection: Connection, table: SourceTable, why: str) -> None:
     """A transaction that has it locked now says nothing of the grant."""
+    query(connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
     try:
         query(connection, f"LOCK TABLES {quoted((table.db, table.name))} READ")
     except err.MySQLError as error:

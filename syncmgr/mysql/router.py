@@ -447,7 +447,8 @@ class Router:
 
     def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
         at = int.from_bytes(data[start : start + 4], "little")
-        if not self._subscriptions.stands_for_rows(said, at) and not self._alters_nothing:
+        passed = self._subscriptions.passed(self._gtid_now, self._file, _log_pos(data, start))
+        if not self._subscriptions.stands_for_rows(said, at, passed) and not self._alters_nothing:
             if self._subscriptions.begins(said):
                 self._in_transaction = True
             if not self._followed_inside:

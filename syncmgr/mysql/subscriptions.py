@@ -202,12 +202,13 @@ class Subscriptions:
 
     # -- statements
 
-    def stands_for_rows(self, query: Query, at: int) -> bool:
+    def stands_for_rows(self, query: Query, at: int, passed: Collection[Table]) -> bool:
         """Whether it was logged in place of the rows that it changed. Where they may be subscribed ones, it raises
 
-        SOURCE_NOT_ROW or SOURCE_UNSEEN. `at`: its second.
+        SOURCE_NOT_ROW or SOURCE_UNSEEN. `at`: its second. `passed`: tables whose rows were read after it.
         """
-        return self._unlogged.heed(query, self._modes(query), self.tables, at)
+        tables = [table for table in self.tables if table not in passed]
+        return self._unlogged.heed(query, self._modes(query), tables, at)
 
     def begins(self, query: Query) -> bool:
         """Whether it is a CREATE TABLE whose rows follow in its transaction."""

@@ -46,7 +46,7 @@ class Unlogged:
         return False
 
     def _refuse(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
-        while True:
+        while tables:
             found = reach(query.text, query.db, modes, tables, self._known, query.thread)
             match found:
                 case None:

@@ -232,6 +232,54 @@ def test_a_statement_on_a_quiet_table_is_followed(
     assert t.job["State"] == "RUNNING"
 
 
+def test_what_waited_for_a_reading_that_failed_never_comes_over_a_later_one(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """Rows that were staged before the table stopped again are older than those that bring it back."""
+    name = "overtaken"
+    mysql_server.run(
+        f"CREATE DATABASE {name}",
+        f"CREATE TABLE {name}.t (id BIGINT PRIMARY KEY, x INT NOT NULL, y VARCHAR(30), d DATE)",
+        f"CREATE TABLE {name}.o (id BIGINT PRIMARY KEY)",
+        f"INSERT INTO {name}.t VALUES (1, 1, '1', NULL)",
+    )
+    frontend.sql(f"CREATE DATABASE {name}")
+    frontend.sql(f"CREATE TABLE {name}.t (id BIGINT NOT NULL, x INT NOT NULL, y VARCHAR(30), d DATE) UNIQUE KEY(id)")
+    frontend.sql(f"CREATE TABLE {name}.o (id BIGINT NOT NULL) UNIQUE KEY(id)")
+    binlog = BINLOG.format(port=mysql_server.port, start="snapshot")
+    frontend.sql(f"CREATE SYNC {name}.job1 (FROM {name}.t INTO t, FROM {name}.o INTO o) {binlog}")
+    resync = f"ALTER SYNC JOB {name}.job1 RESYNC TABLE {name}.t"
+
+    def lake() -> list[tuple[Any, ...]]:
+        try:
+            return [tuple(row.values()) for row in frontend.sql(f"SELECT id, y FROM {name}.t ORDER BY id")]
+        except pymysql.err.MySQLError:
+            return []
+
+    until(lambda: lake() == [(1, "1")], why="the first rows")
+    mysql_server.run(f"INSERT INTO {name}.t VALUES (2, 2, '2', '0000-00-00')")
+    until(lambda: "is not read any more" in str(frontend.job(name)["Msg"]), why="the stop")
+    frontend.sql(resync)
+    until(lambda: "0000-00-00" in str(frontend.job(name)["Msg"]), why="a reading that fails")
+    mysql_server.run(f"INSERT INTO {name}.t VALUES (3, 1, 'old', NULL), (5, 5, 'ghost', NULL)")
+    until(lambda: frontend.job(name)["Status"]["behind"], why="rows that wait")
+    mysql_server.run(f"ALTER TABLE {name}.t MODIFY y CHAR(30), DROP COLUMN x, ADD COLUMN z INT")
+    told = f"SELECT state FROM information_schema.sync_ddl WHERE job_schema = '{name}'"
+    until(lambda: {"state": "STOPPED"} in frontend.sql(told), why="the statement")
+    mysql_server.run(
+        f"UPDATE {name}.t SET y = 'new' WHERE id = 3",
+        f"DELETE FROM {name}.t WHERE id = 5",
+        f"UPDATE {name}.t SET d = NULL WHERE id = 2",
+        f"INSERT INTO {name}.o VALUES (1)",
+    )
+    frontend.sql(resync)
+    mysql_server.run(f"INSERT INTO {name}.t VALUES (9, '9', NULL, 9)")
+    expected = [(1, "1"), (2, "2"), (3, "new"), (9, "9")]
+    until(lambda: lake() == expected, why="the rows")
+    until(lambda: not frontend.job(name)["Status"]["behind"], why="nothing that waits")
+    assert (lake(), frontend.job(name)["Msg"]) == (expected, None)
+
+
 def test_columns_change_while_the_first_rows_are_read(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """A wider column in the middle of a job's first snapshot: the statement is followed, and nobody makes a new job."""
     slow = 'PROPERTIES ("snapshot_chunk_rows" = "50", "snapshot_max_rows_per_second" = "100")'

@@ -174,6 +174,26 @@ def test_a_user_of_one_database_is_told_what_shows_the_others(
         any_server.run("GRANT SELECT ON *.* TO repl")
 
 
+@pytest.mark.parametrize(
+    "statement", ["UPDATE {db}.t SET v = v + 1", "INSERT INTO {db}.o SELECT 9, {db}.set_t()"], ids=["named", "unknown"]
+)
+def test_a_table_that_was_read_after_it_is_nobodys_concern(any_server: MysqlServer, db: str, statement: str) -> None:
+    """RESYNC TABLE has brought what it did, so that RESUME passes it; before that it stops the job."""
+    start = latest(any_server)
+    any_server.run(
+        "SET GLOBAL log_bin_trust_function_creators = ON",
+        f"CREATE FUNCTION {db}.set_t() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE {db}.t SET v = 7; RETURN 7; END",
+        STATEMENT,
+        statement.format(db=db),
+    )
+    after = latest(any_server)
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        assert reader.until_error().code is Code.SOURCE_NOT_ROW
+    joined = Subscription(columns=("id", "v"), keys=("id",), after=after)
+    with reading(any_server, {(db, "t"): joined}, start, options=QUICK) as reader:
+        reader.until(latest(any_server))
+
+
 def test_nothing_is_asked_before_it_matters(any_server: MysqlServer, db: str) -> None:
     """A server that may fall over a question hears none while sessions write rows, and few where one does not."""
     any_server.run("SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
