@@ -57,21 +57,8 @@ class _Server:
         self._end(kill=False)
 
     def kill(self) -> None:
-        """As a power cut would, as far as the process goes; but not while it writes its cursor, which it does in place:
-        without one it begins at the end of the binlog.
-        """
-        if self._process is not None:
-            until(self._stopped_beside_writing, why="a cursor that canal does not write")
+        """As a power cut would, as far as the process goes."""
         self._end(kill=True)
-
-    def _stopped_beside_writing(self) -> bool:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-        meta = self.folder / "data" / self.destination / "meta.dat"
-        whole = not meta.exists() or meta.read_bytes().rstrip().endswith(b"}")
-        if not whole:
-            self._process.send_signal(signal.SIGCONT)
-        return whole
 
     def _end(self, *, kill: bool) -> None:
         process, self._process = self._process, None
@@ -130,6 +117,23 @@ class CanalServer(_Server):
             *options,
         ]
         super().__init__(command, folder)
+
+    def kill(self) -> None:
+        """As a power cut would, as far as the process goes; but not while it writes its cursor, which it does in place:
+        without one it begins at the end of the binlog.
+        """
+        if self._process is not None:
+            until(self._stopped_beside_writing, why="a cursor that canal does not write")
+        self._end(kill=True)
+
+    def _stopped_beside_writing(self) -> bool:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        meta = self.folder / "data" / self.destination / "meta.dat"
+        whole = not meta.exists() or meta.read_bytes().rstrip().endswith(b"}")
+        if not whole:
+            self._process.send_signal(signal.SIGCONT)
+        return whole
 
     def start(self) -> "CanalServer":
         """Returns when it serves; what is committed from now on is delivered."""
