@@ -23,7 +23,7 @@ from syncmgr.job.target import spark_cast
 from syncmgr.settings import SETTINGS, did_you_mean, find, parse
 
 PROPERTIES: Final = "PROPERTIES"
-PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")  # an expression that is one source column
+_PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")  # an expression that is one source column
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +36,12 @@ class MappedColumn:
     target: str
     expression: str
     constant: str | None = None
+
+    @property
+    def source(self) -> str | None:
+        """The source column that fills it as it is; None: something is computed."""
+        found = _PLAIN.fullmatch(self.expression)
+        return None if found is None else found[1].replace("``", "`")
 
 
 class AppendOnChange(StrEnum):
@@ -233,6 +239,12 @@ class ChannelDescription:
     @property
     def is_read(self) -> bool:
         return not self.stopped and not self.dropped
+
+    @property
+    def expressions(self) -> str:
+        """The texts in which source columns are named beside those that fill a column as they are."""
+        computed = (c.expression for c in self.columns if c.source is None and c.constant is None)
+        return "\n".join([*computed, self.where or ""])
 
     @property
     def way(self) -> str:

@@ -5,14 +5,13 @@ Must not know: statements' text, how a table of the lake is changed, other chann
 """
 
 import itertools
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from syncmgr.job.alteration import Alteration, Column, has_charset
 from syncmgr.job.default_value import Moment, UnknowableError, initial
 from syncmgr.job.derived_type import derived, widened
-from syncmgr.job.description import PLAIN, ChannelDescription, MappedColumn, quoted
+from syncmgr.job.description import ChannelDescription, MappedColumn, quoted
 from syncmgr.job.keeping import kept
 from syncmgr.job.lake_change import (
     AddField,
@@ -26,7 +25,7 @@ from syncmgr.job.lake_change import (
     RetypeField,
 )
 from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type, mentions
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.target import fits, iceberg_type
 
@@ -100,18 +99,12 @@ class _Evolution:
         self._terms = terms
         self._changes = _Changes()
         self._done: list[str] = []
-        self._computed = [c for c in channel.columns if not PLAIN.fullmatch(c.expression)]
+        self._computed = [c for c in channel.columns if c.source is None]
         self._shares = channel.part is not None
-        texts = [c.expression for c in self._computed if c.constant is None] + (
-            [channel.where] if channel.where else []
-        )
-        self._expressions = "\n".join(texts).casefold()
         self._plain: dict[str, _Plain] = {}  # by source column as it was, folded
         for mapped in channel.columns:
-            found = PLAIN.fullmatch(mapped.expression)
-            if found is not None:
-                name = found[1].replace("``", "`")
-                self._plain[name.casefold()] = _Plain(_column(target, mapped.target), name)
+            if mapped.source is not None:
+                self._plain[mapped.source.casefold()] = _Plain(_column(target, mapped.target), mapped.source)
         self._keys = {name.casefold() for name in channel.source_keys}
         self._reads = {name.casefold() for name in channel.reads}
         self._read_now: set[str] = set()
@@ -192,7 +185,7 @@ class _Evolution:
         self._done.append(f"kept column '{plain.target.name}', NULL from here on")
 
     def _refuse_computed(self, name: str, verb: str) -> None:
-        if re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", self._expressions):
+        if mentions(self._channel.expressions, name):
             raise RefusedError(f"it {verb} column '{name}', which an expression or WHERE of the channel reads")
 
     def _change(self, column: Column, before: SourceColumn) -> None:
@@ -281,7 +274,7 @@ class _Evolution:
             return
         if self._deed(Kind.WIDEN, what) is Deed.KEEP:
             return
-        if self._places_rows(plain) and iceberg_type(wanted) != iceberg_type(plain.target.type):
+        if self._target.is_placed_by(plain.target.name) and iceberg_type(wanted) != iceberg_type(plain.target.type):
             raise RefusedError(f"{what}, and the target's partitions depend on it")
         self._changes.others.append(RetypeField(name=plain.target.name, type=wanted))
         self._done.append(f"column '{plain.target.name}' is {wanted.text}")
@@ -292,7 +285,7 @@ class _Evolution:
         kind, old = derived(now), plain.target
         if kind is None or not self._channel.follows or self._shares or old.name in self._target.keys:
             return False
-        if self._places_rows(plain):
+        if self._target.is_placed_by(plain.target.name):
             return False
         added = AddField(name=old.name, type=kind, comment=old.comment, initial=None)
         self._changes.others += [DropField(name=old.name), added]
@@ -313,10 +306,6 @@ class _Evolution:
         self._changes.others.append(AddField(name=name, type=kind, comment="", initial=None))
         plain.target = TargetColumn(name=name, type=kind)
         self._done.append(f"column '{old.name}' keeps its values, '{name}' {kind.text} has those from here on")
-
-    def _places_rows(self, plain: _Plain) -> bool:
-        name = re.escape(plain.target.name.casefold())
-        return any(re.search(rf"(?<!\w){name}(?!\w)", text.casefold()) for text in self._target.partition)
 
     def _relax(self, before: SourceColumn, now: SourceColumn, plain: _Plain, *, dated: bool) -> None:
         certain = self._terms.empty or (self._terms.strict and not dated)

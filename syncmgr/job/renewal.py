@@ -4,17 +4,16 @@ Owns: which column of the target stays, changes, comes or goes, where no row of 
 Must not know: statements, how a table of the lake is changed, when the rows come.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.derived_type import derived, widened
-from syncmgr.job.description import PLAIN, ChannelDescription, MappedColumn, check_key_covers, quoted
+from syncmgr.job.description import ChannelDescription, MappedColumn, check_key_covers, quoted
 from syncmgr.job.fitting import Fit, fit
 from syncmgr.job.lake_change import AddField, DropField, LakeChange, RelaxField, RetypeField
 from syncmgr.job.policy import RULES, Deed, Kind, OnDdl, deeds_of
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType, arrow_type
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType, arrow_type, mentions
 from syncmgr.job.target import iceberg_type
 
 
@@ -75,18 +74,15 @@ class _Renewing:
         self._now = now
         self._target = target
         self._terms = terms
-        self._computed = [c for c in channel.columns if not PLAIN.fullmatch(c.expression)]
-        texts = [c.expression for c in self._computed if c.constant is None]
-        self._expressions = "\n".join([*texts, channel.where or ""]).casefold()
+        self._computed = [c for c in channel.columns if c.source is None]
         self._plain: list[MappedColumn] = []
         self._changes: list[LakeChange] = []
         self._left: list[str] = []
 
     def run(self, dropping: Iterable[DropField]) -> None:
         for mapped in self._channel.columns:
-            found = PLAIN.fullmatch(mapped.expression)
-            if found is not None:
-                self._keep(mapped.target, found[1].replace("``", "`"))
+            if mapped.source is not None:
+                self._keep(mapped.target, mapped.source)
         self._check_read()
         if self._channel.follows and self._terms.adds:
             for column in self._now.columns:
@@ -103,10 +99,10 @@ class _Renewing:
 
     def made(self) -> Renewal:
         """The channel as it reads now."""
-        by_target = {each.target: each.expression for each in self._plain}
+        by_target = {each.target: each.source for each in self._plain if each.source is not None}
         constants = {each.target for each in self._computed if each.constant is not None}
-        keys = [_source_of(by_target[key]) for key in self._channel.keys if key not in constants]
-        plain = {_source_of(each.expression).casefold() for each in self._plain}
+        keys = [by_target[key] for key in self._channel.keys if key not in constants]
+        plain = {name.casefold() for name in by_target.values()}
         reads = plain | ({name.casefold() for name in self._channel.reads} - self._plainly_read())
         channel = replace(
             self._channel,
@@ -122,12 +118,11 @@ class _Renewing:
 
     def _plainly_read(self) -> set[str]:
         """Source columns, folded, that are read for a target column alone, and for no expression."""
-        found = (PLAIN.fullmatch(each.expression) for each in self._channel.columns)
-        names = {each[1].replace("``", "`").casefold() for each in found if each is not None}
+        names = (each.source.casefold() for each in self._channel.columns if each.source is not None)
         return {name for name in names if not self._is_in_expression(name)}
 
     def _is_in_expression(self, name: str) -> bool:
-        return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", self._expressions) is not None
+        return mentions(self._channel.expressions, name)
 
     def _check_read(self) -> None:
         for name in self._channel.reads:
@@ -174,7 +169,9 @@ class _Renewing:
             return
         what = f"target column '{there.name}' is {there.type.text}, and {now.text} does not fit it: {reason}"
         wanted = widened(there.type, now)
-        if wanted is not None and (not self._places_rows(there) or iceberg_type(wanted) == iceberg_type(there.type)):
+        if wanted is not None and (
+            not self._target.is_placed_by(there.name) or iceberg_type(wanted) == iceberg_type(there.type)
+        ):
             self._changes.append(RetypeField(name=there.name, type=wanted))
         elif self._is_free(there) and self._channel.follows:
             self._changes += [DropField(name=there.name), AddField(name=there.name, type=self._type_of(now))]
@@ -212,20 +209,14 @@ class _Renewing:
 
     def _is_free(self, column: TargetColumn) -> bool:
         """Whether no key, no partition and no other channel needs it."""
-        return column.name not in self._target.keys and not self._places_rows(column) and self._channel.part is None
-
-    def _places_rows(self, column: TargetColumn) -> bool:
-        name = re.escape(column.name.casefold())
-        return any(re.search(rf"(?<!\w){name}(?!\w)", text.casefold()) for text in self._target.partition)
+        return (
+            column.name not in self._target.keys
+            and not self._target.is_placed_by(column.name)
+            and self._channel.part is None
+        )
 
     def _refused(self, reason: str) -> SyncError:
         return SyncError(Code.RESYNC_COLUMNS, table=self._now.label, target=self._target.label, reason=reason)
-
-
-def _source_of(expression: str) -> str:
-    found = PLAIN.fullmatch(expression)
-    assert found is not None, "keys are plain"
-    return found[1].replace("``", "`")
 
 
 def becoming(target: TargetTable, changes: Iterable[LakeChange]) -> TargetTable:

@@ -4,6 +4,7 @@ Owns: MySQL's column types as values, the Arrow type in which each travels, the 
 Must not know: where a schema was read, how a value is decoded or written.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +29,11 @@ GEOMETRY: Final = frozenset(
 )
 IDENTIFIERS: Final = {"uuid": 16, "inet6": 16, "inet4": 4}  # MariaDB's, and their bytes
 MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and Iceberg alike
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a name stands in a text, as a word of its own; case does not count."""
+    return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", text.casefold()) is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +190,10 @@ class TargetTable:
     properties: tuple[tuple[str, str], ...] = ()
     uuid: str = field(default="", compare=False)
     writers: tuple[str, ...] = field(default=(), compare=False)
+
+    def is_placed_by(self, column: str) -> bool:
+        """Whether its partitions depend on that column."""
+        return any(mentions(transform, column) for transform in self.partition)
 
     @property
     def label(self) -> str:

@@ -103,6 +103,7 @@ class Answers:
 
 
 MERGE: Final = "MRG_MYISAM"
+MERGED: Final = Unreadable(reason="it is a MERGE table, whose rows are those of others")
 
 
 def told(known: Known, answers: Answers) -> Known:
@@ -124,7 +125,7 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
         if word == "VIEW":
             return view(_query(created, words), modes)
         if any(token.word == MERGE for token in words.tokens):
-            return Unreadable(reason="it is a MERGE table, whose rows are those of others")
+            return MERGED
         parents = frozenset(_parents(words, table[0]))
     except UnclearError as error:
         return Unreadable(reason=str(error))

@@ -5,7 +5,6 @@ Must not know: how a value is decoded, where dead letters are kept.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,7 +22,6 @@ from syncmgr.job.fitting import Fit, beyond, fit
 from syncmgr.job.schema import TargetTable, TargetType
 
 SHOWN: Final = 1024  # characters of one value in a dead letter
-PLAIN: Final = re.compile(r"`((?:[^`]|``)+)`")  # an expression that is a column
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,9 +58,8 @@ def rules_of(
     keys = {key.casefold() for key in channel.keys}
     bounds = []
     for mapped in channel.columns:
-        plain = PLAIN.fullmatch(mapped.expression)
         column = target.column(mapped.target)
-        source = None if plain is None else channel.source.column(plain[1].replace("``", "`"))
+        source = None if mapped.source is None else channel.source.column(mapped.source)
         if column is None or source is None:
             continue
         looked_at = fit(source, column.type)[0] is not Fit.WHOLE

@@ -19,13 +19,13 @@ from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_fail
 from syncmgr.mysql.exact import ExactPoint, await_writers
 from syncmgr.mysql.replica import check_reaches
 from syncmgr.mysql.server import Server
+from syncmgr.mysql.stream import FIRST_OFFSET
 from syncmgr.mysql.tables import quoted, schema_of, unique_keys
 
 AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
 AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
 AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
 HOUR: Final = 3600.0
-FIRST_OFFSET: Final = 4  # of a binlog file's first event, before which no commit was under way
 SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
 SHOWN_STEP_SECOND: Final = 0.02
 REACHED: Final = frozenset({Order.SAME, Order.AFTER})

@@ -24,6 +24,7 @@ from syncmgr.job.ddl import Table
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.surroundings import (
     MERGE,
+    MERGED,
     Answers,
     BaseTable,
     Gone,
@@ -107,7 +108,7 @@ def _listed(connection: Connection, grants: Iterable[str], table: Table, modes: 
     if kind is None:
         return Gone() if shows(grants, table) else Hidden()
     if kind.upper() == MERGE:
-        return Unreadable(reason="it is a MERGE table, whose rows are those of others")
+        return MERGED
     if kind == "VIEW":
         text = _one(connection, _QUERY, table)
         return view(text, modes) if text else Hidden()

@@ -15,14 +15,17 @@ from syncmgr.mysql.address import Connection, query
 
 _CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
 
+_COLUMN: Final = (
+    "COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length, NUMERIC_PRECISION digits,"
+    " NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset, IS_NULLABLE nullable"
+)
+
 
 def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     """None where there is no such table. Raises pymysql's errors."""
     rows = query(
         connection,
-        "SELECT COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length,"
-        " NUMERIC_PRECISION digits, NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset,"
-        " IS_NULLABLE nullable FROM information_schema.COLUMNS"
+        f"SELECT {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
         *table,
     )
@@ -45,9 +48,7 @@ def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, S
         return {}
     rows = query(
         connection,
-        "SELECT TABLE_SCHEMA db, TABLE_NAME tab, COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full,"
-        " CHARACTER_MAXIMUM_LENGTH length, NUMERIC_PRECISION digits, NUMERIC_SCALE scale, DATETIME_PRECISION fraction,"
-        " CHARACTER_SET_NAME charset, IS_NULLABLE nullable FROM information_schema.COLUMNS"
+        f"SELECT TABLE_SCHEMA db, TABLE_NAME tab, {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
         " WHERE (TABLE_SCHEMA, TABLE_NAME) IN %s ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
         tuple(tables),
     )

@@ -373,7 +373,7 @@ class Snapshot:
         for channel in self._without(channels, failed):
             if channel.after is not None or channel.token in self._anew:
                 with apart(channel, failed):
-                    for place in (start, channel.after or start):
+                    for place in {start, channel.after or start}:
                         self._source.await_seen(channel.source, place)
         self._description = replace(self._options.description, host=host, port=port)
         self._check_held()

@@ -6,6 +6,7 @@ Must not know: who commits the transaction, rows, tokens.
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from syncmgr.job.lake_change import (
     AddField,
@@ -26,7 +27,7 @@ from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.jvm import Java
 from syncmgr.spark.layout import Layout
 
-OF_ROWS = EmptyTable | DoubtKeys | FillField | DropTable
+OF_ROWS: Final = EmptyTable | DoubtKeys | FillField | DropTable
 
 
 def outstanding(iceberg: Iceberg, table: Java, changes: Sequence[LakeChange]) -> tuple[LakeChange, ...]:
