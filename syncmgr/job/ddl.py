@@ -193,6 +193,8 @@ def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per 
         case nodes.CreateTable():
             if statement.replaces and not statement.temporary:
                 effect.loses(statement.table)  # without OR REPLACE it is there, or something before has dropped it
+            if statement.merged:
+                effect.loses(*statement.merged)
         case nodes.DropTables():
             if not statement.temporary:
                 effect.loses(*statement.tables)
@@ -221,6 +223,8 @@ def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
                 effect.loses(table)
             case nodes.RowsChange(other=other):
                 effect.loses(*([other] if other else []))
+            case nodes.MergeTables(tables=tables):
+                effect.loses(*tables)
             case _:
                 effect.columns |= {name.casefold() for name in renewed(clause)}
 

@@ -253,6 +253,9 @@ class _Following:
             loud += ["ALTER IGNORE"] * statement.ignore
             if loud:
                 self._lose_sight(channel.token, loud[0], f"{loud[0]} changes rows without saying which")
+        for clause in statement.clauses:
+            if isinstance(clause, nodes.MergeTables):
+                self._share(clause.tables)
         for channel in self._of(statement.table):
             self._evolve(channel, statement.clauses)
             self._doubt(channel.token, statement.clauses)
@@ -278,6 +281,14 @@ class _Following:
             if doubted and self._refuse(Kind.ROWS, unseen) is Deed.RESYNC:
                 raise RefusedError(unseen)  # nor is what it will change
             self._changes[token] = (*self._changes.get(token, ()), DoubtKeys())
+
+    def _share(self, tables: Iterable[Table]) -> None:
+        """What is written through a MERGE table is in the binlog under that one's name alone."""
+        unseen = "rows of this table that are written through a MERGE table are not in the binlog under its own name"
+        for channel in [channel for table in tables for channel in self._of(table)]:
+            if self._refuse(Kind.ROWS, unseen) is Deed.RESYNC:
+                raise RefusedError(unseen)  # nor is what will be written
+            self._done[channel.token].append("part of a MERGE table: rows kept")
 
     def _altered_shadow(self, shadow: Shadow, *, loses: bool) -> Shadow | None:
         """One whose rows are no copies any more is none."""
@@ -314,6 +325,7 @@ class _Following:
 
     def _create(self, statement: nodes.CreateTable) -> None:
         """Before the columns are known to hold, it is the beginning of the table that the job reads."""
+        self._share(statement.merged)
         if statement.temporary:
             return
         self._refuse_successor(statement.table)

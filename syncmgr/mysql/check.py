@@ -20,9 +20,11 @@ from syncmgr.job.logged import refusal
 from syncmgr.job.position import MariadbGtids, Position, parse_gtids
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import LATEST, SNAPSHOT
+from syncmgr.job.surroundings import MERGE
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.mysql.events import xid
 from syncmgr.mysql.exact import NO_GTIDS, check_lock
+from syncmgr.mysql.merge_tables import CHILD_ENGINE, merging
 from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
 from syncmgr.mysql.stream import (
     FIRST_OFFSET,
@@ -143,13 +145,26 @@ class _Inspection:
             raise
         found = query(
             self._connection,
-            "SELECT TABLE_TYPE kind FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+            "SELECT TABLE_TYPE kind, ENGINE engine FROM information_schema.TABLES"
+            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
             *table,
         )
         if not found:
             raise self._unknown_table(label)  # a name in another case than the binlog writes
         if "TABLE" not in found[0]["kind"] or "VIEW" in found[0]["kind"]:
             raise self._unsupported(f"{label} is a {found[0]['kind'].lower()}; only a table has rows in the binlog")
+        if (found[0]["engine"] or "").upper() == MERGE:
+            raise self._unsupported(f"{label} is a MERGE table; sync the tables whose rows it shows")
+        if found[0]["engine"] == CHILD_ENGINE:
+            self._refuse_merged(table)
+
+    def _refuse_merged(self, table: Table) -> None:
+        for other in merging(self._connection, table):
+            name = ".".join(other)
+            raise self._unsupported(
+                f"rows of {'.'.join(table)} that are written through the MERGE table {name} are in the binlog under "
+                f"that name alone; DROP TABLE {name}, or make it a view"
+            )
 
     def _unknown_table(self, label: str) -> SyncError:
         return SyncError(Code.SOURCE_UNKNOWN_TABLE, table=label, address=self._address.label)

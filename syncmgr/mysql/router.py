@@ -266,8 +266,7 @@ class Router:
         body, known = bytes(data[start + 27 : end]), self._subscriptions
         early = False
         if known.begin_later and self._branch is None:  # rows of an XA transaction count at its end
-            offset = self._offset >> 32 << 32 | _log_pos(data, start) if self._inner is None else self._inner.log_pos
-            early = known.is_early(body, self._gtid_now, self._file, offset)
+            early = known.is_early(body, self._gtid_now, self._file, self._end_of(data, start))
         self._routes[_table_id(data, start)] = None if early else known.of(body)
 
     def _rows(self, data: memoryview, start: int, end: int) -> bool:
@@ -357,7 +356,7 @@ class Router:
             raise self._torn()
         if self._gtids is not None and self._gtid_now is not None:
             self._gtids.add(*self._gtid_now)
-        self._set_offset(_log_pos(data, start) if self._inner is None else self._inner.log_pos)
+        self._offset = self._end_of(data, start)
         self._delivered = None
         self._followed_inside = False
         self._waiting.end_transaction()
@@ -368,13 +367,18 @@ class Router:
 
     def _keep_high_bits(self, data: memoryview, start: int) -> None:
         if data[start + 4] in wire.ROWS:
-            self._set_offset(_log_pos(data, start))
+            self._offset = self._end_of(data, start)
 
-    def _set_offset(self, log_pos: int) -> None:
-        """Positions in events have 32 bits; a file grows beyond them when a transaction does."""
-        if log_pos:
-            high = self._offset >> 32
-            self._offset = (high + (log_pos < self._offset & 0xFFFFFFFF)) << 32 | log_pos
+    def _end_of(self, data: memoryview, start: int) -> int:
+        """Where an event ends in its file; one of a compressed transaction, where that ends.
+
+        Positions in events have 32 bits; a file grows beyond them when a transaction does. An event may have none.
+        """
+        log_pos = _log_pos(data, start) if self._inner is None else self._inner.log_pos
+        if not log_pos:
+            return self._offset
+        high = self._offset >> 32
+        return (high + (log_pos < self._offset & 0xFFFFFFFF)) << 32 | log_pos
 
     def _begin_xa(self, xid: str) -> None:
         self._branch = xid
@@ -447,7 +451,7 @@ class Router:
 
     def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
         at = int.from_bytes(data[start : start + 4], "little")
-        passed = self._subscriptions.passed(self._gtid_now, self._file, _log_pos(data, start))
+        passed = self._subscriptions.passed(self._gtid_now, self._file, self._end_of(data, start))
         if not self._subscriptions.stands_for_rows(said, at, passed) and not self._alters_nothing:
             if self._subscriptions.begins(said):
                 self._in_transaction = True
@@ -472,11 +476,9 @@ class Router:
             self._met_inside = True
 
     def _begin_of(self, data: memoryview, start: int) -> int:
-        """The offset of an event in its file; of one in a compressed transaction, that of its end."""
-        if self._inner is not None:
-            return self._inner.log_pos
-        size = int(_U32(data, start + 9)[0])
-        return max(self._offset, (self._offset >> 32 << 32 | _log_pos(data, start)) - size)
+        """Where an event begins in its file; one of a compressed transaction, where that ends."""
+        end = self._end_of(data, start)
+        return end if self._inner is not None else max(self._offset, end - int(_U32(data, start + 9)[0]))
 
     def follow(self, subscriptions: Subscriptions) -> None:
         """What is wanted behind the DDL that was taken last."""

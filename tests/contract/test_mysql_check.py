@@ -64,6 +64,23 @@ def test_cascading_foreign_keys_are_told(any_server: MysqlServer, db: str) -> No
     any_server.run(f"DROP TABLE {db}.child")
 
 
+def test_tables_that_share_rows_are_refused(any_server: MysqlServer, db: str) -> None:
+    """What is written through a MERGE table never comes by the name of the table that has the rows."""
+    any_server.run(f"CREATE TABLE {db}.part (id INT PRIMARY KEY) ENGINE=MyISAM")
+    assert facts(any_server, [(db, "part")]).tables[0].name == "part"
+    any_server.run(f"CREATE TABLE {db}.other (id INT PRIMARY KEY) ENGINE=MyISAM")
+    whole = f"CREATE TABLE {db}.whole (id INT NOT NULL, KEY (id)) ENGINE=MERGE"
+    any_server.run(f"{whole} UNION=({db}.part, {db}.t)")
+    assert facts(any_server, [(db, "part")]).tables, "it cannot be opened, so nobody writes through it"
+    any_server.run(f"DROP TABLE {db}.whole", f"{whole} UNION=({db}.other, {db}.part)")
+    for table, reason in (("part", f"DROP TABLE {db}.whole"), ("whole", "is a MERGE table")):
+        with pytest.raises(SyncError, match=reason) as caught:
+            facts(any_server, [(db, table)])
+        assert caught.value.code is Code.SOURCE_UNSUPPORTED
+    assert facts(any_server, [(db, "t")]).tables[0].name == "t"
+    any_server.run(f"DROP TABLE {db}.whole, {db}.part, {db}.other")
+
+
 def test_starts(any_server: MysqlServer, db: str) -> None:
     """latest, earliest, a GTID set and file:position all lead where they say."""
     now = latest(any_server)

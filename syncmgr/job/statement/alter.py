@@ -18,6 +18,7 @@ from syncmgr.job.statement.nodes import (
     DropColumn,
     DropIndex,
     DropPrimaryKey,
+    MergeTables,
     Quiet,
     RenameColumn,
     RenameTo,
@@ -74,6 +75,9 @@ def _clause(words: Words, db: str) -> list[Clause]:
     text = options.comment(words)
     if text is not None:
         return [TableComment(text=text)]
+    merged = options.merged(words, db)
+    if merged is not None:
+        return [MergeTables(tables=merged)]
     return _loud(words, db) or _convert(words, db) or _quiet(words)
 
 

@@ -146,6 +146,13 @@ class RowsChange:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MergeTables:
+    """UNION = (...) of a MERGE table: rows of these are written under its name, too."""
+
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Quiet:
     """Leaves rows and columns as they are. `what`: the clause, by name."""
 
@@ -164,6 +171,7 @@ Clause = (
     | ConvertCharset
     | TableComment
     | RowsChange
+    | MergeTables
     | Quiet
 )
 
@@ -191,7 +199,8 @@ class ChangeIndex:
 class CreateTable:
     """`like`: the table that it is a copy of. `select`: its rows and perhaps columns come from a query.
 
-    `begins`: the rows of its query follow, up to the end of the transaction.
+    `begins`: the rows of its query follow, up to the end of the transaction. `merged`: those whose rows are its own,
+    where it is a MERGE table.
     """
 
     table: Table
@@ -203,6 +212,7 @@ class CreateTable:
     if_not_exists: bool = False
     temporary: bool = False
     begins: bool = False
+    merged: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ Must not know: columns, what any of it means for rows.
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import NAME, NUMBER, WORD, Words
 
 # Table options: name [=] one value.
@@ -126,10 +127,6 @@ def _by_hand(words: Words) -> str:
         return "TABLESPACE"
     if words.skip("START", "TRANSACTION"):
         return "START TRANSACTION"
-    if words.skip("UNION"):
-        words.skip("=")
-        words.brackets()
-        return "UNION"
     if words.skip("WITH", "SYSTEM", "VERSIONING"):
         return "WITH SYSTEM VERSIONING"
     return ""
@@ -143,6 +140,17 @@ def _of_an_engine(words: Words) -> str:
     words.take()
     words.take()
     return name
+
+
+def merged(words: Words, db: str) -> tuple[Table, ...] | None:
+    """UNION [=] (table, ...) of a MERGE table, if it stands here."""
+    if not words.skip("UNION"):
+        return None
+    words.skip("=")
+    words.expect("(")
+    tables = [] if words.sees(")") else words.listed(lambda: words.table(db))
+    words.expect(")")
+    return tuple(tables)
 
 
 def comment(words: Words) -> str | None:

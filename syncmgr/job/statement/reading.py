@@ -165,7 +165,7 @@ def _create_table(words: Words, db: str) -> CreateTable:
         return found
     if words.sees("(") and not _sees_query(words, 1):
         found = _body(words, found)
-    return _behind_body(words, found)
+    return _behind_body(words, db, found)
 
 
 def _copied(words: Words, db: str, found: CreateTable) -> CreateTable:
@@ -191,8 +191,12 @@ def _element(words: Words, columns: list[ColumnDefinition], primary: list[str]) 
         columns.append(column.definition(words))
 
 
-def _behind_body(words: Words, found: CreateTable) -> CreateTable:
+def _behind_body(words: Words, db: str, found: CreateTable) -> CreateTable:
     while True:
+        merged = options.merged(words, db)
+        if merged is not None:
+            found = replace(found, merged=merged)
+            continue
         name = options.option(words)
         if name == "START TRANSACTION":
             found = replace(found, begins=True)

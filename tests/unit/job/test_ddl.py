@@ -85,6 +85,8 @@ def test_alters_that_keep_the_rows(statement: str, columns: set[str]) -> None:
         ("ALTER TABLE tmp EXCHANGE PARTITION p WITH TABLE items", [1]),
         ("ALTER TABLE orders DISCARD TABLESPACE", [0]),
         ("ALTER IGNORE TABLE orders ADD UNIQUE (a)", [0]),
+        ("CREATE TABLE tmp (id INT) ENGINE=MERGE UNION=(orders, other.orders)", [0, 2]),
+        ("ALTER TABLE tmp ENGINE=MRG_MyISAM UNION (shop.items)", [1]),
         ("ALTER TABLE orders FROBNICATE", [0]),
         ("CREATE OR REPLACE TABLE orders (id INT)", [0]),
         ("CREATE OR REPLACE DATABASE shop", [0, 1]),

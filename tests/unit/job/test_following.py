@@ -218,6 +218,18 @@ def test_rows_that_change_unseen_are_read_anew_where_that_is_wanted(text: str, t
     assert followed(text, deeds=deeds_of({"on_rows_change": "keep"})).resynced == frozenset()
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["CREATE TABLE m (id INT) ENGINE=MERGE UNION=(x, orders)", "ALTER TABLE m UNION=(orders), INSERT_METHOD=LAST"],
+)
+def test_a_table_whose_rows_a_merge_table_writes_stops(text: str) -> None:
+    """They come under another name, and reading the table anew would not bring the next ones."""
+    for word in ("pause", "resync"):
+        assert "written through a MERGE table" in refusal(text, deeds=deeds_of({"on_rows_change": word}))
+    kept = followed(text, deeds=deeds_of({"on_rows_change": "keep"}))
+    assert kept.done["token-orders"] == "part of a MERGE table: rows kept"
+
+
 def test_a_mode_that_is_not_strict_trusts_no_conversion() -> None:
     """What MySQL may have clipped or made of NULL is not taken for unchanged."""
     for clauses in ("MODIFY a SMALLINT", "MODIFY a INT UNSIGNED", "MODIFY a INT NOT NULL", "MODIFY b TEXT"):

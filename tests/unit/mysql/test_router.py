@@ -3,10 +3,12 @@ import struct
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import Ddl
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.surroundings import Answers, Unasked
 from syncmgr.mysql import wire
+from syncmgr.mysql.events import Query
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.subscriptions import Subscriptions
 
@@ -47,6 +49,31 @@ def test_positions_grow_beyond_32_bits() -> None:
         fed(*(part for end in ends[:count] for part in transaction(end))).position().offset for count in range(5)
     ]
     assert offsets == [4, 2**32 - 100, 2**32 + 50, 2**33 - 10, 2**33 + 2**31]
+
+
+class Meeting(Subscriptions):
+    """Notes where statements stand."""
+
+    def __init__(self) -> None:
+        super().__init__({}, "db1:3306", unasked)
+        self.places: list[int] = []
+
+    def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
+        self.places.append(here.offset)
+        return super().met(query, at, here, followable=followable, with_rows=with_rows)
+
+
+def test_a_statement_that_crosses_32_bits_stands_where_it_begins() -> None:
+    """Whether a schema that was asked of the server is older is judged by that place."""
+    meeting = Meeting()
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(meeting, Limits(), start, "db1:3306", {})
+    statement = struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0ALTER TABLE t ADD c INT"
+    size = wire.HEADER + len(statement)
+    for each in (*transaction(2**32 - 10), event(wire.QUERY, size - 10, statement)):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert meeting.places == [2**32 - 10]
+    assert router.position().offset == 2**32 + size - 10
 
 
 def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixture) -> None:

@@ -73,11 +73,12 @@ def _created(statement: nodes.CreateTable) -> str:
     words = ("replaces", "if_not_exists", "temporary", "select", "begins")
     facts = "".join(f" {word}" for word in words if getattr(statement, word))
     facts += f" like {_named(statement.like)}" if statement.like else ""
+    facts += f" merged({', '.join(map(_named, statement.merged))})" if statement.merged else ""
     facts += f" key({', '.join(statement.primary)})" if statement.primary else ""
     return "\n".join([f"create {_named(statement.table)}{facts}", *(f"  {column(each)}" for each in statement.columns)])
 
 
-def clause(each: nodes.Clause) -> str:  # noqa: C901, PLR0911 - one row per clause
+def clause(each: nodes.Clause) -> str:  # noqa: C901, PLR0911, PLR0912 - one row per clause
     match each:
         case nodes.AddColumn(definition=definition, place=place, if_not_exists=if_not_exists):
             return f"add {column(definition)}{_placed(place)}{' if not exists' * if_not_exists}"
@@ -101,6 +102,8 @@ def clause(each: nodes.Clause) -> str:  # noqa: C901, PLR0911 - one row per clau
             return f"table comment {text!r}"
         case nodes.RowsChange(what=what, other=other):
             return f"rows change: {what}{f' {_named(other)}' if other else ''}"
+        case nodes.MergeTables(tables=tables):
+            return f"merges {', '.join(map(_named, tables))}"
         case nodes.Quiet(what=what):
             return f"quiet: {what}"
 
