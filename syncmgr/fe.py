@@ -204,6 +204,7 @@ class Frontend:
             connections=lambda: int(value_of(self._settings, job, "snapshot_max_connections")),
             chunk_rows=lambda: int(value_of(self._settings, job, "snapshot_chunk_rows")),
             rows_per_second=lambda: int(value_of(self._settings, job, "snapshot_max_rows_per_second")),
+            retry_most=lambda: float(value_of(self._settings, job, "snapshot_retry_max_second")),
             values=lambda channel: rules_of(channel, rules.describe, rules.on_value_error),
             max_dead_letters=lambda: int(value_of(self._settings, job, "max_dead_letters")),
         )

@@ -132,6 +132,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         job=True,
     ),
     Setting(
+        "snapshot_retry_max_second",
+        300.0,
+        "seconds",
+        "A table whose rows cannot be read, while the others go on, is tried again after 5 seconds, and then after "
+        "twice as long each time, up to this.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
         "position_commit_interval_second",
         10.0,
         "seconds",

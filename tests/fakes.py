@@ -170,7 +170,7 @@ class TornSource(ScriptedSource):
 
     def __call__(self, plan: WorkerPlan, trouble: Callable[[SyncError | None], None]) -> "OpenedTornSource":
         source = OpenedTornSource(self, plan.start.offset)
-        source.inside = plan.start.ordinal > 0
+        source.inside = source.resumed_inside = plan.start.ordinal > 0
         return source
 
 
@@ -178,6 +178,7 @@ class TornSource(ScriptedSource):
 class OpenedTornSource(OpenedSource):
     script: TornSource
     inside: bool = False  # the first row of the torn transaction was handed on
+    resumed_inside: bool = False  # in an earlier life, in which it was acked
 
     def get(self, timeout: float) -> Batch | None:
         if self.at + 1 != self.script.torn_at:
@@ -188,7 +189,7 @@ class OpenedTornSource(OpenedSource):
             self.inside = True
             changes.told = SourceTable(db="shop", name="orders", columns=())
             return replace(self._batch(changes), end=torn, open=True, starved=True)
-        if self.acked and self.acked[-1] != torn:
+        if not self.resumed_inside and torn not in self.acked[-1:]:
             self.closed.wait(timeout)
             return None
         self.at = number

@@ -34,7 +34,7 @@ from syncmgr.pipeline.turns import LOOK_SECOND, Ending, Turns
 SLOW_SECOND: Final = 10  # so long a chunk may take where rows a second are bounded
 SHORT_HOURS: Final = 24.0  # a binlog that is kept for less is told of
 HELD_SECOND: Final = 30.0  # how often the server is asked whether it still has the binlog from the start on
-LATE: Final = Retry(first=5.0, most=300.0)  # how often a table that failed alone is tried again
+RETRY_FIRST_SECOND: Final = 5.0  # after which a table that failed alone is tried again; then twice as long
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,8 @@ class Ledger(Protocol):
 class SnapshotOptions:
     """What a snapshot needs to know of its job, now. `connections`: how many chunks may be read at a time.
 
-    `rows_per_second`: of the whole job; 0: as fast as it goes. `values`: what becomes of those that do not fit.
+    `rows_per_second`: of the whole job; 0: as fast as it goes. `retry_most`: the longest wait, in seconds, before a
+    table that failed alone is tried again. `values`: what becomes of those that do not fit.
     """
 
     description: MysqlDescription
@@ -87,6 +88,7 @@ class SnapshotOptions:
     connections: Callable[[], int]
     chunk_rows: Callable[[], int]
     rows_per_second: Callable[[], int]
+    retry_most: Callable[[], float]
     values: Callable[[ChannelDescription], ValueRules] = lambda _: ValueRules(policy=OnValueError.STOP)
     max_dead_letters: Callable[[], int] = lambda: 0
 
@@ -180,7 +182,7 @@ class Snapshot:
             if self._without_key():
                 now = time.monotonic()
                 self._tries = self._tries.failed(now)
-                self._due = now + self._tries.wait(LATE)
+                self._due = now + self._wait(self._tries)
 
     def join(self) -> None:
         """Wait for the chunks of late tables that are under way; `ending` is set."""
@@ -284,7 +286,7 @@ class Snapshot:
         """At once where others have gone on in an earlier life; a table that has just failed waits first."""
         series = Series().failed(time.monotonic()) if self._failed.keys() & self._with_key() else Series()
         self._await_branches(ending)
-        while self._with_key() and not self._order.rests(series.wait(LATE) if series.failures else 0.0, ending):
+        while self._with_key() and not self._order.rests(self._wait(series), ending):
             try:
                 with self._order.reading(ending) as end:
                     self._bring(self._with_key(), end)
@@ -296,6 +298,13 @@ class Snapshot:
                 self._failed |= dict.fromkeys(self._with_key(), SyncError(Code.INTERNAL, message=repr(error)))
                 return
             series = series.failed(time.monotonic())
+
+    def _wait(self, series: Series) -> float:
+        """Seconds until the next attempt."""
+        if not series.failures:
+            return 0.0
+        most = self._options.retry_most()
+        return series.wait(Retry(first=min(RETRY_FIRST_SECOND, most), most=most))
 
     def _await_branches(self, ending: threading.Event) -> None:
         """Rows of a table that joined are missing in XA transactions from before: they come with its rows alone."""

@@ -97,6 +97,13 @@ class Job:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.rows(table)}\n{self.lake(table)}\n{self.job}") from error
 
+    def wait_for_the_stop(self) -> None:
+        try:
+            until(lambda: RESYNC in str(self.job["Msg"]), why="the stop")
+        except AssertionError as error:
+            told = self.fe.sql("SELECT * FROM information_schema.sync_ddl")
+            raise AssertionError(f"{error}\n{self.job}\n{told}") from error
+
     @property
     def job(self) -> dict[str, Any]:
         return self.fe.job(self.name)
@@ -130,7 +137,7 @@ def test_a_stopped_table_comes_back(
     t.wait_until_equal("t")
     t.server.run(*(text.format(name=f"{t.name}.t") for text in STOPS[columns]))
     t.insert("t", 2, 201)
-    until(lambda: RESYNC in str(t.job["Msg"]), why="the stop")
+    t.wait_for_the_stop()
     assert t.job["State"] == "RUNNING"
     t.insert("other", 1)
     t.wait_until_equal("other")

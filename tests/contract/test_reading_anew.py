@@ -79,6 +79,7 @@ def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
         connections=lambda: 1,
         chunk_rows=lambda: 1000,
         rows_per_second=lambda: 0,
+        retry_most=lambda: 300.0,
     )
     snapshot = Snapshot(options, source, loads, lake)
     said = Said(text="TRUNCATE bad", db="shop", modes=Modes(), moment=Moment(at=1))

@@ -11,11 +11,9 @@ from syncmgr.job.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
 from syncmgr.job.excerpt import Excerpt
-from syncmgr.job.failure import Retry
 from syncmgr.job.lake_change import AddField, DropField, LakeChange
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetType
-from syncmgr.pipeline import snapshot as snapshot_module
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from tests.unit.job.factories import make_channel, make_source
 from tests.until import HANG_SECOND, until
@@ -154,7 +152,8 @@ class Bench:
         channels = (make_channel(token="one", keys=keys), make_channel(token="two", target="lines", keys=keys))
         self.loads = MemoryLoads({channel.token: Load(token=channel.token) for channel in channels})
         self.source, self.lake, self.ending = MemorySource(), CountingLake(), threading.Event()
-        limits = {"connections": lambda: 3, "chunk_rows": lambda: 1000, "rows_per_second": lambda: 0} | options
+        limits = {"connections": lambda: 3, "chunk_rows": lambda: 1000, "rows_per_second": lambda: 0}
+        limits |= {"retry_most": lambda: 300.0} | options
         self.options = SnapshotOptions(
             description=make_source(start="snapshot"), channels=channels, connect_timeout=1.0, **limits
         )
@@ -283,10 +282,9 @@ def refuse_two(commit: ChannelCommit) -> None:
         raise BROKEN
 
 
-def test_a_table_that_fails_alone_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_fails_alone_comes_later() -> None:
     """The others end without it; no change of it is committed, and nothing is a consistent point, before it came."""
-    monkeypatch.setattr(snapshot_module, "LATE", Retry(first=0.01, most=0.01))
-    bench = Bench()
+    bench = Bench(retry_most=lambda: 0.01)
     bench.lake.on_commit = refuse_two
     snapshot = bench.run()
     assert bench.loads.known["one"].upper == END
@@ -353,10 +351,9 @@ def exact_of(commit: ChannelCommit) -> bool:
     return commit.chunk.exact
 
 
-def test_one_without_a_key_that_fails_alone_has_turns_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_without_a_key_that_fails_alone_has_turns_of_its_own() -> None:
     """Nothing is read of it meanwhile, since only its point tells its changes from its rows; the others go on."""
-    monkeypatch.setattr(snapshot_module, "LATE", Retry(first=0.01, most=0.01))
-    bench = Bench(keys=())
+    bench = Bench(keys=(), retry_most=lambda: 0.01)
     bench.source.chunks = 1
     bench.lake.on_commit = refuse_two
     snapshot = bench.run()
