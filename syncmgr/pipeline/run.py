@@ -220,6 +220,8 @@ class JobRun:
         stopped = replace(channel, stopped=str(error))
         self._ledger.describe(stopped)
         self._channels = tuple(stopped if each is channel else each for each in self._channels)
+        if self._snapshot is not None:
+            self._snapshot.read_as(self._channels)
         log.warning("a table is not read any more", extra={"job": self._options.name, "error": stopped.stopped})
         self._tell(None)
         return True

@@ -147,10 +147,14 @@ class Snapshot:
             self._late.start()
 
     def _with_key(self) -> set[str]:
-        return {token for token in self._open if self._channels[token].keys}
+        return {token for token in self._open if self._channels[token].keys and not self._stopped(token)}
 
     def _without_key(self) -> set[str]:
-        return {token for token in self._open if not self._channels[token].keys}
+        return {token for token in self._open if not self._channels[token].keys and not self._stopped(token)}
+
+    def _stopped(self, token: str) -> bool:
+        """Whether a statement, or a value, stopped the table while its rows were read: RESYNC alone goes on."""
+        return bool(self._channels[token].stopped)
 
     def is_due(self) -> bool:
         """Whether `run` is to be called, again, for tables without a key."""
@@ -215,11 +219,11 @@ class Snapshot:
 
     def trouble(self) -> SyncError | None:
         """Why a table stays behind."""
-        return next(iter(list(self._failed.values())), None)
+        return next(iter(self.failures().values()), None)
 
     def failures(self) -> dict[str, SyncError]:
         """By channel token, of those that are tried again. From any thread."""
-        return dict(self._failed)
+        return {token: error for token, error in list(self._failed.items()) if not self._stopped(token)}
 
     def whole(self, end: Position) -> bool:
         """Whether an epoch that ends there is a state that the source had."""

@@ -56,7 +56,9 @@ def place_of(server: MysqlServer, start: str) -> str:
 class Job:
     """Of two tables, `t` and `other`, of which the first is stopped and brought back."""
 
-    def __init__(self, server: MysqlServer, fe: FrontendProcess, *, key: bool, start: str = "snapshot") -> None:
+    def __init__(
+        self, server: MysqlServer, fe: FrontendProcess, *, key: bool, start: str = "snapshot", more: str = ""
+    ) -> None:
         self.name = f"matrix{next(NAMES)}"
         self.server, self.fe, self.key = server, fe, key
         fe.sql(f"CREATE DATABASE {self.name}")
@@ -64,8 +66,9 @@ class Job:
         self.create("t")
         self.create("other")
         self.insert("t", 1, 200)
+        self.insert("other", *range(100, 110))
         server.run("FLUSH BINARY LOGS")
-        properties = 'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "append")'
+        properties = f'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "append"{more})'
         channels = f"FROM {self.name}.t INTO {self.name}.*, FROM {self.name}.other INTO {self.name}.*"
         binlog = BINLOG.format(port=server.port, start=place_of(server, start))
         fe.sql(f"CREATE SYNC {self.name}.job1 ({channels}) {binlog} {properties}")
@@ -135,6 +138,7 @@ def test_a_stopped_table_comes_back(
     """The others go on meanwhile, Msg names the cure, and after it the target is the source, columns and rows."""
     t = Job(servers[which], frontend, key=key == "key")
     t.wait_until_equal("t")
+    t.wait_until_equal("other")
     t.server.run(*(text.format(name=f"{t.name}.t") for text in STOPS[columns]))
     t.insert("t", 2, 201)
     t.wait_for_the_stop()
@@ -310,3 +314,23 @@ def test_a_statement_stops_the_job_where_that_is_wanted(
     frontend.sql(f"RESUME SYNC JOB {t.name}.job1")
     t.insert("t", 8)
     t.wait_until_equal("t")
+
+
+@pytest.mark.parametrize("which", ["file", pytest.param("mariadb", marks=pytest.mark.long)])
+def test_columns_that_change_while_the_first_snapshot_reads_another_table(
+    servers: Mapping[str, MysqlServer], frontend: FrontendProcess, which: str
+) -> None:
+    """The statement that cannot be followed stops the table, which is not tried again meanwhile; RESYNC brings it."""
+    slow = ', "snapshot_chunk_rows" = "1", "snapshot_max_rows_per_second" = "1", "snapshot_max_connections" = "1"'
+    t = Job(servers[which], frontend, key=True, more=slow)
+    t.wait_until_equal("t")
+    assert t.job["Status"]["snapshot"]["other"]["phase"] == "snapshot"
+    t.server.run(*(text.format(name=f"{t.name}.t") for text in STOPS["changed"]))
+    t.insert("t", 2, 201)
+    t.wait_for_the_stop()
+    assert t.job["Status"]["snapshot"]["t"]["error"] is None
+    t.wait_until_equal("other")
+    t.alter(f"RESYNC TABLE {t.name}.t")
+    t.insert("t", 3)
+    t.wait_until_equal("t")
+    until(lambda: t.job["Msg"] is None, why="nothing to report")
