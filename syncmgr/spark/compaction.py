@@ -19,7 +19,7 @@ from syncmgr.job.compacting import Calm, Candidate, groups
 from syncmgr.job.key_index import NOWHERE, Words
 from syncmgr.spark.ancestry import UPKEEP_MARK
 from syncmgr.spark.arrow import LINEAGE, arrow_schema, columns_of, lineage_of
-from syncmgr.spark.content import Content, Contents, content_of, contents_of, vector_of, write_bytes
+from syncmgr.spark.content import Content, Contents, content_of, contents_of, head_of, vector_of, write_bytes
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import IndexedFile, TableIndex
 from syncmgr.spark.indexing import Indexing
@@ -172,15 +172,15 @@ class Swap:
 
     def took_effect(self, table: Java) -> None:
         """The index moves with the rows."""
-        snapshot = table.currentSnapshot()
-        index = self._index
-        index.snapshot = None
+        head = head_of(table)
+        self._index.advanced(head.parent, head.id, lambda: self._move(table, head.sequence))
+
+    def _move(self, table: Java, sequence: int) -> None:
         number = None
         if self._added is not None:
-            content = content_of(self._iceberg, table, self._added, int(snapshot.sequenceNumber()))
-            number = index.number(content, self._dead, self._vector)
-        index.move_rows({old: self._places[old] for old in self.there}, number)
-        index.snapshot = int(snapshot.snapshotId())
+            content = content_of(self._iceberg, table, self._added, sequence)
+            number = self._index.number(content, self._dead, self._vector)
+        self._index.move_rows({old: self._places[old] for old in self.there}, number)
 
 
 def first_ids(contents: Contents) -> FirstIds:

@@ -54,6 +54,26 @@ class Contents:
     equality: tuple[Content, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """The current snapshot of a table. `parent` None: it is the first."""
+
+    id: int
+    parent: int | None
+    sequence: int
+
+
+def head_of(table: Java) -> Head:
+    """Of a table that has one."""
+    snapshot = table.currentSnapshot()
+    parent = snapshot.parentId()
+    return Head(
+        id=int(snapshot.snapshotId()),
+        parent=None if parent is None else int(parent),
+        sequence=int(snapshot.sequenceNumber()),
+    )
+
+
 def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Content:
     """The value of a Java file."""
     text = iceberg.file_text(table, file)

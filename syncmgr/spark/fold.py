@@ -129,6 +129,11 @@ class Fold:
 def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex:
     """Data files by their place among them, with the rows that their vectors delete, but no keys."""
     index = TableIndex(shape)
+    index.advanced(None, contents.snapshot, lambda: _fill(index, table, contents))
+    return index
+
+
+def _fill(index: TableIndex, table: Java, contents: Contents) -> None:
     for number, file in enumerate(contents.data):
         vector = contents.vectors.get(file.path)
         dead = BitMap()
@@ -137,8 +142,6 @@ def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex
             dead = vector_rows(read_bytes(table, vector.path, offset, length))
         index.files[number] = IndexedFile(content=file, vector=vector, dead=dead)
         index.numbers[file.path] = number
-    index.snapshot = contents.snapshot
-    return index
 
 
 def known(column: str) -> Column:

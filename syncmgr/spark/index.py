@@ -54,7 +54,7 @@ class RolledBackError(Exception):
 
 
 class TableIndex:
-    """Not for two threads at once. It holds for `snapshot` only; None: for nothing.
+    """Not for two threads at once. It holds for `snapshot` only; None: for a table without rows, or for nothing.
 
     `pending`: rows that equality deletes of the snapshot hit; the next commit turns them into vectors.
     """
@@ -64,13 +64,33 @@ class TableIndex:
         self.keys = KeyIndex()
         self.files: dict[int, IndexedFile] = {}
         self.numbers: dict[str, int] = {}
-        self.snapshot: int | None = None
+        self._snapshot: int | None = None
         self.pending: Deaths = {}
         self.equality: tuple[Content, ...] = ()
 
     @property
     def nbytes(self) -> int:
         return self.keys.nbytes
+
+    @property
+    def snapshot(self) -> int | None:
+        return self._snapshot
+
+    def advanced(self, before: int | None, snapshot: int | None, how: Callable[[], None]) -> None:
+        """It holds for `snapshot` once `how` has changed it; nothing else may say so.
+
+        `before`: the snapshot from which `how` leads there; of a commit the parent of its snapshot. Where the index
+        holds for another one, somebody committed in between whom Iceberg let pass: it holds for nothing and must
+        follow. The same where `how` fails.
+        """
+        held, self._snapshot = self._snapshot, None
+        if held == before:
+            how()
+            self._snapshot = snapshot
+
+    def lose(self) -> None:
+        """Nobody knows what the table is now."""
+        self._snapshot = None
 
     # -- following the table
 
@@ -85,7 +105,9 @@ class TableIndex:
 
         Raises RolledBackError, UnindexableError; then it holds for nothing and must be made anew.
         """
-        self.snapshot = None
+        self.advanced(self._snapshot, contents.snapshot, lambda: self._take_over(contents))
+
+    def _take_over(self, contents: Contents) -> None:
         dead = self._dead_rows(contents)
         self._refuse_return(contents, dead)
         self._forget(contents, dead)
@@ -95,7 +117,6 @@ class TableIndex:
         new = sorted((file for file in contents.data if file.path not in self.numbers), key=lambda file: file.sequence)
         for batch in _batches(new):
             self._take_in(batch, dead, contents, vanished)
-        self.snapshot = contents.snapshot
 
     def _dead_rows(self, contents: Contents) -> dict[str, BitMap]:
         """Deleted rows of every data file whose deletes are not those that are known already."""
@@ -251,18 +272,15 @@ class TableIndex:
 
     def vanish(self, keys: Keys) -> None:
         """Distinct keys whose rows a commit struck."""
-        self.snapshot = None
         self.keys.add(keys, np.full(len(keys), NOWHERE, np.int64))
 
-    def struck(self, strike: Strike, vectors: Mapping[int, Content], snapshot: int) -> None:
-        """The commit of a strike is in the table as `snapshot`. `vectors`: the new delete files by file number."""
-        self.snapshot = None
+    def struck(self, strike: Strike, vectors: Mapping[int, Content]) -> None:
+        """The commit of a strike is in the table. `vectors`: the new delete files by file number."""
         for number, dead in strike.vectors.items():
             self.files[number].dead, self.files[number].vector = dead, vectors.get(number)
         for file in strike.emptied:  # entries that lead into it are hidden by newer ones until both go in a merge
             del self.files[self.numbers.pop(file.content.path)]
         self.pending, self.equality = {}, ()
-        self.snapshot = snapshot
 
     def move_rows(self, files: Mapping[int, Words], target: int | None) -> None:
         """Files were copied into `target`, None where no row was left. By file number: for each row its place in the
@@ -283,13 +301,11 @@ class TableIndex:
         for number in files:
             del self.numbers[self.files.pop(number).content.path]
 
-    def added(self, written: Sequence[tuple[Content, Keys]], snapshot: int) -> None:
+    def added(self, written: Sequence[tuple[Content, Keys]]) -> None:
         """Data files that the same commit added, with the keys of their rows, which no other live row has."""
-        self.snapshot = None
         for content, keys in written:
             number = self.number(content, BitMap(), None)
             self.keys.add(keys, places(number, np.arange(len(keys), dtype=np.int64)))
-        self.snapshot = snapshot
 
 
 def grouped(at: Words) -> Deaths:

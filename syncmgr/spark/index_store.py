@@ -126,13 +126,15 @@ class IndexStore:
         if (head["table"], head["shape"]) != (self._table, _shape_text(shape)):
             raise ValueError("it is of another table or key")
         index = TableIndex(shape)
+        index.advanced(None, head["snapshot"], lambda: self._fill(index, head))
+        return index
+
+    def _fill(self, index: TableIndex, head: Mapping[str, Any]) -> None:
         runs = tuple(self._run(saved) for saved in head["runs"])
         self._saved = {id(run): (run, saved) for run, saved in zip(runs, head["runs"], strict=True)}
         index.keys = KeyIndex(runs)
         self._take_files(index, head)
         index.equality = tuple(Content(**file) for file in head["equality"])
-        index.snapshot = head["snapshot"]
-        return index
 
     def _take_files(self, index: TableIndex, head: Mapping[str, Any]) -> None:
         dead = (self._folder / head["dead"]["file"]).read_bytes()

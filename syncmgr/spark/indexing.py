@@ -170,7 +170,7 @@ class Indexing:
     def lost(self) -> None:
         """A commit whose outcome nobody knows: the next one looks at the table."""
         if self._index is not None and self._state is State.READY:
-            self._index.snapshot = None
+            self._index.lose()
 
     def give_up(self, error: Exception) -> None:
         """No index for some time; the epochs write equality deletes."""

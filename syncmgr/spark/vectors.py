@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap
 
 from syncmgr.job.key_index import NOWHERE, Keys
-from syncmgr.spark.content import Content, content_of, vector_of, write_bytes
+from syncmgr.spark.content import Content, content_of, head_of, vector_of, write_bytes
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import IndexedFile, TableIndex
 from syncmgr.spark.indexing import Indexing
@@ -51,14 +51,16 @@ class Deletion:
         self, indexing: Indexing, table: Java, written: Sequence[tuple[Java, Keys]], *, count_missing: bool
     ) -> None:
         """The transaction is in `table`, with these data files and the keys of their rows."""
-        snapshot = table.currentSnapshot()
-        at, sequence = int(snapshot.snapshotId()), int(snapshot.sequenceNumber())
-        with indexing.moving(self._missing if count_missing else 0):
+        head = head_of(table)
+
+        def move() -> None:
             if self._touched is not None:
                 self._index.vanish(self._touched.keys)
-            self._index.struck(self._strike, self._vectors, at)
-            added = [(content_of(self._iceberg, table, file, sequence), keys) for file, keys in written]
-            self._index.added(added, at)
+            self._index.struck(self._strike, self._vectors)
+            self._index.added([(content_of(self._iceberg, table, file, head.sequence), keys) for file, keys in written])
+
+        with indexing.moving(self._missing if count_missing else 0):
+            self._index.advanced(head.parent, head.id, move)
 
     def add_to(self, delta: Java, folder: str) -> None:
         """Into a RowDelta, which is refused when one of the files has gone or has other deletes by then."""

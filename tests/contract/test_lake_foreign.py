@@ -1,0 +1,135 @@
+"""Somebody else commits to a table between two calls of a commit of ours, and Iceberg lets both pass."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.compaction import Compaction, Swap
+from syncmgr.spark.fold import Fold
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.upkeep import compact
+from syncmgr.spark.vectors import Deletion
+from tests.contract.index_state import entries, held, rebuilt
+from tests.spark_session import SPARK, LakeTable, Tables
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+FOREIGN_ROW = "INSERT INTO {table} VALUES (500, -1)"
+
+
+def rewrite(table: LakeTable) -> None:
+    """What any user of Iceberg runs at night."""
+    compact(table.lake.upkeep_session(), table.db, table.name, {"rewrite-all": "true"})
+
+
+def before(monkeypatch: pytest.MonkeyPatch, owner: type, method: str, work: Callable[[], Any]) -> None:
+    """Somebody works right before the next call of a method."""
+    real = getattr(owner, method)
+
+    def after_work(self: object, *arguments: object, **options: object) -> object:
+        monkeypatch.setattr(owner, method, real)
+        work()
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(owner, method, after_work)
+
+
+def assert_followed(table: LakeTable) -> None:
+    """The index knows of every row; one that is stale and takes itself for ready does not."""
+    assert entries(held(table)) == entries(rebuilt(table))
+
+
+def test_new_keys_beside_a_rewrite(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that somebody rewrote during a commit of new keys alone are found by the next update and delete."""
+    table = tables.make()
+    table.commit([(INS, key, 0) for key in range(10)])
+    before(monkeypatch, Iceberg, "finish", lambda: rewrite(table))
+    table.commit([(INS, 10, 0)])
+    assert_followed(table)
+    table.commit([(UPD, 5, 9), (UPD, 6, 9), (DEL, 7, 0)])
+    expected = {key: 0 for key in range(11) if key != 7} | {5: 9, 6: 9}
+    assert table.rows() == sorted(expected.items())
+    assert table.indexing.standing().missing == 0
+
+
+def test_changes_of_one_file_beside_rows_that_leave_another(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole file that somebody deleted during a commit to another one is forgotten."""
+    table = tables.make()
+    table.commit([(INS, key, 0) for key in range(10)])
+    table.commit([(INS, key, 0) for key in range(100, 110)])
+    before(monkeypatch, Iceberg, "finish", lambda: table.sql("DELETE FROM {table} WHERE id < 50"))
+    table.commit([(UPD, 100, 1)])
+    assert_followed(table)
+    table.commit([(INS, 3, 3), (UPD, 101, 2)])
+    assert table.rows() == [(3, 3), (100, 1), (101, 2), *((key, 0) for key in range(102, 110))]
+
+
+def own_compaction(table: LakeTable) -> object:
+    return Compaction(table.lake.iceberg(), table.db, table.name, table.indexing).run()
+
+
+def own_fold(table: LakeTable) -> object:
+    return Fold(table.lake.iceberg(), table.lake.upkeep_session(), table.db, table.name, table.indexing).run()
+
+
+UPKEEP = [(own_compaction, Swap, "commit"), (own_fold, Deletion, "add_to")]
+
+
+@pytest.mark.parametrize(("work", "owner", "method"), UPKEEP)
+def test_a_foreign_row_beside_our_own_upkeep(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, work: Callable[[LakeTable], object], owner: type, method: str
+) -> None:
+    """A row that somebody inserts during our compaction or fold is met by the source's changes of its key."""
+    table = tables.make()
+    for key in range(9):
+        table.commit([(INS, key, 0)])
+    if work is own_fold:
+        table.indexing.give_up(ValueError("switched off by the test"))
+        table.commit([(UPD, 1, 1)])
+        table.indexing._off_until = 0.0
+    kept = table.rows()
+    before(monkeypatch, owner, method, lambda: table.sql(FOREIGN_ROW))
+    assert work(table)
+    assert table.rows() == [*kept, (500, -1)]
+    assert_followed(table)
+    table.commit([(INS, 500, 1)])
+    assert table.rows() == [*kept, (500, 1)]
+    table.commit([(DEL, 500, 0)])
+    assert table.rows() == kept
+
+
+def test_others_get_through_beside_a_job(tables: Tables) -> None:
+    """Beside a job that commits new rows every second others rewrite all files and insert rows of their own, and the
+    source's changes meet every row afterwards.
+    """
+    table = tables.make()
+    stop, failed, keys = threading.Event(), list[BaseException](), list[int]()
+
+    def job() -> None:
+        while not stop.wait(1.0):
+            try:
+                table.commit([(INS, len(keys), 0)])
+            except BaseException as error:
+                failed.append(error)
+                raise
+            keys.append(len(keys))
+
+    table.commit([(INS, 1000, 0)])
+    worker = threading.Thread(target=job)
+    worker.start()
+    try:
+        for number in range(4):
+            rewrite(table)
+            table.sql(f"INSERT INTO {{table}} VALUES ({2000 + number}, -1)")
+    finally:
+        stop.set()
+        worker.join()
+    assert not failed
+    assert_followed(table)
+    known = [*keys, 1000, *range(2000, 2004)]
+    table.commit([(UPD, key, 1) for key in known])
+    assert table.rows() == [(key, 1) for key in sorted(known)]
+    assert table.indexing.standing().missing == 0
