@@ -14,6 +14,7 @@ from syncmgr.job.epoch import ChannelCommit
 from syncmgr.spark.ancestry import (
     CHUNK_MARK,
     EPOCH_MARK,
+    FILES_MARK,
     MARKS,
     chunks_property,
     fingerprint_property,
@@ -21,7 +22,7 @@ from syncmgr.spark.ancestry import (
     token_property,
 )
 from syncmgr.spark.iceberg import Iceberg
-from syncmgr.spark.jvm import Java
+from syncmgr.spark.jvm import FAILURES, Java
 from syncmgr.spark.layout import Snapshot
 
 ADDED_ROWS: Final = "added-records"  # Iceberg's own word in a snapshot's summary
@@ -137,6 +138,21 @@ class ChunkBearing:
 
     def found(self, table: Java) -> Snapshot | None:
         return _by_marks(self.iceberg.history(table, (*MARKS, ADDED_ROWS)), self.marks)
+
+
+def may_have(iceberg: Iceberg, db: str, table: str, folder: str, since: int | None) -> bool:
+    """Whether the table, looked at now, may name files of a folder: a catalog that has refused a commit may have taken
+    it all the same, when the answer was lost and the question repeated. `since`: the snapshot before that commit.
+    """
+    try:
+        for snapshot in iceberg.history(iceberg.load(db, table), (FILES_MARK,)):
+            if snapshot.id == since:
+                return False
+            if snapshot.marks.get(FILES_MARK) == folder:
+                return True
+    except (SyncError, *FAILURES):  # the refusal is what its caller is to see
+        return True
+    return since is not None
 
 
 def _by_marks(history: Iterator[Snapshot], marks: Mapping[str, str]) -> Snapshot | None:

@@ -7,7 +7,7 @@ Must not know: jobs, intents, the source; how Java is called.
 import logging
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -24,7 +24,7 @@ from syncmgr.spark.bearing import ADDED_ROWS, bearing_of
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import TableIndex
 from syncmgr.spark.indexing import Indexing
-from syncmgr.spark.jvm import CERTAIN, FAILURES, REFUSED, Java, failed, java_class, text_of
+from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_of
 from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, key_shape
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.leaves import files_below
@@ -41,13 +41,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(kw_only=True, slots=True)
 class Written:
-    """Files that wait for their commit; they fit tables of this layout only. `keys`: read from them when needed."""
+    """Files that wait for their commit; they fit tables of this layout only. `keys`: read from them when needed.
+
+    `sent`: a commit that names them was, and whatever it answered the table may have them. `beside`: paths in
+    the folder that one attempt alone may name; the last one is that of the keys that go with a part.
+    """
 
     folder: str
     layout: Layout
     gone: rows.Gone
     files: list[Java] | None = None
     keys: list[Keys] | None = None
+    sent: bool = False
+    beside: list[str] = field(default_factory=list)
 
 
 class Commit:
@@ -134,8 +140,7 @@ class Commit:
             files = list(zip(self._data_files(table), self._data_keys(table), strict=True))
             complete = self._channel.where is None and self._channel.settled
             deletion.took_effect(self._indexing, table, files, count_missing=complete)
-            if matching:
-                self._iceberg.delete_folder(f"{written.folder}/{MATCHING}")
+        self._iceberg.delete(*(written.beside[:-1] if matching and deletion is None else written.beside))
         self._sweep(_name(written.folder))
         return ChannelCommitted(
             snapshot=snapshot,
@@ -160,6 +165,7 @@ class Commit:
             if self._replaces and self._iceberg.current(table) is not None:
                 self._iceberg.replace(transaction, self._data_files(table), marks, self._channel.part)
                 self._iceberg.set_properties(transaction, self._bearing.properties(table))
+                written.sent = True
                 return self._iceberg.finish(transaction)
             delta = self._iceberg.fenced_delta(transaction)
             if deletion is not None:
@@ -168,11 +174,12 @@ class Commit:
             vanished = self._equality_deletes(table, matching) if deletion is None else []
             self._iceberg.add(delta, self._data_files(table), vanished, marks)
             self._iceberg.set_properties(transaction, self._bearing.properties(table))
+            written.sent = True
             return self._iceberg.finish(transaction)
-        except FAILURES as error:
+        except FAILURES:
             self._indexing.lost()
-            if deletion is not None and java_class(error) in CERTAIN:
-                self._iceberg.delete_files(deletion.written)
+            if deletion is not None:
+                written.beside += deletion.written
             raise
 
     # -- the index
@@ -342,8 +349,8 @@ class Commit:
         """
         if self._excerpt is None or self._iceberg.current(table) is None:
             return []
-        folder, spark = f"{written.folder}/{MATCHING}", self._iceberg.spark
-        self._iceberg.delete_folder(folder)
+        folder, spark = f"{written.folder}/{MATCHING}-{uuid.uuid4()}", self._iceberg.spark
+        written.beside.append(folder)
         to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=rows.Gone.ALL)
         write_matching(spark, self._channel, self._excerpt.lake, written.layout, to)
         root = f"{folder}/{rows.KIND}={rows.GONE}"
@@ -371,14 +378,18 @@ class Commit:
         """The epoch is in: of all the folders written for it only one counts."""
         for folder in self._strays:
             if _name(folder) != referenced:
-                self._iceberg.delete_folder(folder)
+                self._iceberg.delete(folder)
         self._strays.clear()
 
     def _discard(self) -> None:
-        """Deletes files that no snapshot names."""
-        if self._written is not None:
-            self._iceberg.delete_folder(self._written.folder)
-            self._written = None
+        """Deletes files that no snapshot names; where one may, that is known once the epoch is in."""
+        if self._written is None:
+            return
+        if self._written.sent:
+            self._strays.append(self._written.folder)
+        else:
+            self._iceberg.delete(self._written.folder)
+        self._written = None
 
     def _give_up(self) -> None:
         """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""

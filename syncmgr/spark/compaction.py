@@ -17,8 +17,9 @@ from pyroaring import BitMap
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.compacting import Calm, Candidate, groups
 from syncmgr.job.key_index import NOWHERE, Words
-from syncmgr.spark.ancestry import UPKEEP_MARK
+from syncmgr.spark.ancestry import FILES_MARK, UPKEEP_MARK
 from syncmgr.spark.arrow import LINEAGE, arrow_schema, columns_of, lineage_of
+from syncmgr.spark.bearing import may_have
 from syncmgr.spark.content import Content, Contents, content_of, contents_of, head_of, vector_of, write_bytes
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import IndexedFile, TableIndex
@@ -79,29 +80,33 @@ class Compaction:
         try:
             return copy(group, layout, folder, self._iceberg.codec(table), first)
         except BaseException:
-            self._iceberg.delete_folder(folder)
+            self._iceberg.delete(folder)
             raise
 
     def _swap(self, copied: Copied) -> int:
         """Under the lock. Gives way where there is no index any more, or none of the files."""
-        table = self._iceberg.load(self._db, self._name)
+        table, folder = self._iceberg.load(self._db, self._name), _folder(copied.path)
         index = self._indexing.usable(self._iceberg, table)
         swap = None if index is None or index.equality else Swap(self._iceberg, table, index, copied)
-        if swap is None or not swap.possible:
-            self._iceberg.delete_folder(_folder(copied.path))
+        if index is None or swap is None or not swap.possible:
+            self._iceberg.delete(folder)
             return 0
+        before = index.snapshot
         try:
             swap.commit()
         except FAILURES as error:
             self._indexing.lost()
-            if java_class(error) in CERTAIN:
-                self._iceberg.delete_folder(_folder(copied.path))
+            if java_class(error) in CERTAIN and not self._may_have(folder, before):
+                self._iceberg.delete(folder)
             raise
         passing(CrashPoint.COMPACTED)
         table.refresh()
         with self._indexing.moving(0):
             swap.took_effect(table)
         return len(swap.there)
+
+    def _may_have(self, folder: str, before: int | None) -> bool:
+        return may_have(self._iceberg, self._db, self._name, _name(folder), before)
 
 
 class Swap:
@@ -139,8 +144,8 @@ class Swap:
         if len(self._dead) < self._copied.rows:
             self._add(rewrite)
         else:
-            self._iceberg.delete_folder(_folder(self._copied.path))
-        rewrite.set(UPKEEP_MARK, "compact")
+            self._iceberg.delete(_folder(self._copied.path))
+        rewrite.set(UPKEEP_MARK, "compact").set(FILES_MARK, _name(_folder(self._copied.path)))
         rewrite.commit()
 
     def _java(self, content: Content) -> Java:
@@ -212,6 +217,10 @@ def _as_it_is(file: IndexedFile) -> IndexedFile:
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
+
+
+def _name(folder: str) -> str:
+    return folder.rpartition("/")[2]
 
 
 def _new_rows(files: Sequence[IndexedFile]) -> Iterator[Words]:

@@ -16,7 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StructField, StructType
 
 from syncmgr.crash import CrashPoint, passing
-from syncmgr.spark.ancestry import UPKEEP_MARK
+from syncmgr.spark.ancestry import FILES_MARK, UPKEEP_MARK
+from syncmgr.spark.bearing import may_have
 from syncmgr.spark.content import Content, Contents, contents_of, read_bytes
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import Deaths, IndexedFile, TableIndex
@@ -65,16 +66,17 @@ class Fold:
         deletion, folded = Deletion(self._iceberg, table, index), len(index.equality)
         if deletion.empty:
             return 0
-        delta = self._iceberg.in_place(table, table.newRowDelta()).validateFromSnapshot(index.snapshot)
+        before, name = index.snapshot, f"fold-{uuid.uuid4()}"
+        delta = self._iceberg.in_place(table, table.newRowDelta()).validateFromSnapshot(before)
         try:
-            deletion.add_to(delta, f"{table.location()}/data/fold-{uuid.uuid4()}")
+            deletion.add_to(delta, f"{table.location()}/data/{name}")
             passing(CrashPoint.FOLD_WRITTEN)
-            self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold"})
+            self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold", FILES_MARK: name})
             passing(CrashPoint.FOLDED)
         except FAILURES as error:
             self._indexing.lost()
-            if java_class(error) in CERTAIN:  # nothing names its files
-                self._iceberg.delete_files(deletion.written)
+            if java_class(error) in CERTAIN and not may_have(self._iceberg, self._db, self._name, name, before):
+                self._iceberg.delete(*deletion.written)
             raise
         if known:
             table.refresh()

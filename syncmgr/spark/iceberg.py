@@ -212,9 +212,11 @@ class Iceberg:
             return []
         return [str(status.getPath().getName()) for status in system.listStatus(path) if status.isDirectory()]
 
-    def delete_folder(self, root: str) -> None:
-        path = self._path(root)
-        path.getFileSystem(self._hadoop).delete(path, True)
+    def delete(self, *paths: str) -> None:
+        """Files and folders that nothing names."""
+        for name in paths:
+            path = self._path(name)
+            path.getFileSystem(self._hadoop).delete(path, True)
 
     def file_text(self, table: Java, file: Java) -> str:
         """A data or delete file in Iceberg's JSON, without column bounds."""
@@ -223,12 +225,6 @@ class Iceberg:
     def file_of(self, specs: Java, text: str) -> Java:
         """The inverse."""
         return self._file_parser.fromJson(self._json.readTree(text), specs)
-
-    def delete_files(self, paths: Iterable[str]) -> None:
-        """Files that nothing names."""
-        for name in paths:
-            path = self._path(name)
-            path.getFileSystem(self._hadoop).delete(path, False)
 
     def location(self, file: Java) -> str:
         """The path of a data or delete file, as the manifests write it."""

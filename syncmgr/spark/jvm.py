@@ -28,11 +28,11 @@ Java = Any  # an object of the JVM
 REFUSED: Final = frozenset(
     {
         "org.apache.iceberg.exceptions.ValidationException",  # somebody changed what we relied on
-        "org.apache.iceberg.exceptions.CommitFailedException",  # somebody was faster; nothing was committed
+        "org.apache.iceberg.exceptions.CommitFailedException",  # somebody was faster, as far as the catalog knows
         "org.apache.iceberg.exceptions.CommitStateUnknownException",  # the table itself tells which
     },
 )
-CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # nothing was committed
+CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # the table is as it will be
 MOST_CAUSES: Final = 10
 READ_NOTHING: Final = frozenset({"OneRowRelation", "OneRowRelation$", "Range", "LocalRelation", "CTERelationRef"})
 NEXT_PARTITION: Final = (1).to_bytes(4, "big")

@@ -1,11 +1,15 @@
-"""Somebody else commits to a table between two calls of a commit of ours, and Iceberg lets both pass."""
+"""Somebody else commits to a table between two calls of a commit of ours, and Iceberg lets both pass; or a catalog says
+that it has refused what it has taken.
+"""
 
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.compaction import Compaction, Swap
 from syncmgr.spark.fold import Fold
@@ -13,7 +17,7 @@ from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.upkeep import compact
 from syncmgr.spark.vectors import Deletion
 from tests.contract.index_state import entries, held, rebuilt
-from tests.spark_session import SPARK, LakeTable, Tables
+from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -133,3 +137,100 @@ def test_others_get_through_beside_a_job(tables: Tables) -> None:
     table.commit([(UPD, key, 1) for key in known])
     assert table.rows() == [(key, 1) for key in sorted(known)]
     assert table.indexing.standing().missing == 0
+
+
+# -- a refusal that was none
+
+
+def refused(table: LakeTable) -> Py4JJavaError:
+    """What a catalog says whose answer was lost, and which was asked again."""
+    jvm = table.lake.iceberg().jvm
+    conflict = jvm.org.apache.iceberg.exceptions.CommitFailedException("told by the test", None)
+    return Py4JJavaError("refused", conflict)
+
+
+def lying(monkeypatch: pytest.MonkeyPatch, table: LakeTable, owner: type, method: str, more: object = None) -> None:
+    """The next call does its work, and then says that it was refused. `more`: what somebody does in between."""
+    real = getattr(owner, method)
+
+    def lie(self: object, *arguments: object, **options: object) -> object:
+        monkeypatch.setattr(owner, method, real)
+        real(self, *arguments, **options)
+        if callable(more):
+            more()
+        raise refused(table)
+
+    monkeypatch.setattr(owner, method, lie)
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_commit_that_was_refused_and_is_in(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, version: int, *, indexed: bool
+) -> None:
+    """The token in the table says that the epoch is there, and no file that the table names is deleted."""
+    table = tables.make(f'(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) PROPERTIES ("format-version" = "{version}")')
+    table.commit([(INS, key, 0) for key in range(10)])
+    if not indexed:
+        table.indexing.give_up(ValueError("switched off by the test"))
+    lying(monkeypatch, table, Iceberg, "finish")
+    assert table.commit([(UPD, 1, 1), (DEL, 2, 0), (INS, 10, 1)]).passed_over
+    expected = {key: 0 for key in range(10) if key != 2} | {1: 1, 10: 1}
+    assert table.rows() == sorted(expected.items())
+    table.commit([(UPD, 3, 3)])
+    assert table.rows() == sorted((expected | {3: 3}).items())
+
+
+def test_a_newer_epoch_behind_a_commit_that_was_refused_and_is_in(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has been replaced between its commit and the answer leaves the files of its commit where they are."""
+    table = tables.make()
+    table.commit([(INS, key, 0) for key in range(10)])
+    late, newer = table.prepared([(UPD, 1, 1)]), table.prepared([(UPD, 2, 2)])
+    lying(monkeypatch, table, Iceberg, "finish", lambda: table.apply(newer))
+    with pytest.raises(SyncError) as caught:
+        table.lake.commit(late)
+    assert caught.value.code is Code.FENCED
+    assert table.rows() == sorted((dict.fromkeys(range(10), 0) | {1: 1, 2: 2}).items())
+
+
+@pytest.mark.parametrize(("work", "owner", "method"), [(own_compaction, Swap, "commit"), (own_fold, Iceberg, "add")])
+def test_upkeep_that_was_refused_and_is_in(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, work: Callable[[LakeTable], object], owner: type, method: str
+) -> None:
+    """What a fold or compaction has written stays where the table names it, and the index finds it."""
+    table = tables.make()
+    for key in range(9):
+        table.commit([(INS, key, 0), (INS, 100 + key, 0)])
+    if work is own_fold:
+        table.indexing.give_up(ValueError("switched off by the test"))
+        table.commit([(UPD, 1, 1)])
+        table.indexing._off_until = 0.0
+    expected = table.rows()
+    lying(monkeypatch, table, owner, method)
+    with pytest.raises(Py4JJavaError):
+        work(table)
+    assert table.rows() == expected == in_pyiceberg(table)
+    assert_followed(table)
+    table.commit([(DEL, 0, 0)])
+    assert table.rows() == expected[1:]
+
+
+@pytest.mark.parametrize(("work", "owner", "method"), UPKEEP)
+def test_upkeep_that_was_refused_leaves_nothing(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, work: Callable[[LakeTable], object], owner: type, method: str
+) -> None:
+    """Files of a fold or compaction that gave way to somebody who changed the same rows are deleted."""
+    table = tables.make('(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) PROPERTIES ("format-version" = "3")')
+    for key in range(9):
+        table.commit([(INS, key, 0), (INS, 100 + key, 0)])
+    if work is own_fold:
+        table.indexing.give_up(ValueError("switched off by the test"))
+        table.commit([(UPD, 1, 1), (UPD, 2, 1)])
+        table.indexing._off_until = 0.0
+    before(monkeypatch, owner, method, lambda: table.sql("DELETE FROM {table} WHERE id = 101"))
+    with pytest.raises(Py4JJavaError):
+        work(table)
+    assert set() == table.stray_files()
+    assert_followed(table)
