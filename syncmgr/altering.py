@@ -270,7 +270,7 @@ class Altering:
         refuse_twice(channel.source.label for channel in (*job.channels, *plan.channels))
         refuse_twice(f"{channel.target_db}.{channel.filled}" for channel in (*job.channels, *plan.channels))
         channels = tuple(replace(channel, after=plan.inspected.start) for channel in plan.channels)
-        joining = Joining(channels=channels, fresh=plan.fresh, loading=plan.loading)
+        joining = Joining(channels=channels, loading=plan.loading)
         with made(self._catalog, plan.made):
             self._store.alter(job, joining=joining)
 

@@ -90,9 +90,7 @@ class Loads(Protocol):
 class Store(altering.Store, Protocol):
     """The memory of jobs."""
 
-    def add(
-        self, job: SyncJob, start: Position, start_time: float, fresh: frozenset[str], loading: frozenset[str]
-    ) -> SyncJob: ...
+    def add(self, job: SyncJob, start: Position, start_time: float, loading: frozenset[str]) -> SyncJob: ...
     def part(self, job_id: JobId) -> None: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
     def by_id(self, job_id: JobId) -> SyncJob | None: ...
@@ -202,7 +200,7 @@ class Jobs:
     def _add(self, job: SyncJob, plan: Plan) -> None:
         inspected = plan.inspected
         start = replace(inspected.start, whole=inspected.start.whole and not plan.loading)
-        self._store.add(job, start, inspected.server_time, plan.fresh, plan.loading)
+        self._store.add(job, start, inspected.server_time, plan.loading)
 
     def pause(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.finish())

@@ -32,9 +32,9 @@ _Told = tuple[SourceTable, tuple[tuple[str, ...], ...]]  # with its unique keys
 class Inspected(Protocol):
     """What the source server said at CREATE SYNC. Tables in the order they were asked for.
 
-    `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether
-    a foreign key changes its rows beside the statements on it. `server_time`: unix seconds. `known_at`: the place in
-    the binlog at which the tables are as they were told. `full_metadata`: the binlog has the names of columns.
+    `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `server_time`: unix seconds.
+    `known_at`: the place in the binlog at which the tables are as they were told. `full_metadata`: the binlog has the
+    names of columns.
     """
 
     @property
@@ -49,8 +49,6 @@ class Inspected(Protocol):
     def tables(self) -> tuple[SourceTable, ...]: ...
     @property
     def unique_keys(self) -> tuple[tuple[tuple[str, ...], ...], ...]: ...
-    @property
-    def cascades(self) -> tuple[bool, ...]: ...
 
 
 class Catalog(Protocol):
@@ -99,26 +97,17 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """`made`: targets that are not there yet. `empty`: tokens of channels whose target has no row."""
+    """`made`: targets that are not there yet."""
 
     channels: tuple[ChannelDescription, ...]
     inspected: Inspected
     made: tuple[TargetTable, ...]
-    empty: frozenset[str]
     takes_snapshot: bool = False
 
     @property
     def loading(self) -> frozenset[str]:
         """Tokens of the channels whose rows come by a snapshot first."""
         return frozenset(channel.token for channel in self.channels) if self.takes_snapshot else frozenset()
-
-    @property
-    def fresh(self) -> frozenset[str]:
-        """Tokens of the channels whose inserts cannot meet their key."""
-        if self.takes_snapshot:
-            return frozenset()
-        told = zip(self.channels, self.inspected.cascades, strict=True)
-        return frozenset(c.token for c, cascades in told if not cascades and c.token in self.empty)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,10 +170,9 @@ class Planner:
             self._channel(wanted, place, told, made) for place, told in zip(places, _told(inspected), strict=True)
         ]
         return Plan(
-            channels=tuple(replace(channel, known_at=inspected.known_at) for channel, _, _ in planned),
+            channels=tuple(replace(channel, known_at=inspected.known_at) for channel, _ in planned),
             inspected=inspected,
             made=tuple(made.values()),
-            empty=frozenset(channel.token for channel, _, empty in planned if empty),
             takes_snapshot=wanted.takes_snapshot,
         )
 
@@ -194,14 +182,13 @@ class Planner:
             self._lake.check_channel(channel)
         for channel in channels:
             check_canal_exact(channel.source, channel.reads, source.time_zone)
-        empty = frozenset(c.token for c in channels if self._lake.is_empty(c.target_db, c.target))
         inspected = self._inspect(source, [place.table for place in places])
-        return Plan(channels=tuple(map(untold, channels)), inspected=inspected, made=(), empty=empty)
+        return Plan(channels=tuple(map(untold, channels)), inspected=inspected, made=())
 
     def _channel(
         self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]
-    ) -> tuple[ChannelDescription, TargetTable, bool]:
-        """With its target, which is in `made` from here on if it is not there yet, and whether that has no row of it.
+    ) -> tuple[ChannelDescription, TargetTable]:
+        """With its target, which is in `made` from here on if it is not there yet.
 
         Raises SHARDS_REFUSED for what is wrong with one of many.
         """
@@ -224,10 +211,10 @@ class Planner:
             raise SyncError(Code.SHARDS_REFUSED, table=table.label, target=target.label, reason=error) from error
         if place.target is not None:
             self._lake.check_channel(channel)
-        empty = place.target is None or self._lake.is_empty(target.db, target.name, channel.part)
         if wanted.takes_snapshot:
+            empty = place.target is None or self._lake.is_empty(target.db, target.name, channel.part)
             self._check_loadable(wanted, channel, is_empty=empty)
-        return channel, target, empty
+        return channel, target
 
     def _check_loadable(self, wanted: Wanted, channel: ChannelDescription, *, is_empty: bool) -> None:
         """Raises SNAPSHOT_REFUSED, with the way without a snapshot where the statement has a place for it."""
@@ -357,7 +344,7 @@ class Planner:
         try:
             if isinstance(inspected, SyncError):
                 raise inspected
-            channel, home, _ = self._channel(wanted, place, inspected, made)
+            channel, home = self._channel(wanted, place, inspected, made)
         except SyncError as error:
             yield _row(source, target, "check", "", error)
             return

@@ -262,7 +262,6 @@ class MemoryLake:
 
 @dataclass
 class MemoryProgress:
-    key_may_exist: bool = True
     last_snapshot: int | None = None
 
 

@@ -80,7 +80,6 @@ class LakeTable:
     epoch: int = 0
     seq: int = 0
     last_snapshot: int | None = None
-    key_may_exist: bool = True
 
     def staged(self, rows: Sequence[tuple[object, ...]]) -> StagedFile:
         """A segment: `_op` first in each row, `_seq` as they come."""
@@ -109,7 +108,6 @@ class LakeTable:
             columns=tuple(MappedColumn(target=target, expression=sql) for target, sql in mapped.items()),
             keys=self.keys,
             where=self.where,
-            key_may_exist=self.key_may_exist,
             last_snapshot=self.last_snapshot,
         )
 

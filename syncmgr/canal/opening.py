@@ -41,14 +41,13 @@ class Plan(Protocol):
 class DestinationFacts:
     """What is known of a destination at CREATE SYNC: that it can be read, and nothing of its tables.
 
-    `start` is empty: canal's own cursor says where reading begins. `cascades`: nobody can tell, so each may.
+    `start` is empty: canal's own cursor says where reading begins.
     """
 
     start: Position
     server_time: float
     tables: tuple[SourceTable, ...]
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
-    cascades: tuple[bool, ...]
     known_at: None = None
     full_metadata: bool = True
 
@@ -71,7 +70,6 @@ def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeou
         server_time=time.time(),
         tables=tuple(SourceTable(db=db, name=name, columns=()) for db, name in tables),
         unique_keys=tuple(() for _ in tables),
-        cascades=tuple(True for _ in tables),
     )
 
 

@@ -126,7 +126,7 @@ class ChannelCommit:
     """What the lake needs to commit one channel's segment of one epoch into one table, exactly once.
 
     `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on
-    the last image after netting, not TRUE becomes a delete. `key_may_exist` False: inserts carry no delete.
+    the last image after netting, not TRUE becomes a delete.
     `last_snapshot`: what this channel committed last, None if nothing yet; it must still be an ancestor.
     `fingerprint`: the epoch's; a table that bears the epoch under another one was written by another history.
     `settled` False: the rows before were no state of the source, so that a change may meet a row that has it, or none.
@@ -143,7 +143,6 @@ class ChannelCommit:
     columns: tuple[MappedColumn, ...]
     keys: tuple[str, ...]
     where: str | None
-    key_may_exist: bool
     last_snapshot: int | None
     settled: bool = True
     chunk: ChunkRows | None = None
@@ -173,14 +172,12 @@ class ChannelAlter:
 class ChannelCommitted:
     """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written. `rows`: of a chunk.
 
-    `passed_over`: the table bore the epoch already. `foreign`: someone else committed rows since `last_snapshot`.
-    `dead`: of a chunk, the rows that were kept out. `sequence`: of the snapshot among those of a table that other
-    channels commit to, too; None: none does.
+    `passed_over`: the table bore the epoch already. `dead`: of a chunk, the rows that were kept out. `sequence`: of the
+    snapshot among those of a table that other channels commit to, too; None: none does.
     """
 
     snapshot: int | None
     passed_over: bool = False
-    foreign: bool = False
     rows: int = 0
     dead: tuple[DeadLetter, ...] = ()
     sequence: int | None = None

@@ -17,7 +17,7 @@ from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
 from syncmgr.job.evolution import RefusedError, Step, Terms, evolve
-from syncmgr.job.lake_change import DoubtKeys, DropTable, EmptyTable, LakeChange
+from syncmgr.job.lake_change import DropTable, EmptyTable, LakeChange
 from syncmgr.job.policy import RULES, Deed, Kind, OnDdl, OnDdlStop
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
@@ -258,7 +258,7 @@ class _Following:
                 self._share(clause.tables)
         for channel in self._of(statement.table):
             self._evolve(channel, statement.clauses)
-            self._doubt(channel.token, statement.clauses)
+            self._refuse_unseen(statement.clauses)
         loses = statement.ignore or any(isinstance(clause, nodes.RowsChange) for clause in statement.clauses)
         self._reshape(statement.table, partial(self._altered_shadow, loses=loses))
         renames = [c.table for c in statement.clauses if isinstance(c, nodes.RenameTo)]
@@ -273,14 +273,13 @@ class _Following:
         else:
             self._done[token].append(f"{what}: rows kept")
 
-    def _doubt(self, token: str, clauses: Iterable[nodes.Clause]) -> None:
+    def _refuse_unseen(self, clauses: Iterable[nodes.Clause]) -> None:
         """What cascades to a table is in no binlog of MariaDB or of an older MySQL."""
         if any(isinstance(clause, nodes.Quiet) and clause.what == CASCADES for clause in clauses):
             unseen = "what the foreign key changes is not in the binlog"
-            doubted = self._said.modes.mariadb and not self._rules.unlogged
-            if doubted and self._refuse(Kind.ROWS, unseen) is Deed.RESYNC:
+            matters = self._said.modes.mariadb and not self._rules.unlogged
+            if matters and self._refuse(Kind.ROWS, unseen) is Deed.RESYNC:
                 raise RefusedError(unseen)  # nor is what it will change
-            self._changes[token] = (*self._changes.get(token, ()), DoubtKeys())
 
     def _share(self, tables: Iterable[Table]) -> None:
         """What is written through a MERGE table is in the binlog under that one's name alone."""
@@ -467,7 +466,7 @@ class _Following:
             parsed = read(spoken.text, spoken.db, spoken.modes)
             assert isinstance(parsed, nodes.AlterTable), "nothing else is kept"
             refuse_lossy(channel, parsed.clauses, other)
-            self._doubt(channel.token, parsed.clauses)
+            self._refuse_unseen(parsed.clauses)
             alteration = composed(alteration, altered(alteration.table, parsed.clauses))
         refuse_refilled(alteration, other)
         target = self._rules.describe(channel)

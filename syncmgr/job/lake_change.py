@@ -79,11 +79,6 @@ class FillField:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DoubtKeys:
-    """From here on rows of the source may go unseen: a key that is inserted may be in the table already."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class DropTable:
     """The table goes, if it is still the one of that uuid; nothing else is changed beside."""
 
@@ -99,7 +94,6 @@ LakeChange = (
     | CommentField
     | MoveField
     | EmptyTable
-    | DoubtKeys
     | DropTable
     | FillField
 )

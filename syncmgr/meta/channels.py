@@ -26,22 +26,18 @@ Connecting = Callable[[], AbstractContextManager[Connection]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelProgress:
-    """How far a channel's table is. `key_may_exist`: inserts must delete their key first."""
+    """How far a channel's table is."""
 
     token: str
-    key_may_exist: bool
     last_snapshot: int | None
     last_epoch: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Joining:
-    """Channels that a job gets. `fresh`: tokens of those whose inserts cannot meet their key. `loading`: of those whose
-    rows come by a snapshot first.
-    """
+    """Channels that a job gets. `loading`: tokens of those whose rows come by a snapshot first."""
 
     channels: Sequence[ChannelDescription]
-    fresh: frozenset[str] = frozenset()
     loading: frozenset[str] = frozenset()
 
 
@@ -59,7 +55,6 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
             "job_id": job_id,
             "ordinal": ordinal,
             "description": codec.channel_json(channel),
-            "key_may_exist": channel.token not in joining.fresh,
             "last_snapshot": None,
             "last_sequence": 0,
             "last_epoch": 0,
@@ -109,13 +104,13 @@ def part(connection: Connection, job_id: JobId) -> None:
 
 
 def resync(connection: Connection, job_id: JobId) -> None:
-    """What was told to be read anew has nothing read; what comes behind meets rows that have it already."""
+    """What was told to be read anew has nothing read."""
     rows = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id, CHANNELS.c.resyncing)).all()
     open_loads = {token: load for token, load in loads.loads_of(connection, job_id).items() if load.upper is None}
     excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in rows}
     these = CHANNELS.c.token.in_(excerpts)
     changes = {row.token: codec.changes_of(row.changes) for row in rows if row.changes is not None}
-    done = {"resyncing": False, "excerpt": null(), "changes": null(), "key_may_exist": True}
+    done = {"resyncing": False, "excerpt": null(), "changes": null()}
     connection.execute(update(CHANNELS).where(these).values(done))
     loads.begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts, changes=changes)
 
@@ -165,7 +160,6 @@ def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress
     return {
         row.token: ChannelProgress(
             token=row.token,
-            key_may_exist=row.key_may_exist,
             last_snapshot=row.last_snapshot,
             last_epoch=row.last_epoch,
         )

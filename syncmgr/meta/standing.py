@@ -23,8 +23,6 @@ def stand(connection: Connection, outcomes: Mapping[str, ChannelCommitted], epoc
     shared: dict[str, tuple[int, int]] = {}
     for token, outcome in outcomes.items():
         values: dict[str, Any] = {} if epoch is None else {"last_epoch": epoch}
-        if epoch is not None and outcome.foreign:
-            values["key_may_exist"] = True
         if outcome.snapshot is not None and outcome.sequence is not None:
             shared[token] = outcome.sequence, outcome.snapshot
         elif outcome.snapshot is not None:

@@ -159,19 +159,17 @@ class Store:
         job: SyncJob,
         start: Position,
         start_time: float,
-        fresh: frozenset[str],
         loading: frozenset[str] = frozenset(),
     ) -> SyncJob:
-        """Store a new job with its start as epoch 0; its id is given here. `fresh`: tokens of the channels whose
-        inserts cannot meet their key. `loading`: of those whose rows come by a snapshot first.
-        Raises JOB_EXISTS, TARGET_IN_USE.
+        """Store a new job with its start as epoch 0; its id is given here. `loading`: tokens of the channels whose
+        rows come by a snapshot first. Raises JOB_EXISTS, TARGET_IN_USE.
         """
         with self._writing() as connection:
             _refuse_taken(connection, job)
             result = connection.execute(insert(JOBS).values(**self._job_values(job)))
             assert result.inserted_primary_key is not None
             job_id = JobId(result.inserted_primary_key[0])
-            channels.join(connection, job_id, Joining(channels=job.channels, fresh=fresh, loading=loading))
+            channels.join(connection, job_id, Joining(channels=job.channels, loading=loading))
             begin = Epoch(number=0, end=start, last_seq=0, source_time=start_time)
             committed = {"committed_at": job.created_at, "snapshots": {}}
             connection.execute(insert(EPOCHS).values(job_id=job_id, **_epoch_values(begin), **committed))

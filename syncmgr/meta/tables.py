@@ -52,7 +52,6 @@ CHANNELS = Table(
     Column("job_id", ID, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("ordinal", Integer, nullable=False),
     Column("description", JSON, nullable=False),
-    Column("key_may_exist", Boolean, nullable=False),
     Column("last_snapshot", BigInteger),
     Column("last_sequence", BigInteger, nullable=False),  # of that snapshot, where other channels fill the table too
     Column("last_epoch", BigInteger, nullable=False),

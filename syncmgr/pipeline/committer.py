@@ -27,8 +27,6 @@ class Progressed(Protocol):
     """How far a channel's table is."""
 
     @property
-    def key_may_exist(self) -> bool: ...
-    @property
     def last_snapshot(self) -> int | None: ...
     @property
     def last_epoch(self) -> int: ...
@@ -242,7 +240,6 @@ class Committer:
             columns=channel.columns,
             keys=channel.keys,
             where=channel.where,
-            key_may_exist=progress.key_may_exist,
             last_snapshot=progress.last_snapshot,
             settled=self._settled and not self._keeps_out and token not in self.laggards,
             part=channel.part,

@@ -468,7 +468,6 @@ class Snapshot:
             columns=channel.columns,
             keys=channel.keys,
             where=channel.where,
-            key_may_exist=False,
             last_snapshot=done.last_snapshot,
             settled=False,
             part=channel.part,

@@ -12,8 +12,8 @@ from typing import Final
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
-from syncmgr.job.lake_change import DoubtKeys, DropTable, EmptyTable, FillField
-from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, part_marks, standing, token_property
+from syncmgr.job.lake_change import DropTable, EmptyTable, FillField
+from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, is_replaced, part_marks, token_property
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
@@ -80,8 +80,7 @@ class Alter:
         table = self._iceberg.table_of(transaction)
         current = self._iceberg.current(table)
         snapshot = current.snapshot if current is not None and (empties or fills) else None
-        foreign = empties or self._doubts
-        return ChannelCommitted(snapshot=snapshot, foreign=foreign, sequence=self._sequence(table, snapshot))
+        return ChannelCommitted(snapshot=snapshot, sequence=self._sequence(table, snapshot))
 
     def _sequence(self, table: Java, snapshot: int | None) -> int | None:
         return None if snapshot is None or self._alter.part is None else self._iceberg.sequence(table, snapshot)
@@ -114,24 +113,15 @@ class Alter:
     def _refuse_replaced(self, table: Java) -> None:
         alter = self._alter
         epoch = self._iceberg.token(table, token_property(alter.token))
-        history = self._iceberg.history(table, MARKS)
-        found = standing(history, token=alter.token, epoch=epoch, last_snapshot=alter.last_snapshot, part=alter.part)
-        if found.replaced:
+        history, last = self._iceberg.history(table, MARKS), alter.last_snapshot
+        if is_replaced(history, token=alter.token, epoch=epoch, last_snapshot=last):
             remedy = "stop the job and create it anew"
-            raise SyncError(
-                Code.TARGET_REPLACED, table=self._label, snapshot=alter.last_snapshot, epoch=epoch, remedy=remedy
-            )
+            raise SyncError(Code.TARGET_REPLACED, table=self._label, snapshot=last, epoch=epoch, remedy=remedy)
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
         own = (s.id for s in self._iceberg.history(table, MARKS) if s.marks.get(EPOCH_MARK) == self._mark)
         snapshot = next(own, None)
-        foreign = snapshot is not None or self._doubts
-        sequence = self._sequence(table, snapshot)
-        return ChannelCommitted(snapshot=snapshot, passed_over=True, foreign=foreign, sequence=sequence)
-
-    @property
-    def _doubts(self) -> bool:
-        return any(isinstance(change, DoubtKeys) for change in self._alter.changes)
+        return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
 
     # -- the changes
 

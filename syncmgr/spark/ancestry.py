@@ -1,11 +1,10 @@
 """What happened to a table since a channel committed last, as its snapshots tell it.
 
-Owns: the marks we leave in snapshot summaries and table properties, and the rule what counts as foreign.
+Owns: the marks we leave in snapshot summaries and table properties, and the rules what is ours and what has gone.
 Must not know: Iceberg's API; it judges values.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.job.shard import Part
@@ -17,6 +16,7 @@ FILES_MARK: Final = "syncmgr.files"  # the folder of its files
 PART_MARK: Final = "syncmgr.part"  # of a snapshot that changes rows of one part alone: its value
 UPKEEP_MARK: Final = "syncmgr.upkeep"  # "fold", "compact": rows are the same before and after
 MARKS: Final = (EPOCH_MARK, CHUNK_MARK, FILES_MARK, PART_MARK, UPKEEP_MARK)
+DATA_FILES: Final = "total-data-files"  # Iceberg's own count in the summary of a snapshot
 REWRITES: Final = "replace"  # Iceberg's own word for a snapshot that leaves the rows as they were
 
 
@@ -32,12 +32,8 @@ def chunks_property(token: str) -> str:
     return f"syncmgr.chunks.{token}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """`replaced`: what the channel committed last is no longer in the table's history."""
-
-    replaced: bool
-    foreign: bool
+def others_property(token: str) -> str:
+    return f"syncmgr.others.{token}"
 
 
 def part_marks(part: Part | None) -> dict[str, str]:
@@ -45,31 +41,40 @@ def part_marks(part: Part | None) -> dict[str, str]:
     return {} if part is None else {PART_MARK: part.value}
 
 
-def standing(
-    history: Iterable[Snapshot], *, token: str, epoch: int, last_snapshot: int | None, part: Part | None = None
-) -> Standing:
-    """Judges the snapshots, newest first, since `last_snapshot` (None: all). `epoch`: what the table's token says.
-    What changes another part is not foreign to a `part`.
+def is_replaced(history: Iterable[Snapshot], *, token: str, epoch: int, last_snapshot: int | None) -> bool:
+    """Whether what a channel committed last has gone from the table's history, newest first. `epoch`: what the table's
+    token says, which outlives a roll-back.
 
     Where `last_snapshot` itself was expired, the newest snapshot of the channel that is left must be that of `epoch`;
     where none is left, the history must have been cut off by the expiry, not begun anew.
     """
-    foreign, oldest, newest_own = False, None, None
+    if last_snapshot is None:
+        return False
+    oldest = None
     for snapshot in history:
         if snapshot.id == last_snapshot:
-            return Standing(replaced=False, foreign=foreign)
+            return False
         own = snapshot.marks.get(EPOCH_MARK, "").rpartition(":")
-        if own[0] == token and newest_own is None:
-            newest_own = int(own[2])
-        foreign = foreign or not (_ours(snapshot, token) or _is_elsewhere(snapshot, part))
+        if own[0] == token:
+            return int(own[2]) != epoch
         oldest = snapshot
-        if foreign and last_snapshot is None:
-            break
-    if last_snapshot is None:
-        return Standing(replaced=False, foreign=foreign)
-    if newest_own is not None:
-        return Standing(replaced=newest_own != epoch, foreign=foreign)
-    return Standing(replaced=oldest is None or oldest.parent is None, foreign=foreign)
+    return oldest is None or oldest.parent is None
+
+
+def has_others_rows(
+    history: Iterable[Snapshot], *, token: str, last_snapshot: int | None, part: Part | None = None
+) -> bool:
+    """Whether somebody else may have put rows into the table since `last_snapshot`, None: ever. Newest first.
+    What changes another part is not foreign to a `part`.
+    """
+    oldest = None
+    for snapshot in history:
+        if snapshot.id == last_snapshot or snapshot.marks.get(DATA_FILES) == "0":
+            return False
+        if not (_ours(snapshot, token) or _is_elsewhere(snapshot, part)):
+            return True
+        oldest = snapshot
+    return oldest is not None and oldest.parent is not None  # what was before has been expired
 
 
 def _is_elsewhere(snapshot: Snapshot, part: Part | None) -> bool:

@@ -13,11 +13,14 @@ from syncmgr.job.chunk import ChunkRows, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.spark.ancestry import (
     CHUNK_MARK,
+    DATA_FILES,
     EPOCH_MARK,
     FILES_MARK,
     MARKS,
     chunks_property,
     fingerprint_property,
+    has_others_rows,
+    others_property,
     part_marks,
     token_property,
 )
@@ -41,6 +44,9 @@ class Bearing(Protocol):
 
     def is_in(self, table: Java) -> bool:
         """Raises FENCED, OTHER_HISTORY."""
+
+    def may_meet(self, table: Java) -> bool:
+        """Whether a key that it brings may be in the table."""
 
     def properties(self, table: Java) -> Mapping[str, str]:
         """What the table must say when it is in."""
@@ -85,6 +91,9 @@ class EpochBearing:
         found = self.iceberg.property(table, fingerprint_property(channel.token))
         if found is not None and found != channel.fingerprint:
             raise SyncError(Code.OTHER_HISTORY, table=f"{channel.db}.{channel.table}", epoch=channel.epoch)
+
+    def may_meet(self, table: Java) -> bool:  # noqa: ARG002 - an insert may come again, and after somebody else's
+        return True
 
     def properties(self, table: Java) -> Mapping[str, str]:  # noqa: ARG002 - the table does not matter
         token = self.channel.token
@@ -132,9 +141,18 @@ class ChunkBearing:
             raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self.channel.epoch)
         return numbers_of(numbers)
 
+    def may_meet(self, table: Java) -> bool:
+        """Rows of other chunks have other keys. Who has found rows of somebody else says so to those that follow."""
+        channel = self.channel
+        if self.iceberg.property(table, others_property(channel.token)) == self.chunk.plan:
+            return True
+        history = self.iceberg.history(table, (*MARKS, DATA_FILES))
+        return has_others_rows(history, token=channel.token, last_snapshot=channel.last_snapshot, part=channel.part)
+
     def properties(self, table: Java) -> Mapping[str, str]:
-        numbers = numbers_text(self._done(table) | {self.chunk.number})
-        return {chunks_property(self.channel.token): f"{self.chunk.plan}:{numbers}"}
+        token, numbers = self.channel.token, numbers_text(self._done(table) | {self.chunk.number})
+        others = {others_property(token): self.chunk.plan} if self.may_meet(table) else {}
+        return {chunks_property(token): f"{self.chunk.plan}:{numbers}", **others}
 
     def found(self, table: Java) -> Snapshot | None:
         return _by_marks(self.iceberg.history(table, (*MARKS, ADDED_ROWS)), self.marks)

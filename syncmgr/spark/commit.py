@@ -19,7 +19,7 @@ from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.key_index import Keys
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.spark import jdbc, plain, rows
-from syncmgr.spark.ancestry import FILES_MARK, MARKS, Standing, standing, token_property
+from syncmgr.spark.ancestry import FILES_MARK, MARKS, is_replaced, token_property
 from syncmgr.spark.bearing import ADDED_ROWS, bearing_of
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import TableIndex
@@ -43,13 +43,14 @@ logger = logging.getLogger(__name__)
 class Written:
     """Files that wait for their commit; they fit tables of this layout only. `keys`: read from them when needed.
 
-    `sent`: a commit that names them was, and whatever it answered the table may have them. `beside`: paths in
-    the folder that one attempt alone may name; the last one is that of the keys that go with a part.
+    `gone`: the keys that vanish are among them. `sent`: a commit that names them was, and whatever it answered the
+    table may have them. `beside`: paths in the folder that one attempt alone may name; the last one is that of the
+    keys that go with a part.
     """
 
     folder: str
     layout: Layout
-    gone: rows.Gone
+    gone: bool
     files: list[Java] | None = None
     keys: list[Keys] | None = None
     sent: bool = False
@@ -110,7 +111,8 @@ class Commit:
             with self._indexing.lock:
                 index = self._index(table)
             layout = layout_after(self._iceberg, table, outstanding(self._iceberg, table, self._changes))
-            self._fitting(table, layout, self._gone(index, self._standing(table)))
+            self._refuse_replaced(table)
+            self._fitting(table, layout, gone=self._gone(index, table))
             if index is not None and not self._channel.empty and self._is_small(table):
                 self._data_keys(table)
         passing(CrashPoint.FILES_WRITTEN)
@@ -122,17 +124,17 @@ class Commit:
         table = self._iceberg.table_of(transaction)  # everything below is read from this one
         if self._borne(table):
             return self._passed_over(table)
-        found = self._standing(table)
+        self._refuse_replaced(table)
         index = self._index(table)
         types = change_schema(self._iceberg, transaction, outstanding(self._iceberg, table, self._changes))
         if types:
             self._iceberg.set_properties(transaction, types)
         table = self._iceberg.table_of(transaction)
-        written = self._fitting(table, self._iceberg.layout(table), self._gone(index, found))
+        written = self._fitting(table, self._iceberg.layout(table), gone=self._gone(index, table))
         matching = self._matching(table, written)
         deletion = None
         if index is not None and self._is_small(table, matching):
-            deletion = self._deletion(table, index, found, matching)
+            deletion = self._deletion(table, index, matching)
         snapshot = self._commit(transaction, written, deletion, matching)
         passing(CrashPoint.TABLE_COMMITTED)
         if deletion is not None:
@@ -144,7 +146,6 @@ class Commit:
         self._sweep(_name(written.folder))
         return ChannelCommitted(
             snapshot=snapshot,
-            foreign=found.foreign,
             rows=self._rows_of_chunk(table),
             sequence=self._sequence(self._iceberg.table_of(transaction), snapshot),
         )
@@ -226,7 +227,7 @@ class Commit:
         changes = sum(file.rows for file in self._channel.files)
         return self._epoch_keys is not None and len(self._epoch_keys.keys) == changes
 
-    def _deletion(self, table: Java, index: TableIndex, found: Standing, matching: Sequence[Java]) -> Deletion:
+    def _deletion(self, table: Java, index: TableIndex, matching: Sequence[Java]) -> Deletion:
         """Nobody but somebody else can have put a key of a chunk into the table before."""
         written = self._data_keys(table)
         if self._channel.chunk is None:
@@ -234,7 +235,8 @@ class Commit:
         if self._excerpt is not None:
             gone = [file_keys(self._iceberg.location(file), index.shape) for file in matching]
             return Deletion(self._iceberg, table, index, inserted_keys(gone) if gone else None)
-        return Deletion(self._iceberg, table, index, inserted_keys(written) if found.foreign and written else None)
+        meets = bool(written) and self._bearing.may_meet(table)
+        return Deletion(self._iceberg, table, index, inserted_keys(written) if meets else None)
 
     def _data_keys(self, table: Java) -> list[Keys]:
         """The keys of the data files that were written, row by row."""
@@ -245,12 +247,11 @@ class Commit:
             written.keys = [file_keys(self._iceberg.location(file), shape) for file in self._data_files(table)]
         return written.keys
 
-    def _gone(self, index: TableIndex | None, found: Standing) -> rows.Gone:
-        if index is not None or self._replaces or self._excerpt is not None:
-            return rows.Gone.NONE
-        if self._channel.chunk is not None and not found.foreign:
-            return rows.Gone.NONE
-        return rows.Gone.ALL if self._channel.key_may_exist or found.foreign else rows.Gone.CHANGED
+    def _gone(self, index: TableIndex | None, table: Java) -> bool:
+        """Whether the keys must be written down, since nothing tells their rows."""
+        if index is not None or not self._channel.keys or self._replaces or self._excerpt is not None:
+            return False
+        return self._bearing.may_meet(table)
 
     def _borne(self, table: Java) -> bool:
         try:
@@ -259,12 +260,10 @@ class Commit:
             self._discard()
             raise
 
-    def _standing(self, table: Java) -> Standing:
+    def _refuse_replaced(self, table: Java) -> None:
         token, last = self._channel.token, self._channel.last_snapshot
         epoch = self._iceberg.token(table, token_property(token))
-        history = self._iceberg.history(table, MARKS)
-        found = standing(history, token=token, epoch=epoch, last_snapshot=last, part=self._channel.part)
-        if found.replaced:
+        if is_replaced(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last):
             self._discard()
             raise SyncError(
                 Code.TARGET_REPLACED,
@@ -273,12 +272,11 @@ class Commit:
                 epoch=epoch,
                 remedy="stop the job and create it anew",
             )
-        return found
 
-    def _fitting(self, table: Java, layout: Layout, gone: rows.Gone) -> Written:
+    def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
         """The files at hand where they fit, else new ones."""
         written = self._written
-        if written is not None and written.layout == layout and written.gone >= gone:
+        if written is not None and written.layout == layout and (written.gone or not gone):
             return written
         self._discard()
         name = f"{self._bearing.name}-{uuid.uuid4()}"
@@ -316,7 +314,7 @@ class Commit:
         touched = self._epoch_keys
         if self._channel.chunk is not None:
             return False
-        if self._channel.keys and (touched is None or written.gone is not rows.Gone.NONE or not touched.complete):
+        if self._channel.keys and (touched is None or written.gone or not touched.complete):
             return False
         epoch = plain.plain(self._channel, written.layout, written.folder)
         if epoch is None:
@@ -351,7 +349,7 @@ class Commit:
             return []
         folder, spark = f"{written.folder}/{MATCHING}-{uuid.uuid4()}", self._iceberg.spark
         written.beside.append(folder)
-        to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=rows.Gone.ALL)
+        to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=True)
         write_matching(spark, self._channel, self._excerpt.lake, written.layout, to)
         root = f"{folder}/{rows.KIND}={rows.GONE}"
         return files_below(self._iceberg, table, written.layout, root, f"{self._channel.db}.{self._channel.table}")

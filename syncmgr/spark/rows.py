@@ -7,7 +7,6 @@ Must not know: tokens, transactions, snapshots.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -47,21 +46,15 @@ SPARK_TYPES: Final = {
 TRANSFORM_FUNCTIONS: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 
-class Gone(IntEnum):
-    """Which keys of an epoch are written down as vanished; each kind is enough where a lesser one would be."""
-
-    NONE = 0  # the index knows their rows
-    CHANGED = 1  # those that the epoch does not begin with an insert
-    ALL = 2
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Writing:
-    """What a write is to leave. `distinct`: no key has two changes, so there is nothing to net."""
+    """What a write is to leave. `gone`: all keys are written down as vanished, too; False: the index knows their rows.
+    `distinct`: no key has two changes, so there is nothing to net.
+    """
 
     folder: str
     codec: str
-    gone: Gone
+    gone: bool
     distinct: bool = False
 
 
@@ -114,8 +107,8 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
 def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: Writing) -> None:
     """Writes `folder`/syncmgr_kind=<kind>[/syncmgr_p0=x<hex>...]/*.parquet."""
     columns = filled(channel, layout)
-    as_they_are = not channel.keys or (writing.distinct and writing.gone is Gone.NONE)
-    shape = _appends(channel) if as_they_are else _upserts(channel, columns, writing.gone)
+    as_they_are = not channel.keys or (writing.distinct and not writing.gone)
+    shape = _appends(channel) if as_they_are else _upserts(channel, columns, gone=writing.gone)
     excerpt = None if channel.chunk is None or channel.chunk.excerpt is None else channel.chunk.excerpt.lake
     save(shape(_changes(spark, channel)), columns, layout, writing.folder, writing.codec, where=excerpt)
 
@@ -154,35 +147,24 @@ def _narrow(rows: DataFrame, channel: ChannelCommit) -> DataFrame:
     return rows.coalesce(1) if sum(file.rows for file in channel.files) <= ONE_TASK_ROWS else rows
 
 
-def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], gone: Gone) -> Callable[[DataFrame], DataFrame]:
+def _upserts(channel: ChannelCommit, columns: tuple[Filled, ...], *, gone: bool) -> Callable[[DataFrame], DataFrame]:
     """Last change of each key, once per kind of file it goes to."""
     keys = [F.expr(column.sql).alias(f"syncmgr_k{place}") for place, column in enumerate(columns) if column.key]
     last = F.expr(f"max_by(struct(*), `{SEQ}`)").alias("syncmgr_last")
-    first = [F.expr(f"min_by(`{OP}`, `{SEQ}`)").alias("syncmgr_first")] if gone is Gone.CHANGED else []
     live = _live(channel)
 
     def shape(rows: DataFrame) -> DataFrame:
-        net = rows.groupBy(*keys).agg(last, *first)
-        net = net.selectExpr("syncmgr_last.*", *(["syncmgr_first"] if first else []))
-        if gone is Gone.NONE:
+        net = rows.groupBy(*keys).agg(last).selectExpr("syncmgr_last.*")
+        if not gone:
             return net.where(live).selectExpr("*", f"{DATA} AS `{KIND}`")
-        return net.selectExpr("*", f"explode({_kinds(live, gone)}) AS `{KIND}`")
+        kinds = f"IF({live}, ARRAY({DATA}, {GONE}), ARRAY({GONE}))"
+        return net.selectExpr("*", f"explode({kinds}) AS `{KIND}`")
 
     return shape
 
 
 def _live(channel: ChannelCommit) -> str:
     return f"`{OP}` <> {ChangeKind.DELETE:d}" + (f" AND ({channel.where}) IS TRUE" if channel.where else "")
-
-
-def _kinds(live: str, gone: Gone) -> str:
-    if gone is Gone.ALL:
-        return f"IF({live}, ARRAY({DATA}, {GONE}), ARRAY({GONE}))"
-    new = f"`syncmgr_first` = {ChangeKind.INSERT:d}"
-    return (
-        f"CASE WHEN {live} AND {new} THEN ARRAY({DATA}) WHEN {live} THEN ARRAY({DATA}, {GONE}) "
-        f"WHEN {new} THEN CAST(ARRAY() AS ARRAY<INT>) ELSE ARRAY({GONE}) END"
-    )
 
 
 def _appends(channel: ChannelCommit) -> Callable[[DataFrame], DataFrame]:

@@ -11,7 +11,6 @@ from typing import Final
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,
-    DoubtKeys,
     DropField,
     DropTable,
     EmptyTable,
@@ -27,7 +26,7 @@ from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.jvm import Java
 from syncmgr.spark.layout import Layout
 
-OF_ROWS: Final = EmptyTable | DoubtKeys | FillField | DropTable
+OF_ROWS: Final = EmptyTable | FillField | DropTable
 
 
 def outstanding(iceberg: Iceberg, table: Java, changes: Sequence[LakeChange]) -> tuple[LakeChange, ...]:
@@ -93,7 +92,7 @@ def _one(iceberg: Iceberg, update: Java, change: LakeChange) -> None:
             update.updateColumnDoc(name, comment)
         case MoveField(name=name, after=after):
             update.moveFirst(name) if after is None else update.moveAfter(name, after)
-        case EmptyTable() | DoubtKeys() | DropTable() | FillField():
+        case EmptyTable() | DropTable() | FillField():
             raise AssertionError("no change of a schema")
 
 

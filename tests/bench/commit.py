@@ -86,7 +86,6 @@ def measured(
                 columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
                 keys=("id",),
                 where=None,
-                key_may_exist=True,
                 last_snapshot=last[name],
             )
             began, used = time.monotonic(), sum(jvm.cpu_times()[:2])

@@ -95,32 +95,31 @@ def test_a_table_that_was_rolled_back_is_noticed(tables: Tables) -> None:
     assert set() == table.stray_files()
 
 
-def test_a_foreign_commit_is_told_and_met_with_deletes(tables: Tables) -> None:
+def test_a_foreign_commit_is_met_with_deletes(tables: Tables) -> None:
     """After somebody else wrote a row, an insert of the same key still leaves one row of it."""
-    table = tables.make(key_may_exist=False)
+    table = tables.make()
     table.commit([(INS, 1, 1)])
     table.sql("INSERT INTO {table} VALUES (2, 0)")
-    assert table.commit([(INS, 2, 2)]).foreign
+    table.commit([(INS, 2, 2)])
     assert table.rows() == [(1, 1), (2, 2)]
-    assert not table.commit([(INS, 3, 3)]).foreign
 
 
-def test_foreign_rows_before_the_first_epoch_are_told(tables: Tables) -> None:
-    """A channel that was promised an empty table notices rows that came before its first commit."""
-    table = tables.make(key_may_exist=False)
+def test_foreign_rows_before_the_first_epoch_are_met(tables: Tables) -> None:
+    """So do rows that came before the channel's first commit."""
+    table = tables.make()
     table.sql("INSERT INTO {table} VALUES (1, 0)")
-    assert table.commit([(INS, 1, 1)]).foreign
+    table.commit([(INS, 1, 1)])
     assert table.rows() == [(1, 1)]
 
 
-def test_our_own_upkeep_is_not_foreign(tables: Tables) -> None:
-    """Fold and compaction between two epochs leave a channel in peace."""
+def test_upkeep_between_two_epochs(tables: Tables) -> None:
+    """A fold of ours and a compaction of anybody leave a channel in peace."""
     table = tables.make()
     table.commit([(INS, 1, 1), (INS, 2, 2)])
     table.commit([(UPD, 1, 3)])
     fold(table)
     table.sql(f"CALL lake.system.rewrite_data_files('{table.db}.{table.name}', options => map('rewrite-all','true'))")
-    assert not table.commit([(UPD, 2, 4)]).foreign
+    table.commit([(UPD, 2, 4)])
     assert table.rows() == [(1, 3), (2, 4)]
 
 
@@ -158,8 +157,8 @@ def test_expressions_fill_columns(tables: Tables) -> None:
 
 
 def test_inserts_alone_are_a_plain_append(tables: Tables) -> None:
-    """Where no key may exist, new keys leave nothing to delete; a key that the epoch changes again comes out right."""
-    table = tables.make(key_may_exist=False)
+    """With the index new keys leave nothing to delete; a key that the epoch changes again comes out right."""
+    table = tables.make()
     table.commit([(INS, 1, 1), (INS, 2, 2), (UPD, 2, 3), (INS, 4, 4), (DEL, 4, 4)])
     assert table.files(2) == 0
     assert table.rows() == [(1, 1), (2, 3)]
@@ -179,7 +178,7 @@ def test_a_table_without_a_key_is_appended_to(tables: Tables) -> None:
 @pytest.mark.parametrize("changes", [[], [[(INS, 1, 1), (DEL, 1, 1)]]])
 def test_an_epoch_of_nothing_is_remembered(tables: Tables, changes: list[list[tuple[int, ...]]]) -> None:
     """Where nothing is left to write the table bears the epoch all the same."""
-    table = tables.make(key_may_exist=False)
+    table = tables.make()
     commit = table.prepared(*changes)
     table.apply(commit)
     assert table.lake.commit(commit).passed_over
@@ -351,7 +350,7 @@ def test_the_token_outlives_its_snapshot(tables: Tables) -> None:
         == 1
     )
     assert before == table.last_snapshot
-    assert table.commit([(INS, 2, 2)]).foreign
+    table.commit([(INS, 2, 2)])
     assert table.rows() == [(1, 1), (2, 2), (7, 7)]
 
 

@@ -11,6 +11,9 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
+from syncmgr.job.epoch import ChannelAlter
+from syncmgr.job.lake_change import AddField, FillField
+from syncmgr.job.schema import TargetType
 from syncmgr.spark.compaction import Compaction, Swap
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg
@@ -137,6 +140,58 @@ def test_others_get_through_beside_a_job(tables: Tables) -> None:
     table.commit([(UPD, key, 1) for key in known])
     assert table.rows() == [(key, 1) for key in sorted(known)]
     assert table.indexing.standing().missing == 0
+
+
+# -- keys that come a second time, where no index tells their rows
+
+
+def lost_answer(table: LakeTable) -> None:
+    """Somebody inserts the key, and the frontend dies between its next commit and the answer."""
+    table.sql(FOREIGN_ROW)
+    died = table.prepared([(INS, 1, 1)])
+    table.lake.commit(died)
+    table.apply(died)
+
+
+def expired(table: LakeTable) -> None:
+    """Somebody inserts the key, rewrites all files, and expires what was before."""
+    table.sql(FOREIGN_ROW)
+    rewrite(table)
+    table.sql("CALL lake.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2999-01-01')")
+
+
+def filled(table: LakeTable) -> None:
+    """Somebody inserts the key, and a statement then writes all rows anew."""
+    table.sql(FOREIGN_ROW)
+    table.epoch += 1
+    changes = (AddField(name="w", type=TargetType(name="BIGINT")), FillField(name="w", value="7"))
+    table.last_snapshot = table.lake.alter(
+        ChannelAlter(
+            token=table.token,
+            epoch=table.epoch,
+            fingerprint="",
+            db=table.db,
+            table=table.name,
+            changes=changes,
+            last_snapshot=table.last_snapshot,
+        )
+    ).snapshot
+
+
+def read_again(table: LakeTable) -> None:
+    """The same row comes in an epoch that was gathered of one that is in and one that is not."""
+    table.lake.commit(table.prepared([(INS, 500, 1)]))
+
+
+@pytest.mark.parametrize("how", [lost_answer, expired, filled, read_again])
+def test_a_key_that_is_there_already(tables: Tables, how: Callable[[LakeTable], None]) -> None:
+    """An insert of a key that the table has, whoever brought it and whatever came since, leaves one row of it."""
+    table = tables.make()
+    table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(INS, 0, 0)])
+    how(table)
+    table.commit([(INS, 500, 1)], [(INS, 501, 1)])
+    assert [row for row in table.rows("id, v") if row[0] >= 500] == [(500, 1), (501, 1)]
 
 
 # -- a refusal that was none

@@ -41,7 +41,7 @@ def compaction(table: LakeTable) -> None:
 
 def test_a_second_writer_of_an_epoch_is_passed_over(tables: Tables) -> None:
     """Wherever a second writer of the same epoch comes in between, the epoch is in the table once."""
-    table = tables.make(key_may_exist=False)
+    table = tables.make()
     expected: list[tuple[object, ...]] = []
     for at in range(MOST_CALLS):
         commit = table.prepared([(INS, at, at)])

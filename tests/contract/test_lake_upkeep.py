@@ -51,7 +51,7 @@ def test_rows_that_others_wrote_are_folded_too(tables: Tables) -> None:
 
 def test_small_files_become_big_ones(tables: Tables) -> None:
     """Once a table is quiet its small files are rewritten, and the log says so."""
-    table = tables.make(key_may_exist=False)
+    table = tables.make()
     for key in range(SMALL_FILES):
         table.commit([(INS, key, key)])
     ran: list[Kind] = []
@@ -76,7 +76,7 @@ def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:
     past = iceberg.spark.sql(f"SELECT v FROM lake.{table.db}.{table.name} VERSION AS OF {kept}").collect()
     assert [row[0] for row in past] == [2]
     assert table.rows() == [(1, 3)]
-    assert not table.commit([(UPD, 1, 4)]).foreign
+    table.commit([(UPD, 1, 4)])
 
 
 def test_metadata_files_do_not_pile_up(tables: Tables) -> None:

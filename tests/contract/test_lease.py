@@ -58,7 +58,7 @@ def test_an_owner_that_is_silent_is_replaced_and_told(lease: Make, monkeypatch: 
     lease("two").take()
     assert not lost.is_set()
     with pytest.raises(SyncError) as caught:
-        replaced._store.add(make_job(), Position(), 0.0, frozenset())
+        replaced._store.add(make_job(), Position(), 0.0)
     assert caught.value.code is Code.META_OWNED
     assert replaced._store.jobs() == []
     goes_on.set()

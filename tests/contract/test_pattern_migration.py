@@ -90,7 +90,7 @@ def test_stored_jobs_are_written_anew_and_back(tmp_path: Path) -> None:
     url, vault = sqlite_url(tmp_path), Vault(tmp_path / "secret.key")
     new = statement([new for _, new in CASES])
     store = Store(url, vault)
-    job = store.add(make_job(statement=new), Position(), 0.0, frozenset())
+    job = store.add(make_job(statement=new), Position(), 0.0)
     config, engine = Config(), engine_of(url)
     config.set_main_option("script_location", str(Path(syncmgr.meta.store.__file__).parent / "migrations"))
     with engine.begin() as connection:

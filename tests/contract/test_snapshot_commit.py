@@ -55,7 +55,6 @@ class Chunked:
             columns=tuple(MappedColumn(target=name, expression=f"`{name}`") for name in self.target.columns),
             keys=self.target.keys,
             where=None,
-            key_may_exist=False,
             last_snapshot=None,
             settled=False,
             chunk=chunk,
@@ -72,7 +71,7 @@ def test_chunks_side_by_side_are_there_once(mysql_server: MysqlServer, db: str, 
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(target.lake.commit, map(source.commit, reversed(source.plan.numbers))))
     assert sum(one.rows for one in done) == 100
-    assert not any(one.foreign or one.passed_over for one in done)
+    assert not any(one.passed_over for one in done)
     again = target.lake.commit(source.commit(1))
     assert (again.passed_over, again.rows) == (True, done[-1].rows)
     assert target.rows() == [(n, n * 2) for n in range(100)]
@@ -106,6 +105,40 @@ def test_rows_that_somebody_else_wrote_are_replaced(mysql_server: MysqlServer, d
     assert target.rows() == [*((n, n * 2) for n in range(100)), (1000, 7)]
 
 
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+def test_a_row_that_somebody_else_writes_between_chunks_is_replaced(
+    mysql_server: MysqlServer, db: str, tables: Tables, *, indexed: bool
+) -> None:
+    """Also where the chunk that brings its key is not the next one, and where what told of it was expired."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    first, second, *others = source.plan.numbers
+    if not indexed:
+        target.indexing.give_up(ValueError("switched off by the test"))
+    last = target.lake.commit(source.commit(first)).snapshot
+    target.sql("INSERT INTO {table} VALUES (98, -1)")
+    last = target.lake.commit(source.commit(second, last_snapshot=last)).snapshot
+    target.sql("INSERT INTO {table} VALUES (99, -1)")
+    target.sql(
+        f"CALL lake.system.rewrite_data_files('{target.db}.{target.name}', options => map('rewrite-all','true'))"
+    )
+    target.sql("CALL lake.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2999-01-01')")
+    for number in others:
+        last = target.lake.commit(source.commit(number, last_snapshot=last)).snapshot
+    assert target.rows() == [(n, n * 2) for n in range(100)]
+
+
+def test_rows_that_somebody_else_has_deleted_cost_nothing(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """Into a table that is empty again chunks bring rows alone."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    target.indexing.give_up(ValueError("switched off by the test"))
+    target.sql("INSERT INTO {table} VALUES (98, -1)")
+    target.sql("DELETE FROM {table}")
+    target.lake.commit(source.commit(1))
+    assert target.files(2) == 0
+
+
 def test_a_chunk_behind_the_binlog_is_fenced(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
     """Once a change from the binlog is in a table, no chunk of an earlier look at it may come."""
     target = tables.make()
@@ -131,7 +164,7 @@ def test_one_chunk_takes_the_place_of_all_rows(mysql_server: MysqlServer, db: st
     source = Chunked(mysql_server, db, target)
 
     def anew(plan: str) -> ChannelCommit:
-        commit = source.commit(1, epoch=2, last_snapshot=target.last_snapshot, key_may_exist=True)
+        commit = source.commit(1, epoch=2, last_snapshot=target.last_snapshot)
         assert commit.chunk is not None
         return replace(commit, chunk=replace(commit.chunk, plan=plan, condition="", replaces=True))
 

@@ -26,6 +26,7 @@ from syncmgr.meta.channels import Joining
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.ledger import JobLedger
+from syncmgr.meta.migrations.versions.v0015_keys import without_doubt
 from syncmgr.meta.store import Store
 from syncmgr.users import Users
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
@@ -42,7 +43,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_a_job_comes_back_as_it_was(store: Store) -> None:
     """What is stored is read back equal: source, channels, properties, password included."""
-    job = store.add(make_job(properties={"max_retry": "3"}), START, 99.0, frozenset())
+    job = store.add(make_job(properties={"max_retry": "3"}), START, 99.0)
     assert store.by_id(job.id) == job
     assert store.by_name("demo", "job1") == job
     assert store.jobs("demo") == [job]
@@ -51,7 +52,7 @@ def test_a_job_comes_back_as_it_was(store: Store) -> None:
 
 def test_no_password_lies_in_the_clear(store: Store, tmp_path: Path) -> None:
     """The metadata file holds no password; its key is readable by the owner alone."""
-    store.add(make_job(), START, 0.0, frozenset())
+    store.add(make_job(), START, 0.0)
     store.close()
     assert not any(b"s3cret" in path.read_bytes() for path in tmp_path.iterdir())
     assert (tmp_path / "secret.key").stat().st_mode & 0o077 == 0
@@ -61,14 +62,14 @@ def test_a_canal_job_comes_back_as_it_was(store: Store) -> None:
     """Another kind of source, and the list by which its columns are mapped."""
     places = (Listed(name="id", type="BIGINT"), Listed(name="passed_over"))
     channel = make_channel(places=places, source=SourceTable(db="shop", name="orders", columns=()))
-    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0, frozenset())
+    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0)
     assert store.by_id(job.id) == job
 
 
 def test_what_rows_told_is_kept(store: Store) -> None:
     """The next worker, and the next frontend, hold the rows against the same columns."""
     channel = make_channel(source=SourceTable(db="shop", name="orders", columns=()))
-    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0, frozenset())
+    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0)
     JobLedger(store, job.id, lambda: 900.0).learn("token-1", make_source_table())
     found = store.by_id(job.id)
     assert found is not None
@@ -77,7 +78,7 @@ def test_what_rows_told_is_kept(store: Store) -> None:
 
 def test_a_torn_epoch_is_no_consistent_point(store: Store) -> None:
     """Inside a transaction there is nothing that could be read back; the next whole epoch is a point again."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     for number, whole in ((1, False), (2, True)):
         epoch = Epoch(number=number, end=replace(START, offset=number, whole=whole), last_seq=0)
         store.add_intent(job.id, epoch)
@@ -88,7 +89,7 @@ def test_a_torn_epoch_is_no_consistent_point(store: Store) -> None:
 
 def test_open_xa_transactions_are_named_by_the_newest_epoch_alone(store: Store) -> None:
     """Whoever reads on from the last epoch knows what was prepared before it; older epochs need it no more."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     waiting = {
         "X'78',X'',1": Prepared(files={"token-1": (StagedFile(path="/s/xa.parquet", rows=3, bytes=9),)}, bytes=70),
         "X'79',X'',1": Prepared(),
@@ -112,13 +113,14 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     """A meta.db without the newest columns opens, and what is in it stays."""
     vault = Vault(tmp_path / "secret.key")
     store = Store(sqlite_url(tmp_path), vault)
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     store.close()
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
         for column in ("leaving", "resyncing", "last_sequence", "excerpt", "changes"):
             old.execute(f"ALTER TABLE channels DROP COLUMN {column}")
+        old.execute("ALTER TABLE channels ADD COLUMN key_may_exist BOOLEAN NOT NULL DEFAULT 1")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
@@ -129,9 +131,16 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     store.close()
 
 
+def test_a_doubt_of_the_version_before_is_forgotten() -> None:
+    """A statement that was stored with what no table needs any more keeps its other changes."""
+    drop = {"kind": "DropField", "name": "c"}
+    step = {"statement": "ALTER TABLE t", "changes": {"a": [drop, {"kind": "DoubtKeys"}], "b": [{"kind": "DoubtKeys"}]}}
+    assert without_doubt(step) == {"statement": "ALTER TABLE t", "changes": {"a": [drop], "b": []}}
+
+
 def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     """The intent has the channels and the changes; the committed epoch makes them those of the job, and is told."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     [before] = job.channels
     shadow = Shadow(db="shop", name="_orders_gho", alters=(Spoken(text="x", db="shop", modes=Modes(strict=True)),))
     after = replace(before, source=replace(before.source, name="other"), follows=True, shadows=(shadow,))
@@ -171,7 +180,7 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
 
 def test_only_so_much_ddl_is_remembered(store: Store) -> None:
     """A job keeps its newest records."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     token = job.channels[0].token
     for number in range(1, 1006):
         epoch = Epoch(number=number, end=START, last_seq=0, ddl=DdlStep(statement=str(number), done={token: "d"}))
@@ -183,7 +192,7 @@ def test_only_so_much_ddl_is_remembered(store: Store) -> None:
 
 def test_a_change_is_compared_and_set(store: Store) -> None:
     """Whoever holds an old version of a job cannot save it over a newer one."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     store.save(job.on(JobEvent.STARTED, at=1.0))
     with pytest.raises(SyncError) as raised:
         store.save(job.on(JobEvent.STOPPED, at=2.0))
@@ -195,20 +204,20 @@ def test_a_change_is_compared_and_set(store: Store) -> None:
 
 def test_a_name_and_a_target_are_free_again_when_cancelled(store: Store) -> None:
     """A live job's name and targets are taken; a cancelled job's are free, and the live job is found first."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     with pytest.raises(SyncError, match="already exists"):
-        store.add(make_job(channels=()), START, 0.0, frozenset())
+        store.add(make_job(channels=()), START, 0.0)
     with pytest.raises(SyncError, match=r"already the target of sync job 'demo\.job1'"):
-        store.add(make_job(name="job2", channels=(make_channel(token="other"),)), START, 0.0, frozenset())
+        store.add(make_job(name="job2", channels=(make_channel(token="other"),)), START, 0.0)
     store.save(job.on(JobEvent.STOPPED, at=1.0))
-    again = store.add(make_job(channels=(make_channel(token="third"),)), START, 0.0, frozenset())
+    again = store.add(make_job(channels=(make_channel(token="third"),)), START, 0.0)
     assert store.by_name("demo", "job1").id == again.id
     assert store.target_of("demo", "orders") == "demo.job1"
 
 
 def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
     """The start is epoch 0; an intent is where reading goes on, a committed epoch is what SHOW tells."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0)
     begin = ledger.last_epoch()
     assert begin is not None
@@ -230,7 +239,7 @@ def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
 def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store) -> None:
     """An epoch counts without it; there is a consistent point again behind the last one that it has committed."""
     channels = tuple(make_channel(token=token, target=token) for token in ("token-1", "token-2"))
-    job = store.add(make_job(channels=channels), START, 0.0, frozenset())
+    job = store.add(make_job(channels=channels), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: -10.0)
     files = {token: (StagedFile(path=f"/staged/{token}", rows=3, bytes=70),) for token in ("token-1", "token-2")}
     for number in (1, 2):
@@ -250,21 +259,9 @@ def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store)
     assert store.oldest_snapshot("token-2", job.id) == 22
 
 
-def test_a_foreign_commit_ends_plain_appends_for_good(store: Store) -> None:
-    """Once someone else wrote to a table, its inserts delete their key first."""
-    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
-    ledger = JobLedger(store, job.id, lambda: 0.0)
-    assert not ledger.progress()["token-1"].key_may_exist
-    for number, foreign in ((1, True), (2, False)):
-        epoch = Epoch(number=number, end=START, last_seq=0, files={"token-1": ()})
-        ledger.add_intent(epoch)
-        ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=number, foreign=foreign)})
-        assert ledger.progress()["token-1"].key_may_exist
-
-
 def test_old_points_are_forgotten_and_a_job_with_them(store: Store) -> None:
     """Consistent points live as long as they are kept; forgetting a job leaves nothing of it."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0)
     for number in (1, 2):
         epoch = Epoch(number=number, end=START, last_seq=0, files={"token-1": ()})
@@ -282,7 +279,7 @@ def test_old_points_are_forgotten_and_a_job_with_them(store: Store) -> None:
 
 def test_a_failure_is_remembered(store: Store) -> None:
     """Msg, failures and the time of the resume outlive a restart of the frontend."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     running = store.save(job.on(JobEvent.STARTED, at=1.0))
     error = SyncError(Code.WORKER_DIED, status=-9)
     failed = store.save(running.failed(error, FailType.SUBMIT_FAIL, at=2.0))
@@ -322,7 +319,7 @@ PLAN = ChunkPlan(id="p", key=("a", "b"), bounds=(("1", "x'41'"), ("2", "x'42'"))
 def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     """Its plan, the chunks that are in the lake, each counted once, and its upper bound; then it is consistent."""
     channels = (make_channel(), make_channel(token="token-2", target="lines"))
-    job = store.add(make_job(channels=channels), START, 0.0, frozenset(), frozenset({"token-1"}))
+    job = store.add(make_job(channels=channels), START, 0.0, frozenset({"token-1"}))
     ledger = JobLedger(store, job.id, lambda: 900.0)
     assert ledger.loads() == {"token-1": Load(token="token-1")}
     ledger.plan_load("token-1", PLAN)
@@ -349,7 +346,7 @@ LETTER = DeadLetter(
 
 def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
     """They are stored with the intent, shown with the commit, and forgotten with the job."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 2)
     epoch = Epoch(number=1, end=START, last_seq=0, dead=(LETTER,))
     ledger.add_intent(epoch)
@@ -367,7 +364,7 @@ def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
 
 def test_dead_letters_of_a_chunk_are_told_once(store: Store) -> None:
     """However often the chunk is said to be in the lake."""
-    job = store.add(make_job(), START, 0.0, frozenset(), frozenset({"token-1"}))
+    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
     ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
     for _ in range(2):
         ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=7, rows=3, dead=(LETTER,)))
@@ -376,7 +373,7 @@ def test_dead_letters_of_a_chunk_are_told_once(store: Store) -> None:
 
 def test_dead_letters_of_a_prepared_transaction_are_remembered(store: Store) -> None:
     """Whoever reads on has them."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0)
     ledger.add_intent(Epoch(number=1, end=START, last_seq=0, prepared={"x": Prepared(bytes=3, dead=(LETTER,))}))
     last = ledger.last_epoch()
@@ -386,7 +383,7 @@ def test_dead_letters_of_a_prepared_transaction_are_remembered(store: Store) -> 
 
 def test_a_channel_joins_a_job(store: Store) -> None:
     """Behind those that it has, with a snapshot of its own; where its target is taken nothing is stored."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     late = make_channel(token="late", target="lines", after=replace(START, offset=200))
     after = job.with_statement("CREATE SYNC with lines")
     store.alter(after, joining=Joining(channels=(late,), loading=frozenset({"late"})))
@@ -403,7 +400,7 @@ def test_a_channel_joins_a_job(store: Store) -> None:
 def test_a_channel_leaves_a_job_with_all_that_waits_for_it(store: Store) -> None:
     """Until the run has ended it is there; then neither intents, XA transactions nor dead letters know it any more."""
     stays, leaves = make_channel(), make_channel(token="leaves", target="lines")
-    job = store.add(make_job(channels=(stays, leaves)), START, 0.0, frozenset())
+    job = store.add(make_job(channels=(stays, leaves)), START, 0.0)
     files = {token: (StagedFile(path=f"/s/{token}", rows=1, bytes=1),) for token in ("token-1", "leaves")}
     letters = (LETTER, replace(LETTER, token="leaves"))
     prepared = {"x": Prepared(files=files, bytes=3, dead=letters)}
@@ -436,9 +433,7 @@ def test_a_channel_leaves_a_job_with_all_that_waits_for_it(store: Store) -> None
 
 def test_what_waits_for_a_channel_is_gathered(store: Store) -> None:
     """Its files of several epochs wait with the last of them, in order; those of other channels stay where they are."""
-    job = store.add(
-        make_job(channels=(make_channel(), make_channel(token="b", target="lines"))), START, 0.0, frozenset()
-    )
+    job = store.add(make_job(channels=(make_channel(), make_channel(token="b", target="lines"))), START, 0.0)
     for number, tokens in ((1, ("b",)), (2, ("b", "token-1")), (3, ("b",)), (4, ("b",))):
         files = {token: (StagedFile(path=f"/s/{number}-{token}", rows=1, bytes=1),) for token in tokens}
         epoch = Epoch(number=number, end=START, last_seq=number, files=files)
@@ -454,8 +449,8 @@ def test_what_waits_for_a_channel_is_gathered(store: Store) -> None:
 
 
 def test_a_channel_is_read_anew(store: Store) -> None:
-    """From the next run on; then its snapshot is open, and its inserts may meet their key."""
-    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}), frozenset({"token-1"}))
+    """From the next run on; then its snapshot is open."""
+    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
     JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
     again, changes = replace(job.channels[0], after=START), (DropField(name="c"),)
     renewal = Renewal(channel=again, changes=changes)
@@ -466,7 +461,6 @@ def test_a_channel_is_read_anew(store: Store) -> None:
         assert store.loads.of(job.id) == {"token-1": Load(token="token-1", replaces=True, changes=changes)}
     store.loads.begin_anew({"token-1": None})  # what has not been made is still to be made
     assert store.loads.of(job.id)["token-1"].changes == changes
-    assert store.progress(job.id)["token-1"].key_may_exist
     found = store.by_id(job.id)
     assert found is not None
     assert found.channels == (again,)
@@ -476,7 +470,7 @@ def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> Non
     """In whatever order their commits are told; a consistent point has the rows of all, and another table its own."""
     constant = MappedColumn(target="db", expression="'a'", constant="a")
     shared = [make_channel(token=token, columns=(constant,)) for token in ("a", "b")]
-    job = store.add(make_job(channels=(*shared, make_channel(token="c", target="other"))), START, 0.0, frozenset())
+    job = store.add(make_job(channels=(*shared, make_channel(token="c", target="other"))), START, 0.0)
     epoch = Epoch(number=1, end=START, last_seq=1)
     store.add_intent(job.id, epoch)
     outcomes = {
@@ -495,7 +489,7 @@ def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> Non
 
 def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     """Through restarts; several parts are read together, and never less than what is being read already."""
-    job = store.add(make_job(), START, 0.0, frozenset())
+    job = store.add(make_job(), START, 0.0)
     way = job.channels[0].way
     one, other = (Excerpt(way=way, text=text, columns=("id",), lake=text, source=text) for text in ("a", "b"))
     ledger = JobLedger(store, job.id, lambda: 900.0)

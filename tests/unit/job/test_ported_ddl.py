@@ -17,7 +17,6 @@ from syncmgr.job.following import Rules, Said, follow
 from syncmgr.job.lake_change import (
     AddField,
     CommentField,
-    DoubtKeys,
     DropField,
     EmptyTable,
     LakeChange,
@@ -159,7 +158,7 @@ def _one(columns: list[TargetColumn], change: LakeChange) -> list[TargetColumn]:
             rest = [c for c in columns if c.name != name]
             place = 0 if after is None else [c.name for c in rest].index(after) + 1
             return [*rest[:place], moved, *rest[place:]]
-        case DropField() | RenameField() | EmptyTable() | DoubtKeys():
+        case DropField() | RenameField() | EmptyTable():
             return columns
 
 

@@ -27,7 +27,6 @@ AWAY = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
 
 @dataclass(frozen=True)
 class Done:
-    key_may_exist: bool = True
     last_snapshot: int | None = None
     last_epoch: int = 0
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from syncmgr.spark.ancestry import EPOCH_MARK, UPKEEP_MARK, Standing, standing
+from syncmgr.job.shard import Part
+from syncmgr.spark.ancestry import DATA_FILES, EPOCH_MARK, PART_MARK, UPKEEP_MARK, has_others_rows, is_replaced
 from syncmgr.spark.layout import Snapshot
 
 OURS, OTHERS = "me:2", "you:9"
+FIRST = Snapshot(id=1, parent=None, operation="append", marks={})
 
 
 def history(*snapshots: tuple[int, dict[str, str], str]) -> list[Snapshot]:
@@ -17,32 +19,32 @@ def history(*snapshots: tuple[int, dict[str, str], str]) -> list[Snapshot]:
 
 
 @pytest.mark.parametrize(
-    ("why", "snapshots", "expected"),
+    ("why", "snapshots", "replaced", "others"),
     [
-        ("nothing since", [(5, {EPOCH_MARK: OURS}, "overwrite")], (False, False)),
-        ("a fold", [(6, {UPKEEP_MARK: "fold"}, "delete"), (5, {}, "append")], (False, False)),
-        ("a compaction", [(6, {}, "replace"), (5, {}, "append")], (False, False)),
-        ("somebody's insert", [(6, {}, "append"), (5, {}, "append")], (False, True)),
-        ("another job's epoch", [(6, {EPOCH_MARK: OTHERS}, "overwrite"), (5, {}, "append")], (False, True)),
-        ("expired, our epoch is left", [(9, {EPOCH_MARK: OURS}, "append"), (8, {}, "replace")], (False, False)),
-        ("rolled back to our older epoch", [(4, {EPOCH_MARK: "me:1"}, "append")], (True, False)),
-        ("expired, none of ours is left", [(9, {}, "append")], (False, True)),
-        ("emptied", [], (True, False)),
-        ("begun anew", [(1, {}, "append")], (True, True)),
+        ("nothing since", history((5, {EPOCH_MARK: OURS}, "overwrite")), False, False),
+        ("a fold", history((6, {UPKEEP_MARK: "fold"}, "delete"), (5, {}, "append")), False, False),
+        ("a compaction", history((6, {}, "replace"), (5, {}, "append")), False, False),
+        ("somebody's insert", history((6, {}, "append"), (5, {}, "append")), False, True),
+        ("another job's epoch", history((6, {EPOCH_MARK: OTHERS}, "overwrite"), (5, {}, "append")), False, True),
+        ("another part", history((6, {PART_MARK: "theirs"}, "append"), (5, {}, "append")), False, False),
+        ("expired, ours is left", history((9, {EPOCH_MARK: OURS}, "append"), (8, {}, "replace")), False, True),
+        ("expired, a rewrite is left", history((9, {}, "replace")), False, True),
+        ("rolled back to our older epoch", history((4, {EPOCH_MARK: "me:1"}, "append")), True, True),
+        ("expired, none of ours is left", history((9, {}, "append")), False, True),
+        ("emptied since", history((9, {DATA_FILES: "0"}, "delete"), (8, {}, "append")), False, False),
+        ("without a snapshot", [], True, False),
+        ("begun anew", [FIRST], True, True),
     ],
 )
-def test_standing(why: str, snapshots: list[tuple[int, dict[str, str], str]], expected: tuple[bool, bool]) -> None:
-    """Rows that others wrote are told from upkeep, expiry from a table that was rolled back."""
-    found = history(*snapshots)
-    if why == "begun anew":
-        found = [Snapshot(id=1, parent=None, operation="append", marks={})]
-    replaced, foreign = expected
-    assert Standing(replaced=replaced, foreign=foreign) == standing(found, token="me", epoch=2, last_snapshot=5), why
+def test_since_the_last_commit(why: str, snapshots: list[Snapshot], *, replaced: bool, others: bool) -> None:
+    """Rows that others may have written are told from upkeep, expiry from a table that was rolled back."""
+    part = Part(column="db", value="mine")
+    assert is_replaced(snapshots, token="me", epoch=2, last_snapshot=5) is replaced, why
+    assert has_others_rows(snapshots, token="me", last_snapshot=5, part=part) is others, why
 
 
 def test_before_the_first_commit() -> None:
-    """Whatever is in the table then was written by others."""
-    nothing = standing([], token="me", epoch=0, last_snapshot=None)
-    rows = standing(history((1, {}, "append")), token="me", epoch=0, last_snapshot=None)
-    assert (nothing.foreign, rows.foreign) == (False, True)
-    assert not rows.replaced
+    """Whatever is in the table then was written by others; nothing of ours can have gone."""
+    assert not has_others_rows([], token="me", last_snapshot=None)
+    assert has_others_rows([FIRST], token="me", last_snapshot=None)
+    assert not is_replaced([FIRST], token="me", epoch=0, last_snapshot=None)
