@@ -284,7 +284,12 @@ class Code(Enum):
     OTHER_HISTORY = (
         20221,
         "HY000",
-        "Table '{table}' bears another epoch {epoch}: the metadata is older than the table; restore both together, or stop the job, drop the table and create both anew",
+        "Table '{table}' bears an epoch {epoch} of which the metadata does not know: the metadata is older than the lake; restore both together, or stop the job, drop the table and create both anew",
+    )
+    TARGET_SET_BACK = (
+        20231,
+        "HY000",
+        "Table '{table}' bears epoch {found} and has had epoch {epoch}: it was made anew, or the lake, or this table, is older than the metadata; restore both together, or stop the job, drop the table and create both anew",
     )
     TABLE_BROKEN = (
         20222,

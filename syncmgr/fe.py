@@ -48,6 +48,7 @@ from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store
 from syncmgr.mysql import opening as mysql_opening
 from syncmgr.mysql.opening import OpenMysql
+from syncmgr.pipeline.known_history import KnownHistory
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
@@ -188,10 +189,11 @@ class Frontend:
             lambda: int(value_of(settings, job, "max_dead_letters")),
         )
         listeners = Listeners(on_trouble=on_trouble, on_end=on_end, on_arrival=on_arrival)
-        snapshot = self._snapshot(job, ledger)
-        return JobRun(options, ledger, self.lake, self._pool, self._opener(job), listeners, snapshot)
+        lake = KnownHistory(self.lake, ledger)
+        snapshot = self._snapshot(job, ledger, lake)
+        return JobRun(options, ledger, lake, self._pool, self._opener(job), listeners, snapshot)
 
-    def _snapshot(self, job: SyncJob, ledger: JobLedger) -> Snapshot | None:
+    def _snapshot(self, job: SyncJob, ledger: JobLedger, lake: KnownHistory) -> Snapshot | None:
         """None where the job began without one, or has left it behind."""
         loads = ledger.loads().values()
         if not isinstance(job.source, MysqlDescription) or all(load.caught_up for load in loads):
@@ -209,7 +211,7 @@ class Frontend:
             max_dead_letters=lambda: int(value_of(self._settings, job, "max_dead_letters")),
         )
         source = mysql_opening.snapshot(job.source, connect_timeout=timeout)
-        return Snapshot(options, source, ledger, self.lake)
+        return Snapshot(options, source, ledger, lake)
 
     def _inspect(self, source: SourceDescription, tables: Sequence[tuple[str, str]]) -> Inspected:
         timeout = self._settings.seconds("source_connect_timeout_second")

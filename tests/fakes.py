@@ -263,6 +263,7 @@ class MemoryLake:
 @dataclass
 class MemoryProgress:
     last_snapshot: int | None = None
+    last_epoch: int = 0
 
 
 class MemoryLedger:

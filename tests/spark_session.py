@@ -17,6 +17,7 @@ from syncmgr.catalog import Catalog
 from syncmgr.job.batch import OP, SEQ
 from syncmgr.job.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, StagedFile
+from syncmgr.spark.ancestry import token_property
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
@@ -108,8 +109,15 @@ class LakeTable:
             columns=tuple(MappedColumn(target=target, expression=sql) for target, sql in mapped.items()),
             keys=self.keys,
             where=self.where,
+            last_epoch=self.borne,
             last_snapshot=self.last_snapshot,
         )
+
+    @property
+    def borne(self) -> int:
+        """The last epoch that the table has, as the metadata would know it."""
+        iceberg = self.lake.iceberg()
+        return iceberg.token(iceberg.load(self.db, self.name), token_property(self.token))
 
     def commit(self, *segments: Sequence[tuple[object, ...]]) -> ChannelCommitted:
         return self.apply(self.prepared(*segments))

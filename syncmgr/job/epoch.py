@@ -127,7 +127,8 @@ class ChannelCommit:
 
     `keys`: target key columns; empty: rows are appended. `where`: Spark SQL over source columns or None; judged on
     the last image after netting, not TRUE becomes a delete.
-    `last_snapshot`: what this channel committed last, None if nothing yet; it must still be an ancestor.
+    `last_epoch`: what this channel committed last, 0 if nothing yet; the table must bear it, or `epoch` already.
+    `last_snapshot`: the snapshot of that, or a later one of a chunk; it must still be an ancestor.
     `fingerprint`: the epoch's; a table that bears the epoch under another one was written by another history.
     `settled` False: the rows before were no state of the source, so that a change may meet a row that has it, or none.
     `chunk`: of a snapshot, instead of `files`: its rows go behind `epoch`, which stays the one that the table bears.
@@ -143,6 +144,7 @@ class ChannelCommit:
     columns: tuple[MappedColumn, ...]
     keys: tuple[str, ...]
     where: str | None
+    last_epoch: int
     last_snapshot: int | None
     settled: bool = True
     chunk: ChunkRows | None = None
@@ -164,6 +166,7 @@ class ChannelAlter:
     db: str
     table: str
     changes: "tuple[LakeChange, ...]"
+    last_epoch: int
     last_snapshot: int | None
     part: Part | None = None
 

@@ -113,6 +113,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.TARGET_REPLACED: _O("Somebody rolled the table back or replaced it. STOP, and create target and job again."),
     Code.TABLE_BROKEN: _O("Set the catalog back as the message says, or restore a backup, then RESUME."),
     Code.OTHER_HISTORY: _O("Restore metadata and lake of one moment, or create target and job again."),
+    Code.TARGET_SET_BACK: _O("Restore metadata and lake of one moment, or create target and job again."),
     Code.FENCED: _O("Two frontends commit for one job: stop the one that is not wanted."),
     Code.NO_SUCH_TABLE: _C("The target was dropped. Create target and job again if they are wanted."),
     Code.UNKNOWN_COLUMN: _O("The target has lost a column: add it again, then RESUME."),

@@ -20,6 +20,7 @@ OF_ONE_TABLE: Final = frozenset(
         Code.SNAPSHOT_REFUSED,
         Code.SOURCE_VALUE,
         Code.TARGET_REPLACED,
+        Code.TARGET_SET_BACK,
         Code.TABLE_BROKEN,
         Code.NO_SUCH_TABLE,
         Code.UNKNOWN_COLUMN,

@@ -206,7 +206,7 @@ class Committer:
     def _gathered(self, token: str, epochs: Sequence[Epoch]) -> Epoch:
         """One commit takes what many epochs would, or a table under steady load never catches up.
 
-        Stored before it is tried. Rows that a commit of unknown outcome has brought come again, which keys allow.
+        Stored before it is tried, and none of them was: what a table bears is then either all of it or none.
         """
         if not self._channels[token].keys or self._held(token) is not None:
             return epochs[0]
@@ -240,6 +240,7 @@ class Committer:
             columns=channel.columns,
             keys=channel.keys,
             where=channel.where,
+            last_epoch=progress.last_epoch,
             last_snapshot=progress.last_snapshot,
             settled=self._settled and not self._keeps_out and token not in self.laggards,
             part=channel.part,
@@ -255,7 +256,7 @@ class Committer:
         return True
 
     def _alter(self, token: str, epoch: Epoch, changes: tuple[LakeChange, ...]) -> Future[ChannelCommitted]:
-        channel = self._channels[token]
+        channel, progress = self._channels[token], self._ledger.progress()[token]
         alter = ChannelAlter(
             token=token,
             epoch=epoch.number,
@@ -263,7 +264,8 @@ class Committer:
             db=channel.target_db,
             table=channel.target,
             changes=changes,
-            last_snapshot=self._ledger.progress()[token].last_snapshot,
+            last_epoch=progress.last_epoch,
+            last_snapshot=progress.last_snapshot,
             part=channel.part,
         )
         return self._pool.submit(self._lake.alter, alter)

@@ -34,7 +34,7 @@ class Behind:
 
 @dataclass(slots=True)
 class Laggard:
-    """One channel and its epochs, oldest first."""
+    """One channel and its epochs, oldest first. `moved`: this life has committed what may have been tried before."""
 
     token: str
     table: str
@@ -43,6 +43,7 @@ class Laggard:
     series: Series = field(default_factory=Series)
     retry_at: float = 0.0  # monotonic
     future: Future[ChannelCommitted] | None = None
+    moved: bool = False
 
     @property
     def bytes(self) -> int:
@@ -171,7 +172,7 @@ class Laggards:
     def _begin(self, laggard: Laggard) -> None:
         if laggard.future is not None:
             return
-        if len(laggard.epochs) > 1 and laggard.error is None:
+        if len(laggard.epochs) > 1 and laggard.moved and laggard.error is None:
             gathered = self._gather(laggard.token, tuple(laggard.epochs))
             later = (epoch for epoch in laggard.epochs if epoch.number > gathered.number)
             laggard.epochs = deque((gathered, *later))
@@ -188,6 +189,7 @@ class Laggards:
             return
         self._took(laggard.token, laggard.epochs[0], outcome)
         laggard.epochs.popleft()
+        laggard.moved = True
         laggard.error, laggard.series, laggard.retry_at = None, Series(), 0.0
         if not laggard.epochs:
             del self._by_token[laggard.token]

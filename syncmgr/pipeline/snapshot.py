@@ -468,6 +468,7 @@ class Snapshot:
             columns=channel.columns,
             keys=channel.keys,
             where=channel.where,
+            last_epoch=done.last_epoch,
             last_snapshot=done.last_snapshot,
             settled=False,
             part=channel.part,

@@ -14,6 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
 from syncmgr.job.lake_change import DropTable, EmptyTable, FillField
 from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, is_replaced, part_marks, token_property
+from syncmgr.spark.bearing import check_token, replaced
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
@@ -103,8 +104,7 @@ class Alter:
     def _borne(self, table: Java) -> bool:
         alter = self._alter
         found = self._iceberg.token(table, token_property(alter.token))
-        if found > alter.epoch:
-            raise SyncError(Code.FENCED, table=alter.table, found=found, epoch=alter.epoch)
+        check_token(found, alter)
         fingerprint = self._iceberg.property(table, fingerprint_property(alter.token))
         if found == alter.epoch and fingerprint not in {None, alter.fingerprint}:
             raise SyncError(Code.OTHER_HISTORY, table=self._label, epoch=alter.epoch)
@@ -115,8 +115,7 @@ class Alter:
         epoch = self._iceberg.token(table, token_property(alter.token))
         history, last = self._iceberg.history(table, MARKS), alter.last_snapshot
         if is_replaced(history, token=alter.token, epoch=epoch, last_snapshot=last):
-            remedy = "stop the job and create it anew"
-            raise SyncError(Code.TARGET_REPLACED, table=self._label, snapshot=last, epoch=epoch, remedy=remedy)
+            raise replaced(alter, epoch)
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
         own = (s.id for s in self._iceberg.history(table, MARKS) if s.marks.get(EPOCH_MARK) == self._mark)

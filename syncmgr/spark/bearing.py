@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkRows, numbers_of, numbers_text
-from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit
 from syncmgr.spark.ancestry import (
     CHUNK_MARK,
     DATA_FILES,
@@ -43,7 +43,7 @@ class Bearing(Protocol):
         """For the summary of its snapshot."""
 
     def is_in(self, table: Java) -> bool:
-        """Raises FENCED, OTHER_HISTORY."""
+        """Raises FENCED, OTHER_HISTORY, TARGET_SET_BACK."""
 
     def may_meet(self, table: Java) -> bool:
         """Whether a key that it brings may be in the table."""
@@ -59,6 +59,31 @@ def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> Bearing:
     if channel.chunk is None:
         return EpochBearing(iceberg, channel)
     return ChunkBearing(iceberg, channel, channel.chunk)
+
+
+def check_token(found: int, commit: ChannelCommit | ChannelAlter) -> None:
+    """Whether an epoch may come behind the one that a table bears, or is that.
+
+    Raises FENCED where somebody has gone on from there, OTHER_HISTORY where the metadata are older than the table,
+    TARGET_SET_BACK where it is the other way round, or the table was made anew.
+    """
+    table, last = f"{commit.db}.{commit.table}", commit.last_epoch
+    if found > commit.epoch:
+        raise SyncError(Code.FENCED, table=table, found=found, epoch=commit.epoch)
+    if last < found < commit.epoch:
+        raise SyncError(Code.OTHER_HISTORY, table=table, epoch=found)
+    if found < last:
+        raise SyncError(Code.TARGET_SET_BACK, table=table, found=found, epoch=last)
+
+
+def replaced(commit: ChannelCommit | ChannelAlter, epoch: int) -> SyncError:
+    return SyncError(
+        Code.TARGET_REPLACED,
+        table=f"{commit.db}.{commit.table}",
+        snapshot=commit.last_snapshot,
+        epoch=epoch,
+        remedy="stop the job and create it anew",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +104,7 @@ class EpochBearing:
     def is_in(self, table: Java) -> bool:
         channel = self.channel
         found = self.iceberg.token(table, token_property(channel.token))
-        if found > channel.epoch:
-            raise SyncError(Code.FENCED, table=channel.table, found=found, epoch=channel.epoch)
+        check_token(found, channel)
         if found == channel.epoch:
             self._refuse_other_history(table)
         return found == channel.epoch
@@ -128,8 +152,7 @@ class ChunkBearing:
     def is_in(self, table: Java) -> bool:
         channel = self.channel
         found = self.iceberg.token(table, token_property(channel.token))
-        if found > channel.epoch:
-            raise SyncError(Code.FENCED, table=channel.table, found=found, epoch=channel.epoch)
+        check_token(found, channel)
         return self.chunk.number in self._done(table)
 
     def _done(self, table: Java) -> frozenset[int]:

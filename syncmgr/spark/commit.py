@@ -20,7 +20,7 @@ from syncmgr.job.key_index import Keys
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.spark import jdbc, plain, rows
 from syncmgr.spark.ancestry import FILES_MARK, MARKS, is_replaced, token_property
-from syncmgr.spark.bearing import ADDED_ROWS, bearing_of
+from syncmgr.spark.bearing import ADDED_ROWS, bearing_of, replaced
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import TableIndex
 from syncmgr.spark.indexing import Indexing
@@ -265,13 +265,7 @@ class Commit:
         epoch = self._iceberg.token(table, token_property(token))
         if is_replaced(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last):
             self._discard()
-            raise SyncError(
-                Code.TARGET_REPLACED,
-                table=f"{self._channel.db}.{self._channel.table}",
-                snapshot=last,
-                epoch=epoch,
-                remedy="stop the job and create it anew",
-            )
+            raise replaced(self._channel, epoch)
 
     def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
         """The files at hand where they fit, else new ones."""

@@ -184,9 +184,9 @@ class Lake:
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, NO_SUCH_TABLE, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, SOURCE_VALUE,
-        SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING, LAKE_FAILED and SOURCE_UNREACHABLE when the same
-        call may be tried again.
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE, UNKNOWN_COLUMN,
+        COLUMN_NOT_COVERED, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING, LAKE_FAILED
+        and SOURCE_UNREACHABLE when the same call may be tried again.
         """
         self.ready()
         strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
@@ -203,8 +203,8 @@ class Lake:
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         """Changes one channel's table for one DDL statement exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, OTHER_HISTORY, NO_SUCH_TABLE for good; LAKE_STARTING and LAKE_FAILED when the
-        same call may be tried again.
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE for good; LAKE_STARTING and
+        LAKE_FAILED when the same call may be tried again.
         """
         self.ready()
         upkeep = self._upkeep_of(alter.db, alter.table)

@@ -59,6 +59,7 @@ def warm_up(iceberg: Iceberg) -> None:
                 columns=tuple(MappedColumn(target=c.name, expression=f"`{c.name}`") for c in COLUMNS),
                 keys=("id",),
                 where="id >= 0",
+                last_epoch=epoch - 1,
                 last_snapshot=snapshot,
             )
             snapshot = Commit(scratch, commit, [], indexing).run().snapshot

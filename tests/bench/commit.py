@@ -86,6 +86,7 @@ def measured(
                 columns=tuple(MappedColumn(target=column, expression=f"`{column}`") for column in COLUMNS),
                 keys=("id",),
                 where=None,
+                last_epoch=epoch - 1,
                 last_snapshot=last[name],
             )
             began, used = time.monotonic(), sum(jvm.cpu_times()[:2])

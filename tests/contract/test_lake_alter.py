@@ -57,6 +57,7 @@ def altering(table: LakeTable, *changes: LakeChange) -> ChannelAlter:
         db=table.db,
         table=table.name,
         changes=changes,
+        last_epoch=table.borne,
         last_snapshot=table.last_snapshot,
     )
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+import sqlite3
 import time
 from dataclasses import replace
 from decimal import Decimal
@@ -12,6 +13,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
+from syncmgr.job.epoch import ChannelAlter
 from syncmgr.spark.ancestry import token_property
 from syncmgr.spark.fold import Fold
 from tests.spark_session import SPARK, LakeTable, Tables
@@ -354,12 +356,75 @@ def test_the_token_outlives_its_snapshot(tables: Tables) -> None:
     assert table.rows() == [(1, 1), (2, 2), (7, 7)]
 
 
+def older(table: LakeTable, epochs: int) -> None:
+    """The catalog names the metadata of so many commits ago, as after a restore."""
+    for _ in range(epochs):
+        with sqlite3.connect(table.lake.place.catalog_file) as catalog:
+            catalog.execute(
+                "UPDATE iceberg_tables SET metadata_location = previous_metadata_location, previous_metadata_location"
+                " = NULL WHERE table_namespace = ? AND table_name = ?",
+                (table.db, table.name),
+            )
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+def test_a_table_that_was_set_back_is_noticed(tables: Tables, *, indexed: bool) -> None:
+    """A restored table lacks epochs that count: no commit, no change and no chunk goes on from there."""
+    table = tables.make()
+    if not indexed:
+        table.indexing.give_up(ValueError("switched off by the test"))
+    for key in (1, 2, 3):
+        table.commit([(INS, key, key)])
+    commit = replace(table.prepared([(INS, 4, 4)]), last_epoch=3)
+    alter = ChannelAlter(
+        token=table.token,
+        epoch=4,
+        fingerprint="",
+        db=table.db,
+        table=table.name,
+        changes=(),
+        last_epoch=3,
+        last_snapshot=table.last_snapshot,
+    )
+    older(table, 1)
+    for call in (lambda: table.lake.commit(commit), lambda: table.lake.alter(alter)):
+        with pytest.raises(SyncError, match="bears epoch 2 and has had epoch 3") as caught:
+            call()
+        assert caught.value.code is Code.TARGET_SET_BACK
+    assert table.rows() == [(1, 1), (2, 2)]
+
+
+def test_a_table_that_is_newer_than_the_metadata_is_noticed(tables: Tables) -> None:
+    """However far the numbers of the restored metadata have grown."""
+    table = tables.make("(id BIGINT, v BIGINT)", keys=())
+    for key in (1, 2, 3):
+        table.commit([(INS, key, key)])
+    for epoch, code in ((3, Code.OTHER_HISTORY), (2, Code.FENCED), (7, Code.OTHER_HISTORY)):
+        late = replace(table.prepared([(INS, 9, 9)]), epoch=epoch, fingerprint="another", last_epoch=1)
+        with pytest.raises(SyncError) as caught:
+            table.lake.commit(late)
+        assert caught.value.code is code
+    assert table.rows() == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_a_table_that_has_forgotten_the_job_is_noticed(tables: Tables) -> None:
+    """It was made anew under its name, or somebody took our properties away."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    late = table.prepared([(INS, 2, 2)])
+    table.sql(f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ('{token_property(table.token)}')")
+    with pytest.raises(SyncError) as caught:
+        table.lake.commit(late)
+    assert caught.value.code is Code.TARGET_SET_BACK
+    assert table.rows() == [(1, 1)]
+
+
 def test_another_history_under_the_same_number_is_refused(tables: Tables) -> None:
     """Metadata restored from before its last commit cuts other rows under the same number: they are not passed over."""
     table = tables.make()
     table.commit([(INS, 1, 1)])
     other = replace(table.prepared([(INS, 2, 2)]), epoch=1, fingerprint="another")
-    with pytest.raises(SyncError, match="the metadata is older than the table") as raised:
+    with pytest.raises(SyncError, match="the metadata is older than the lake") as raised:
         table.apply(other)
     assert raised.value.code is Code.OTHER_HISTORY
     assert table.rows() == [(1, 1)]

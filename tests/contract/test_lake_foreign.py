@@ -4,6 +4,7 @@ that it has refused what it has taken.
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -173,6 +174,7 @@ def filled(table: LakeTable) -> None:
             db=table.db,
             table=table.name,
             changes=changes,
+            last_epoch=table.borne,
             last_snapshot=table.last_snapshot,
         )
     ).snapshot
@@ -242,7 +244,8 @@ def test_a_newer_epoch_behind_a_commit_that_was_refused_and_is_in(
     """Whoever has been replaced between its commit and the answer leaves the files of its commit where they are."""
     table = tables.make()
     table.commit([(INS, key, 0) for key in range(10)])
-    late, newer = table.prepared([(UPD, 1, 1)]), table.prepared([(UPD, 2, 2)])
+    late = table.prepared([(UPD, 1, 1)])
+    newer = replace(table.prepared([(UPD, 2, 2)]), last_epoch=late.epoch)
     lying(monkeypatch, table, Iceberg, "finish", lambda: table.apply(newer))
     with pytest.raises(SyncError) as caught:
         table.lake.commit(late)

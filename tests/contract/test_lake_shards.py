@@ -50,6 +50,7 @@ class Shard:
             db=self.table.db,
             table=self.table.name,
             changes=changes,
+            last_epoch=self.table.borne,
             last_snapshot=self.table.last_snapshot,
             part=self.part,
         )

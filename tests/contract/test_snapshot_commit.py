@@ -55,6 +55,7 @@ class Chunked:
             columns=tuple(MappedColumn(target=name, expression=f"`{name}`") for name in self.target.columns),
             keys=self.target.keys,
             where=None,
+            last_epoch=0,
             last_snapshot=None,
             settled=False,
             chunk=chunk,

@@ -1,0 +1,114 @@
+"""Restores of the lake, of one table or of the metadata, by the words of docs/operations.md."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code
+from tests.acceptance.frontend import ROOT, FrontendProcess
+from tests.acceptance.test_faults import BINLOG
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+MANUAL = (ROOT / "docs" / "operations.md").read_text()
+
+
+def chapter(name: str) -> str:
+    found = re.search(rf"^## {name}$(.+?)^## ", MANUAL, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+class House:
+    """A frontend with one job, whose folders are copied and put back while it does not run."""
+
+    def __init__(self, fe: FrontendProcess, mysql: MysqlServer) -> None:
+        self.fe, self.mysql = fe, mysql
+        self.folders = re.findall("`(var/\\w+)`", chapter("Backup").partition("\n")[2].partition(" together.")[0])
+        self.rows = 0
+        mysql.run("CREATE DATABASE shop", "CREATE TABLE shop.orders (id BIGINT PRIMARY KEY, v BIGINT)")
+        fe.sql("CREATE DATABASE shop")
+        fe.sql("CREATE TABLE shop.orders (id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)")
+        fe.sql(f"CREATE SYNC shop.job1 (FROM shop.orders INTO orders) {BINLOG.format(port=mysql.port)}")
+
+    def insert(self) -> None:
+        self.rows += 1
+        self.mysql.run(f"INSERT INTO shop.orders VALUES ({self.rows}, {self.rows})")
+
+    def await_equal(self) -> None:
+        wanted = [{"id": number} for number in range(1, self.rows + 1)]
+        until(lambda: self.fe.sql("SELECT id FROM shop.orders ORDER BY id") == wanted, why="the rows of the source")
+
+    def await_error(self, code: Code) -> None:
+        until(lambda: self.fe.job("shop")["State"] == "PAUSED", why=f"{code}")
+        assert f"(error {code.number})" in str(self.fe.job("shop")["Msg"])
+
+    def stopped_copy(self, name: str) -> Path:
+        """Stop the frontend, and copy the folders together."""
+        assert self.fe.stop() == 0
+        to = self.fe.folder / name
+        for folder in self.folders:
+            shutil.copytree(self.fe.folder / folder, to / folder, symlinks=True)
+        return to
+
+    def restore(self, copy: Path, *folders: str) -> None:
+        """All, or some of them, and start."""
+        for folder in folders or self.folders:
+            shutil.rmtree(self.fe.folder / folder)
+            shutil.copytree(copy / folder, self.fe.folder / folder, symlinks=True)
+        self.fe.start()
+
+
+@pytest.fixture
+def house(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[House]:
+    fe = FrontendProcess(tmp_path)
+    fe.start()
+    yield House(fe, mysql_server)
+    assert fe.stop() == 0
+    mysql_server.run("DROP DATABASE shop")
+
+
+def test_what_was_restored_alone_stops_the_job(house: House) -> None:
+    """A set-back by one commit that counted, an older lake and older metadata are each told, and no row is skipped;
+    with all of one moment the job goes on.
+    """
+    assert len(house.folders) == 3
+    house.insert()
+    house.await_equal()
+    first = house.stopped_copy("first")
+    house.fe.start()
+    house.insert()
+    house.await_equal()
+    second = house.stopped_copy("second")
+
+    command = re.search(r"```\n(.+?)```", chapter("Power failure"), re.DOTALL)
+    assert command is not None
+    subprocess.run(command[1], shell=True, check=True, cwd=house.fe.folder)
+    house.fe.start()
+    house.insert()
+    house.await_error(Code.TARGET_SET_BACK)
+    assert house.fe.stop() == 0
+    house.restore(second)
+    house.await_equal()
+
+    third = house.stopped_copy("third")
+    house.restore(first, "var/lake")
+    house.insert()
+    house.await_error(Code.TARGET_SET_BACK)
+    assert house.fe.stop() == 0
+    house.restore(third)
+    house.await_equal()
+
+    fourth = house.stopped_copy("fourth")
+    house.restore(first, "var/meta", "var/staging")
+    house.await_error(Code.OTHER_HISTORY)
+    assert house.fe.stop() == 0
+    house.restore(fourth)
+    house.insert()
+    house.await_equal()
