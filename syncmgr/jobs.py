@@ -19,7 +19,7 @@ from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import WithoutKey, overrides_of
-from syncmgr.job.failure import FailType, Remedy, advice, fail_type, remedy
+from syncmgr.job.failure import FailType, advice, fail_type
 from syncmgr.job.position import Position
 from syncmgr.job.source import CanalDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
@@ -382,9 +382,7 @@ class Jobs:
             self._runs.pop(job_id, None)
             job = self._store.by_id(job_id)
             if job is not None and error is not None and job.state is JobState.RUNNING:
-                gone = remedy(error.code) is Remedy.CANCEL
-                after = job.on(JobEvent.TARGET_DROPPED, at=now) if gone else job.failed(error, kind, at=now)
-                self._store.save(after)
+                after = self._store.save(job.failed(error, kind, at=now))
                 log.warning("job %s.%s: %s: %s", job.db, job.name, after.state, error)
         self.wake()
 

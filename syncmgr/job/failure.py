@@ -25,12 +25,11 @@ class FailType(StrEnum):
 
 
 class Remedy(StrEnum):
-    """Who mends an error, and what happens to the job meanwhile. From the mildest to the worst."""
+    """Who mends an error, and what happens to the job meanwhile. From the mildest to the worst; none ends a job."""
 
     RETRY = "RETRY"  # time: it is tried again inside RUNNING, and pauses only where that lasts too long
     RESUME = "RESUME"  # time, but not soon: the job pauses and resumes by itself
     OPERATOR = "OPERATOR"  # a person: the job pauses until RESUME SYNC JOB
-    CANCEL = "CANCEL"  # nobody: the job is cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Treatment:
 
 
 _T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
-_O, _C = partial(Treatment, Remedy.OPERATOR), partial(Treatment, Remedy.CANCEL)
+_O = partial(Treatment, Remedy.OPERATOR)
 _CANAL: Final = "Of a canal job: STOP it, bring the target in line, and create it again."
 _AGAIN: Final = "STOP the job, empty the target (drop and create it), and create the job again."
 
@@ -115,7 +114,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.OTHER_HISTORY: _O("Restore metadata and lake of one moment, or create target and job again."),
     Code.TARGET_SET_BACK: _O("Restore metadata and lake of one moment, or create target and job again."),
     Code.FENCED: _O("Two frontends commit for one job: stop the one that is not wanted."),
-    Code.NO_SUCH_TABLE: _C("The target was dropped. Create target and job again if they are wanted."),
+    Code.NO_SUCH_TABLE: _O("Bring the target back under its name, then RESUME: its rows wait. Else STOP the job."),
     Code.UNKNOWN_COLUMN: _O("The target has lost a column: add it again, then RESUME."),
     Code.COLUMN_NOT_COVERED: _O("Make the target's column nullable, or STOP the job and map the column."),
     Code.BAD_EXPRESSION: _O("STOP the job and create it with another expression or WHERE."),

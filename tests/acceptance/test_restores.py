@@ -1,7 +1,9 @@
 """Restores of the lake, of one table or of the metadata, by the words of docs/operations.md."""
 
+import contextlib
 import re
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +74,37 @@ def house(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[House]:
     yield House(fe, mysql_server)
     assert fe.stop() == 0
     mysql_server.run("DROP DATABASE shop")
+
+
+def test_a_target_that_leaves_its_name_pauses_the_job(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """As in a swap of two names; once it is back, RESUME brings what was staged meanwhile, and what came later."""
+    mysql_server.run("CREATE DATABASE swap", "CREATE TABLE swap.t (id BIGINT PRIMARY KEY)")
+    frontend.sql("CREATE DATABASE swap")
+    frontend.sql("CREATE TABLE swap.t (id BIGINT NOT NULL) UNIQUE KEY(id)")
+    frontend.sql(f"CREATE SYNC swap.job1 (FROM swap.t INTO t) {BINLOG.format(port=mysql_server.port)}")
+
+    def has(*rows: int) -> bool:
+        return frontend.sql("SELECT id FROM swap.t ORDER BY id") == [{"id": row} for row in rows]
+
+    mysql_server.run("INSERT INTO swap.t VALUES (1)")
+    until(lambda: has(1), why="the first row")
+    catalog = frontend.folder / "var" / "lake" / "catalog.db"
+    rename(catalog, "t", "away")
+    mysql_server.run("INSERT INTO swap.t VALUES (2)")
+    until(lambda: frontend.job("swap")["State"] == "PAUSED", why="an error of the target")
+    assert f"(error {Code.NO_SUCH_TABLE.number})" in str(frontend.job("swap")["Msg"])
+    rename(catalog, "away", "t")
+    frontend.sql("RESUME SYNC JOB swap.job1")
+    mysql_server.run("INSERT INTO swap.t VALUES (3)")
+    until(lambda: has(1, 2, 3), why="all rows")
+    frontend.sql("STOP SYNC JOB swap.job1")
+
+
+def rename(catalog: Path, old: str, new: str) -> None:
+    """What another engine's ALTER TABLE RENAME does to the catalog."""
+    with contextlib.closing(sqlite3.connect(catalog, timeout=30)) as connection, connection:
+        text = "UPDATE iceberg_tables SET table_name = ? WHERE table_namespace = 'swap' AND table_name = ?"
+        assert connection.execute(text, (new, old)).rowcount == 1
 
 
 def test_what_was_restored_alone_stops_the_job(house: House) -> None:

@@ -60,9 +60,7 @@ def refuse_dead_ends(fe: FrontendProcess) -> None:
         number = re.search(r"\(error (\d+)\) at ", job["Msg"] or "")
         code = MINE.get(int(number[1])) if number else None
         codes = [code, *(MINE.get(behind["error"]) for behind in job["Status"]["behind"].values())]
-        if job["State"] == "CANCELLED" or any(
-            code is not None and remedy(code) in {Remedy.OPERATOR, Remedy.CANCEL} for code in codes
-        ):
+        if job["State"] == "CANCELLED" or any(code is not None and remedy(code) is Remedy.OPERATOR for code in codes):
             raise WrongError(f"{db}: {job['State']}, {job['Msg']}")
 
 

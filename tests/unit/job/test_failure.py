@@ -27,7 +27,7 @@ from syncmgr.job.failure import (
         (Code.SOURCE_VALUE, Remedy.OPERATOR),
         (Code.SOURCE_DDL, Remedy.OPERATOR),
         (Code.SOURCE_SCHEMA, Remedy.OPERATOR),
-        (Code.NO_SUCH_TABLE, Remedy.CANCEL),
+        (Code.NO_SUCH_TABLE, Remedy.OPERATOR),
         (Code.QUERY_FAILED, Remedy.RESUME),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_retry_ends_by_number_and_by_time(retry: Retry, failures: int, *, over
 
 
 def test_the_mildest_of_several_errors_decides() -> None:
-    """A job is not cancelled for one table that is gone while another only waits."""
+    """A job waits for nobody on account of one table that is gone while another only waits."""
     gone = SyncError(Code.NO_SUCH_TABLE, db="demo", table="a")
     full = SyncError(Code.LAKE_FULL, reason="disk")
     assert mildest([gone, full]) is full
