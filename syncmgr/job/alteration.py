@@ -75,10 +75,8 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
                 columns.append(Column(now=replace(old, name=new), before=old))
             case ChangeColumn(definition=definition, place=place):
                 made = Column(now=_defined(definition, old), before=old, definition=definition, moved=place is not None)
-                if place is None:
-                    columns.append(made)
-                else:
-                    placed.append((made, place))
+                columns.append(made)
+                placed += [(made, place)] if place is not None else []
             case DropColumn():
                 pass
     _place(columns, [*placed, *_added(table, clauses, fates)], clauses)
@@ -165,13 +163,17 @@ def _added(table: SourceTable, clauses: Iterable[Clause], fates: dict[str, Fate]
 
 
 def _place(columns: list[Column], waiting: list[tuple[Column, Place | None]], clauses: Sequence[Clause]) -> None:
-    """Into `columns`, in the order of their clauses; AFTER means names as they are behind the statement."""
+    """Into `columns`, in the order of their clauses; AFTER means names as they are behind the statement.
+
+    A column that is to be moved stands where it stood until its own clause comes.
+    """
     order = {
         clause.definition.column.name.casefold(): number
         for number, clause in enumerate(clauses)
         if isinstance(clause, AddColumn | ChangeColumn)
     }
     for column, place in sorted(waiting, key=lambda each: order[each[0].now.name.casefold()]):
+        columns[:] = [each for each in columns if each is not column]
         if place is None:
             columns.append(column)
         elif place.after is None:
