@@ -7,7 +7,7 @@ Must not know: targets, policies, values.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from syncmgr.job.column_type import converted, sized
+from syncmgr.job.column_type import converted, of_bytes, sized
 from syncmgr.job.schema import LABELLED, TEXT, SourceColumn, SourceTable
 from syncmgr.job.statement.nodes import (
     AddColumn,
@@ -17,11 +17,11 @@ from syncmgr.job.statement.nodes import (
     ColumnDefinition,
     ConvertCharset,
     CreateTable,
+    DefaultCharset,
     DropColumn,
     DropIndex,
     DropPrimaryKey,
     Place,
-    Quiet,
     RenameColumn,
 )
 
@@ -61,8 +61,9 @@ class Alteration:
 def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
     """Raises ImpossibleError where a column is not there, or is there already.
 
-    A text column of which no charset is said has None: the table's own, which only the rows tell.
+    A text column of which no charset is said has the table's own; None: only the rows tell it.
     """
+    table = replace(table, columns=tuple(_told(column, table.charset) for column in table.columns))
     fates = _fates(table, clauses)
     columns: list[Column] = []
     placed: list[tuple[Column, Place | None]] = []
@@ -85,6 +86,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
         raise ImpossibleError("two columns would have one name")
     charset = _charset(table, clauses)
     columns = [_sized(column, charset) for column in _converted(columns, clauses, table.charset)]
+    columns = [replace(column, now=_told(column.now, charset)) for column in columns]
     keys, index_dropped = _primary_key(table, clauses, columns)
     columns = [_keyed(column, keys) for column in columns]
     after = replace(table, columns=tuple(column.now for column in columns), charset=charset)
@@ -191,7 +193,9 @@ def _defined(definition: ColumnDefinition, old: SourceColumn) -> SourceColumn:
 
 
 def _sized(column: Column, charset: str | None) -> Column:
-    return replace(column, now=sized(column.now, column.now.charset or charset))
+    """`charset`: of the table, which a text has where none is said of it; of binary it is bytes."""
+    now = of_bytes(column.now) if column.now.charset is None and charset == "binary" else column.now
+    return replace(column, now=sized(now, now.charset or charset))
 
 
 def _converted(columns: list[Column], clauses: Iterable[Clause], charset: str | None) -> list[Column]:
@@ -208,17 +212,23 @@ def _converted(columns: list[Column], clauses: Iterable[Clause], charset: str | 
 
 
 def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
-    """The table's own behind the statement; None where that is not certain."""
+    """The table's own behind the statement; None where that is not certain, or of some column it would not hold."""
     charset = table.charset
     for clause in clauses:
         match clause:
             case ConvertCharset(charset=told):
                 charset = told
-            case Quiet(what=what) if "CHAR" in what or "COLLATE" in what:
-                charset = None
+            case DefaultCharset(charset=told):
+                charset = None if any(has_charset(c) and c.charset is None for c in table.columns) else told
             case _:
                 pass
     return charset
+
+
+def _told(column: SourceColumn, charset: str | None) -> SourceColumn:
+    """Where nothing is said of its charset it is the table's."""
+    unsaid = has_charset(column) and column.charset is None and charset != "binary"
+    return replace(column, charset=charset) if unsaid else column
 
 
 def has_charset(column: SourceColumn) -> bool:

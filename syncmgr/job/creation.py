@@ -22,7 +22,7 @@ def told(
     if statement.select:
         raise RefusedError("it creates the table anew, with columns of a query, which are not in the binlog")
     if statement.like is None:
-        return statement, None
+        return statement, statement.charset
     template = next((table for table in known if names(table, statement.like)), None)
     if template is None:
         name = ".".join(statement.like)

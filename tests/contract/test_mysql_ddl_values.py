@@ -1,10 +1,11 @@
 """What DDL makes of the values that are there: the job's own reading of a statement, against the real server."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import zip_longest
 from typing import Any, Final
 
 import pytest
@@ -16,9 +17,9 @@ from syncmgr.job.derived_type import derived
 from syncmgr.job.description import AppendOnChange, plan_channel
 from syncmgr.job.failure import Retry
 from syncmgr.job.following import Rules, Said, follow
-from syncmgr.job.lake_change import AddField
+from syncmgr.job.lake_change import AddField, LakeChange
 from syncmgr.job.policy import OnDdl
-from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
+from syncmgr.job.schema import GEOMETRY, SourceColumn, SourceTable, TargetColumn, TargetTable
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import read
 from syncmgr.mysql.source import SourceOptions
@@ -289,10 +290,7 @@ def statements(name: str, case: Case) -> tuple[str, ...]:
 
 def wrong(case: Case, found: Seen) -> Iterator[str]:
     """What is not as the server has it."""
-    charset = found.derived.charset  # of the texts of which none is said
-    for mine, column in zip(found.derived.columns, found.after.columns, strict=True):
-        if (replace(mine, charset=charset) if has_charset(mine) and mine.charset is None else mine) != column:
-            yield f"{mine} and not {column}"
+    yield from unlike(found.derived, found.after)
     match found.outcome:
         case str(reason):
             if not case.why or case.why not in reason:
@@ -303,16 +301,39 @@ def wrong(case: Case, found: Seen) -> Iterator[str]:
             yield from differing(found, step)
 
 
+def unlike(made: SourceTable, found: SourceTable) -> Iterator[str]:
+    """What of the columns that were derived is not as the server has it."""
+    if made.charset not in {None, found.charset}:
+        yield f"the charset {made.charset} and not {found.charset}"
+    for mine, column in zip_longest(made.columns, found.columns):
+        if mine is None or column is None or with_told(mine, column) != column:
+            yield f"{mine} and not {column}"
+
+
+def with_told(mine: SourceColumn, column: SourceColumn) -> SourceColumn:
+    """With what rows tell where a statement does not; which geometry it is, neither tells."""
+    unsaid = has_charset(mine) and mine.charset is None
+    geometry = {mine.type, column.type} <= GEOMETRY
+    return replace(
+        mine, charset=column.charset if unsaid else mine.charset, type=column.type if geometry else mine.type
+    )
+
+
 def differing(found: Seen, step: DdlStep) -> Iterator[str]:
     """Between the values of the row that is in the lake and those at the source."""
     for column in ("id", "v"):
         if found.old[column] != found.new[column]:
             yield f"{column} was {found.old[column]!r} and is {found.new[column]!r}"
-    for change in step.changes.get("x", ()):
+    yield from new_values(step.changes.get("x", ()), found.new)
+
+
+def new_values(changes: Sequence[LakeChange], row: Row) -> Iterator[str]:
+    """What of the columns that came is not in a row from before as the source has it."""
+    for change in changes:
         if isinstance(change, AddField):
             lake = None if change.initial is None else json.loads(change.initial)
-            if lake != shown(found.new[change.name]):
-                yield f"{change.name} is {lake!r} and not {found.new[change.name]!r}"
+            if lake != shown(row[change.name]):
+                yield f"{change.name} is {lake!r} and not {row[change.name]!r}"
 
 
 def shown(value: object) -> object:

@@ -7,7 +7,7 @@ Must not know: which columns the table has.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.job.statement import column, options
+from syncmgr.job.statement import charsets, column, options
 from syncmgr.job.statement.nodes import (
     AddColumn,
     AddPrimaryKey,
@@ -78,7 +78,8 @@ def _clause(words: Words, db: str) -> list[Clause]:
     merged = options.merged(words, db)
     if merged is not None:
         return [MergeTables(tables=merged)]
-    return _loud(words, db) or _convert(words, db) or _quiet(words)
+    charset = charsets.table_charset(words)
+    return [charset] if charset is not None else _loud(words, db) or _convert(words, db) or _quiet(words)
 
 
 def _quiet(words: Words) -> list[Clause]:
@@ -126,7 +127,7 @@ def _convert(words: Words, db: str) -> list[Clause]:
         return []
     if not (words.skip("CHARACTER", "SET") or words.skip("CHARSET") or words.skip("CHAR", "SET")):
         raise words.unclear("CHARACTER SET")
-    charset = None if words.skip("DEFAULT") else column.charset_name(words)
+    charset = None if words.skip("DEFAULT") else charsets.charset_name(words)
     if words.skip("COLLATE"):
         words.skip("=")
         words.name()

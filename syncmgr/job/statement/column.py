@@ -11,6 +11,7 @@ from typing import Final
 from syncmgr.job.charset import LIKE_ASCII
 from syncmgr.job.column_type import of_bytes, sized, source_column
 from syncmgr.job.schema import BYTES, SourceColumn
+from syncmgr.job.statement.charsets import NATIONAL, charset_name, charset_of
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, Place
 from syncmgr.job.statement.options import references
 from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Modes, Token, Words
@@ -42,7 +43,6 @@ _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what 
     "GEOMETRYCOLLECTION": "geomcollection",
 }
 _SPELLED: Final = tuple(_PHRASES)
-_NATIONAL: Final = "utf8mb3"
 _SIGNS: Final = frozenset({"SIGNED", "UNSIGNED", "ZEROFILL"})
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 _DATED: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
@@ -137,7 +137,7 @@ def _type(words: Words, name: str) -> tuple[SourceColumn, bool]:
     text = word.removeprefix("national ") + arguments + "".join(f" {sign}" for sign in signs)
     if words.modes.mariadb and word == "json":
         return replace(source_column(name, "longtext"), charset="utf8mb4"), False
-    column = source_column(name, text, charset=_NATIONAL if national else None)
+    column = source_column(name, text, charset=NATIONAL if national else None)
     return _sized(column, arguments), phrase == "SERIAL"
 
 
@@ -193,7 +193,7 @@ def _charset(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
         return replace(found, column=replace(found.column, charset=charset_name(words)))
     if words.skip("COLLATE"):
         words.skip("=")
-        charset = _charset_of(words.name().lower())
+        charset = charset_of(words.name().lower())
         return found if found.column.charset else replace(found, column=replace(found.column, charset=charset))
     if words.skip("ASCII"):
         return replace(found, column=replace(found.column, charset="latin1"))
@@ -202,18 +202,6 @@ def _charset(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     if words.skip("BYTE"):
         return replace(found, column=replace(found.column, charset="binary"))
     return found if words.skip("BINARY") else None
-
-
-def charset_name(words: Words) -> str:
-    """A charset, under the name that servers give it."""
-    name = words.name().lower()
-    return _NATIONAL if name == "utf8" else name
-
-
-def _charset_of(collation: str) -> str | None:
-    """MariaDB has collations that fit several charsets."""
-    name = collation.partition("_")[0]
-    return {"uca1400": None, "utf8": _NATIONAL}.get(name, name)
 
 
 def _value(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:

@@ -131,6 +131,13 @@ class ConvertCharset:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DefaultCharset:
+    """[DEFAULT] CHARACTER SET or COLLATE: of texts of which none is said from here on; None: it is not told."""
+
+    charset: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TableComment:
     """COMMENT = 'text'"""
 
@@ -169,6 +176,7 @@ Clause = (
     | DropIndex
     | RenameTo
     | ConvertCharset
+    | DefaultCharset
     | TableComment
     | RowsChange
     | MergeTables
@@ -199,6 +207,7 @@ class ChangeIndex:
 class CreateTable:
     """`like`: the table that it is a copy of. `select`: its rows and perhaps columns come from a query.
 
+    `charset`: of the texts of which none is said; None: the database's, or one that is not told.
     `begins`: the rows of its query follow, up to the end of the transaction. `merged`: those whose rows are its own,
     where it is a MERGE table.
     """
@@ -206,6 +215,7 @@ class CreateTable:
     table: Table
     columns: tuple[ColumnDefinition, ...] = ()
     primary: tuple[str, ...] = ()
+    charset: str | None = None
     like: Table | None = None
     select: bool = False
     replaces: bool = False

@@ -19,7 +19,6 @@ _OPTIONS: Final = (
     "COMPRESSION",
     "CONNECTION",
     "DATA DIRECTORY",
-    "DEFAULT COLLATE",
     "DELAY_KEY_WRITE",
     "ENCRYPTED",
     "ENCRYPTION",
@@ -50,9 +49,8 @@ _OPTIONS: Final = (
     "TABLE_CHECKSUM",
     "TRANSACTIONAL",
     "TYPE",
-    "COLLATE",
 )
-_CHARSETS: Final = (
+CHARSETS: Final = (  # of a table; what follows is read where charsets are known
     "CHARACTER SET",
     "CHARSET",
     "CHAR SET",
@@ -60,6 +58,7 @@ _CHARSETS: Final = (
     "DEFAULT CHARSET",
     "DEFAULT CHAR SET",
 )
+COLLATIONS: Final = ("DEFAULT COLLATE", "COLLATE")
 # Clauses of ALTER TABLE that are nothing but their words.
 _BARE: Final = (
     "FORCE",
@@ -105,10 +104,6 @@ _KEYS: Final = (  # what begins the definition of a key
 
 def option(words: Words) -> str:
     """Take one table option; its name, "" if none stands here. Its value may be anything that MySQL allows."""
-    if name := words.skip_phrase(_CHARSETS):
-        words.skip("=")
-        words.name()
-        return name
     if name := words.skip_phrase(_OPTIONS):
         words.skip("=")
         words.take()

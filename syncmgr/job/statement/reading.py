@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.statement import alter, column, options
+from syncmgr.job.statement import alter, charsets, column, options
 from syncmgr.job.statement.nodes import (
     ChangeIndex,
     ColumnDefinition,
@@ -197,10 +197,13 @@ def _behind_body(words: Words, db: str, found: CreateTable) -> CreateTable:
         if merged is not None:
             found = replace(found, merged=merged)
             continue
+        charset = charsets.table_charset(words)
         name = options.option(words)
+        if charset is not None:
+            found = replace(found, charset=charset.charset or found.charset)
         if name == "START TRANSACTION":
             found = replace(found, begins=True)
-        elif not name and options.comment(words) is None and not words.skip(","):
+        elif charset is None and not name and options.comment(words) is None and not words.skip(","):
             break
     options.partitioning(words)
     words.skip_any({"IGNORE", "REPLACE"})

@@ -74,6 +74,7 @@ def _created(statement: nodes.CreateTable) -> str:
     facts = "".join(f" {word}" for word in words if getattr(statement, word))
     facts += f" like {_named(statement.like)}" if statement.like else ""
     facts += f" merged({', '.join(map(_named, statement.merged))})" if statement.merged else ""
+    facts += f" charset={statement.charset}" if statement.charset else ""
     facts += f" key({', '.join(statement.primary)})" if statement.primary else ""
     return "\n".join([f"create {_named(statement.table)}{facts}", *(f"  {column(each)}" for each in statement.columns)])
 
@@ -98,6 +99,8 @@ def clause(each: nodes.Clause) -> str:  # noqa: C901, PLR0911, PLR0912 - one row
             return f"rename to {_named(table)}"
         case nodes.ConvertCharset(charset=charset):
             return f"convert to {charset}"
+        case nodes.DefaultCharset(charset=charset):
+            return f"charset {charset}"
         case nodes.TableComment(text=text):
             return f"table comment {text!r}"
         case nodes.RowsChange(what=what, other=other):

@@ -1,0 +1,36 @@
+"""Charsets in statements.
+
+Owns: how they and collations are named, and the options of a table that tell its own.
+Must not know: columns, where in a statement they stand.
+"""
+
+from typing import Final
+
+from syncmgr.job.statement.nodes import DefaultCharset
+from syncmgr.job.statement.options import CHARSETS, COLLATIONS
+from syncmgr.job.statement.words import Words
+
+NATIONAL: Final = "utf8mb3"
+
+
+def charset_name(words: Words) -> str:
+    """A charset, under the name that servers give it."""
+    name = words.name().lower()
+    return NATIONAL if name == "utf8" else name
+
+
+def charset_of(collation: str) -> str | None:
+    """MariaDB has collations that fit several charsets."""
+    name = collation.partition("_")[0]
+    return {"uca1400": None, "utf8": NATIONAL}.get(name, name)
+
+
+def table_charset(words: Words) -> DefaultCharset | None:
+    """What an option of a table tells, if one stands here. DEFAULT is the database's."""
+    if words.skip_phrase(CHARSETS):
+        words.skip("=")
+        return DefaultCharset(charset=None if words.skip("DEFAULT") else charset_name(words))
+    if words.skip_phrase(COLLATIONS):
+        words.skip("=")
+        return DefaultCharset(charset=charset_of(words.name().lower()))
+    return None
