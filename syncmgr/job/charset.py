@@ -4,6 +4,7 @@ Owns: how many bytes a character takes at most, by charset, and which charsets h
 Must not know: columns, how a text is decoded.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,6 +21,8 @@ WIDEST: Final = max(MAX_BYTES.values())
 
 _OTHER_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
 LIKE_ASCII: Final = MAX_BYTES.keys() - _OTHER_ASCII - {"binary"}  # where a text of ASCII has the bytes of ASCII
+
+EVERYWHERE: Final = re.compile(r"[ -?A-Z_a-z]*")  # characters that every charset has
 
 ALL_OF_UNICODE: Final = frozenset({"utf8mb4", "utf16", "utf16le", "utf32"})
 

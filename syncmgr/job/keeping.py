@@ -7,7 +7,7 @@ Must not know: statements, targets, what becomes of a job.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from syncmgr.job.charset import ALL_OF_UNICODE, LIKE_ASCII, max_bytes
+from syncmgr.job.charset import ALL_OF_UNICODE, EVERYWHERE, LIKE_ASCII, max_bytes
 from syncmgr.job.column_type import room
 from syncmgr.job.schema import BYTES, GEOMETRY, INTEGER_BITS, LABELLED, TEXT, SourceColumn, arrow_type
 
@@ -77,7 +77,8 @@ def _texts(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None
         return None
     if now.type == "char" != before.type:
         return False
-    if not strict and now.charset not in {before.charset, UNICODE}:
+    unlike = now.charset != before.charset or (now.charset is None and now != before)  # which two of None may be
+    if not strict and now.charset != UNICODE and unlike:
         return False
     return _has_room(before, now, grows=not strict and now.charset != before.charset)
 
@@ -125,7 +126,8 @@ def _labels(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | Non
 def _spells(column: SourceColumn) -> bool:
     """Whether its charset has all characters of its labels for certain: even in strict mode others become ?."""
     ascii_alone = column.charset in LIKE_ASCII and all(member.isascii() for member in column.members)
-    return ascii_alone or column.charset in ALL_OF_UNICODE
+    everywhere = column.charset != "binary" and all(EVERYWHERE.fullmatch(member) for member in column.members)
+    return ascii_alone or everywhere or column.charset in ALL_OF_UNICODE
 
 
 def _longest(column: SourceColumn) -> int:

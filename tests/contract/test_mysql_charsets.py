@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from syncmgr.job.charset import MAX_BYTES
+from syncmgr.job.charset import EVERYWHERE, MAX_BYTES
 from syncmgr.mysql import charsets
 from syncmgr.mysql.subscriptions import Subscription
 from tests.contract.mysql_reader import database, facts, latest, reading
@@ -110,3 +110,14 @@ def test_foreign_names_are_those_of_the_rows(any_server: MysqlServer, level: str
                     assert [row[name] for name in NAMES] == [f"{table[:5]} {number}" for number in range(len(NAMES))]
         finally:
             any_server.run(f"DROP DATABASE {quoted(db)}")
+
+
+def test_some_characters_are_in_every_charset(any_server: MysqlServer) -> None:
+    """So that labels of them are the same ones whatever charset a column gets."""
+    text = "".join(character for character in map(chr, range(128)) if EVERYWHERE.fullmatch(character))
+    assert {*"azAZ09 _-.'"} <= {*text}
+    names = [row[0] for row in any_server.run("SELECT CHARACTER_SET_NAME FROM information_schema.CHARACTER_SETS")]
+    there = ", ".join(f"CONVERT(CONVERT(%s USING {name}) USING utf8mb4)" for name in names)
+    with closing(any_server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT {there}", [text] * len(names))
+        assert {name for name, shown in zip(names, cursor.fetchone(), strict=True) if shown != text} == set()
