@@ -18,7 +18,9 @@ from syncmgr.job.statement.reading import Modes
 
 SESSION: Final = "in a session whose sql_mode nobody told"
 # whatever may change a value, by each server that may have read the text
-_READINGS: Final = tuple(Modes(mariadb=mariadb, dates_nulls=True, pads=True) for mariadb in (False, True))
+_READINGS: Final = tuple(
+    Modes(mariadb=mariadb, dates_nulls=True, pads=True, short_reals=True) for mariadb in (False, True)
+)
 
 
 def concern(statement: str, default_db: str, synced: Collection[Table]) -> Concern | None:

@@ -240,6 +240,7 @@ class Subscriptions:
             dates_nulls=not self._explicit(query),
             oracle=self.mariadb and bool(query.sql_mode & wire.ORACLE),
             pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
+            short_reals=bool(query.sql_mode & wire.REAL_AS_FLOAT),
         )
 
     def _explicit(self, query: Query) -> bool:

@@ -48,6 +48,7 @@ FLAG_ARTIFICIAL: Final = 0x20  # made by the dump thread, stands in no file
 FLAG_IGNORABLE: Final = 0x80
 
 # bits of sql_mode
+REAL_AS_FLOAT: Final = 1 << 0
 ANSI_QUOTES: Final = 1 << 2
 ORACLE: Final = 1 << 9  # MariaDB's
 NO_BACKSLASH_ESCAPES: Final = 1 << 20

@@ -44,6 +44,14 @@ _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what 
 }
 _SPELLED: Final = tuple(_PHRASES)
 _SIGNS: Final = frozenset({"SIGNED", "UNSIGNED", "ZEROFILL"})
+_ORACLE: Final[Mapping[str, str]] = {  # types that MariaDB's sql_mode ORACLE has, or means otherwise
+    "blob": "longblob",
+    "clob": "longtext",
+    "date": "datetime",
+    "number": "decimal",
+    "raw": "varbinary",
+    "varchar2": "varchar",
+}
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 _DATED: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
 _INTRODUCERS: Final = frozenset(  # before a text; one of ASCII is the same in all of these charsets
@@ -129,8 +137,11 @@ def _type(words: Words, name: str) -> tuple[SourceColumn, bool]:
     """The column of that type, nullable as yet; and whether it is SERIAL."""
     phrase = words.skip_phrase(_SPELLED)
     word = _PHRASES[phrase] if phrase else _type_word(words)
+    word = "float" if phrase == "REAL" and words.modes.short_reals else word
     national = word.startswith("national ")
     arguments = _arguments(words)
+    if words.modes.oracle:
+        word = "double" if word == "number" and not arguments else _ORACLE.get(word, word)
     signs = []
     while sign := words.skip_any(_SIGNS):
         signs.append(sign.lower())

@@ -34,7 +34,7 @@ class Modes:
     `mariadb`: who wrote the statement. `folds`: the server compares names of tables without case. `dates_nulls`:
     explicit_defaults_for_timestamp is OFF, so that a TIMESTAMP is NOT NULL where nothing is said, and NULL is the time.
     `oracle`: MariaDB's sql_mode of that name, in which a function without arguments is called without brackets.
-    `pads`: PAD_CHAR_TO_FULL_LENGTH, so that a CHAR is read with spaces up to its length.
+    `pads`: PAD_CHAR_TO_FULL_LENGTH, so that a CHAR is read with spaces up to its length. `short_reals`: REAL_AS_FLOAT.
     """
 
     ansi_quotes: bool = False
@@ -45,6 +45,7 @@ class Modes:
     dates_nulls: bool = False
     oracle: bool = False
     pads: bool = False
+    short_reals: bool = False
 
 
 ORDINARY: Final = Modes()

@@ -13,6 +13,8 @@ MODES = {
     "mariadb": Modes(mariadb=True),
     "ansi": Modes(ansi_quotes=True),
     "no backslash": Modes(no_backslash=True),
+    "short reals": Modes(short_reals=True),
+    "oracle": Modes(mariadb=True, ansi_quotes=True, oracle=True),
 }
 
 
