@@ -183,6 +183,7 @@ def _order(words: Words) -> None:
 
 
 def _renamed(words: Words) -> None:
+    words.skip("IF", "EXISTS")
     words.name()
     words.expect("TO")
     words.name()
@@ -286,11 +287,11 @@ def key_parts(words: Words) -> tuple[str, ...]:
     """[name] [USING BTREE] (column [(length)] [ASC], ...) and the options of a key; the columns."""
     if not words.sees("(") and not words.sees("USING") and not words.sees("TYPE"):
         words.name()
-    _key_options(words)
+    key_options(words)
     words.expect("(")
     columns = words.listed(lambda: _key_part(words))
     words.expect(")")
-    _key_options(words)
+    key_options(words)
     return tuple(columns)
 
 
@@ -307,7 +308,7 @@ def _key_part(words: Words) -> str:
     return name
 
 
-def _key_options(words: Words) -> None:
+def key_options(words: Words) -> None:
     while True:
         if words.skip("USING") or words.skip("TYPE") or words.skip("WITH", "PARSER"):
             words.take()

@@ -146,8 +146,9 @@ def _create_index(words: Words, db: str) -> ChangeIndex:
         words.take()
     words.expect("ON")
     table = words.table(db)
-    alter.patience(words)
     options.key_parts(words)
+    alter.patience(words)
+    options.key_options(words)
     words.end()
     return ChangeIndex(table=table)
 
