@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
+from uuid import UUID
 
+from syncmgr.job import identifier
 from syncmgr.job.schema import BYTES, INTEGER_BITS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn
 from syncmgr.job.session_zone import SessionZone, ZoneError
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
@@ -300,6 +303,19 @@ def _ordered(value: object) -> object:
             raise ValueError
 
 
+def _uuid(_column: SourceColumn, default: Default) -> str:
+    if default.kind is not DefaultKind.STRING:
+        raise ValueError
+    return json.dumps(str(UUID(default.text)))
+
+
+def _address(column: SourceColumn, default: Default) -> str:
+    if default.kind is not DefaultKind.STRING:
+        raise ValueError
+    found = IPv4Address(default.text) if column.type == "inet4" else IPv6Address(default.text)
+    return json.dumps(identifier.text(column.type, found.packed))
+
+
 _RULES: Final[Mapping[str, Callable[[SourceColumn, Default], str]]] = {
     **dict.fromkeys((*INTEGER_BITS, "bit"), _whole),
     **dict.fromkeys(("float", "double"), _approximate),
@@ -315,6 +331,8 @@ _RULES: Final[Mapping[str, Callable[[SourceColumn, Default], str]]] = {
     "datetime": _datetime,
     "json": _document,
     "time": _time,
+    "uuid": _uuid,
+    **dict.fromkeys(("inet4", "inet6"), _address),
 }
 
 

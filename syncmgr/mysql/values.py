@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from syncmgr.job import identifier
 from syncmgr.job.cells import Bools, Ints, UnholdableError, slices, validity
 from syncmgr.job.schema import GEOMETRY, IDENTIFIERS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type, has_arrow_type
-from syncmgr.mysql import charsets, identifier, json_column, json_text, wire
+from syncmgr.mysql import charsets, json_column, json_text, wire
 from syncmgr.mysql.inflation import inflated_column
 from syncmgr.mysql.table_map import DIGIT_BYTES, Field
 

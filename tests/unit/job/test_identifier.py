@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmgr.mysql.identifier import is_unclear, text
+from syncmgr.job.identifier import is_unclear, text
 
 
 @pytest.mark.parametrize(
