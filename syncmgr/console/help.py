@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from syncmgr.job.description import JOB_PROPERTIES
+from syncmgr.job.source import Property
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topic:
@@ -18,6 +21,11 @@ class Topic:
     says: str
     example: str
     keywords: tuple[str, ...] = ()
+
+
+def _told(known: Property) -> str:
+    """In plain text."""
+    return f'"{known.name}" ({known.default}): {known.doc.replace("`", "")}'
 
 
 TOPICS: Final = (
@@ -34,13 +42,16 @@ TOPICS: Final = (
 FROM BINLOG ("key" = "value", ...)
 [PROPERTIES ("key" = "value", ...)]""",
         says="""Starts a job that carries every change of the source tables into tables of the lake.
-BINLOG takes "type" = "mysql", "mysql.host", "mysql.port", "mysql.user", "mysql.password" and "start"
-("latest", "earliest", a GTID set or file:position). Without a column list all columns are taken by name.
+BINLOG takes "type" = "mysql", "mysql.host", "mysql.port", "mysql.user", "mysql.password" and "start" ("snapshot": the
+rows that are there first; "latest", "earliest", a GTID set or file:position). Without a column list all columns are
+taken by name.
 Or "type" = "canal", "canal.server.ip" and "canal.server.port" (or "canal.zk.servers"), "canal.destination",
 "canal.username", "canal.password": then the list maps by place and names every source column.
 A pattern is LIKE 'shop\\_%.orders' or REGEXP '^shop_[0-9]+\\.orders$', over database.table; what is excluded is
 a table or a pattern. A name is never a pattern.
-PROPERTIES override settings of fe.conf for this job.""",
+PROPERTIES override settings of fe.conf for this job, and say what it does where the source changes:
+"""
+        + "\n".join(_told(each) for each in JOB_PROPERTIES),
         example="""CREATE SYNC demo.job1 (FROM shop.orders INTO orders (id, status, amount))
 FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306",
              "mysql.user" = "repl", "mysql.password" = "secret")""",
