@@ -14,13 +14,13 @@ from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes, UnclearError, read
 from syncmgr.job.statement.words import NAME, WORD, Token, Words
-from syncmgr.job.surroundings import FRESH, Known, fold
+from syncmgr.job.surroundings import FRESH, Fact, Known, fold
 
 MOST: Final = 20_000  # facts that are kept, so many temporary tables too
 _SHAPING: Final = frozenset({"CREATE", "ALTER", "DROP", "RENAME"})
 _WHOLE: Final = frozenset({"DATABASE", "SCHEMA", "TRIGGER"})  # DROP TRIGGER does not name the table
-_LEADING: Final = _WHOLE | {"TABLE", "TABLES", "VIEW", "SEQUENCE"}
-_OTHERS: Final = frozenset({"PROCEDURE", "FUNCTION", "PACKAGE", "EVENT", "INDEX", "USER", "ROLE", "SERVER"})
+_LEADING: Final = _WHOLE | {"TABLE", "TABLES", "VIEW", "SEQUENCE", "FUNCTION"}
+_OTHERS: Final = frozenset({"PROCEDURE", "PACKAGE", "EVENT", "INDEX", "USER", "ROLE", "SERVER"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,8 @@ def after(known: Known, text: str, db: str, modes: Modes, *, at: int, thread: in
     if "TEMPORARY" in words[:4]:
         return _bounded(_of_session(known, text, db, modes, thread))
     own = frozenset(table for of, table in known.temporary if of == thread)
-    concerned = frozenset(_concerned(known.facts, tokens, db, whole=kind in _WHOLE)) - own
+    of_kind = [table for table, fact in known.facts.items() if _is_of(fact, kind)]
+    concerned = frozenset(_concerned(of_kind, tokens, db, whole=kind in _WHOLE)) - own
     late = sorted(table for table in concerned if known.facts[table].asked_at >= at)
     takes_away = _takes_away(words, kind)
     if late and takes_away:
@@ -68,6 +69,16 @@ def _concerned(facts: Collection[Table], tokens: Sequence[Token], db: str, *, wh
     """Those whose bare names stand somewhere in the text; `whole`: those of every database there."""
     names = {token.text.casefold() for token in tokens if token.kind in {WORD, NAME}} | {db.casefold()}
     return tuple(table for table in facts if table[0 if whole else 1].casefold() in names)
+
+
+def _is_of(fact: Fact, kind: str) -> bool:
+    match kind:
+        case "FUNCTION":
+            return fact.function is not None
+        case "DATABASE" | "SCHEMA":
+            return True
+        case _:
+            return fact.shape is not None or fact.triggers is not None
 
 
 def _takes_away(words: Sequence[str], kind: str) -> bool:

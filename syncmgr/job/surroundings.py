@@ -1,14 +1,15 @@
-"""What a statement in place of rows leads to: by views, triggers, stored functions, foreign keys.
+"""What is known of a server's objects: tables, views, triggers, stored functions, foreign keys.
 
-Owns: whether it may have changed a synced table, and what must be asked of the server before anybody can say so.
-Must not know: how a server is asked, what becomes of the job.
+Owns: what each of them leads to, as its text says, and which grants show it.
+Must not know: statements, how a server is asked, what becomes of the job.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, assert_never
+from typing import Final
 
+from syncmgr.job.statement.body import body, of_function
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import Modes, UnclearError, Words
 from syncmgr.job.statement.writing import Written, written
@@ -59,16 +60,29 @@ class Unreadable:
     reason: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trigger:
+    """`does`: what its body may do."""
+
+    name: str
+    does: Written | Unreadable
+
+
 Shape = BaseTable | View | Gone | Hidden | Unreadable
-Triggers = tuple[str, ...] | Hidden
+Triggers = tuple[Trigger, ...] | Hidden
+Function = Written | Hidden | Unreadable  # what its body may do; one that is gone is not shown, either
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """As far as it was asked. `asked_at`: the server's second once it had answered; 0: the stream told it."""
+    """As far as it was asked. `asked_at`: the server's second once it had answered; 0: the stream told it.
+
+    `function`: the stored function of the name; it has nothing to do with the table or view.
+    """
 
     shape: Shape | None = None
     triggers: Triggers | None = None
+    function: Function | None = None
     asked_at: int = 0
 
 
@@ -86,10 +100,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """Of which objects the shape has to be asked, and of which the triggers."""
+    """Of which objects the shape has to be asked, of which the triggers, and which stored functions."""
 
     shapes: frozenset[Table] = frozenset()
     triggers: frozenset[Table] = frozenset()
+    functions: frozenset[Table] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +115,7 @@ class Answers:
     account: str
     shapes: Mapping[Table, Shape]
     triggers: Mapping[Table, Triggers]
+    functions: Mapping[Table, Function] = field(default_factory=dict)
 
 
 MERGE: Final = "MRG_MYISAM"
@@ -112,7 +128,31 @@ def told(known: Known, answers: Answers) -> Known:
         facts[table] = replace(facts.get(table, Fact()), shape=shape, asked_at=answers.at)
     for table, triggers in answers.triggers.items():
         facts[table] = replace(facts.get(table, Fact()), triggers=triggers, asked_at=answers.at)
+    for name, function in answers.functions.items():
+        facts[name] = replace(facts.get(name, Fact()), function=function, asked_at=answers.at)
     return replace(known, facts=facts, account=answers.account)
+
+
+def trigger(name: str, text: str, db: str, sql_mode: str, modes: Modes) -> Trigger:
+    """`text`: its body; `db`: of names without one; `sql_mode`: in which it was made."""
+    try:
+        return Trigger(name=name, does=folded(body(text, db, _made_in(sql_mode, modes)), modes))
+    except UnclearError as error:
+        return Trigger(name=name, does=Unreadable(reason=str(error)))
+
+
+def function(created: str, db: str, sql_mode: str, modes: Modes) -> Function:
+    """Of the text of SHOW CREATE FUNCTION."""
+    try:
+        return folded(of_function(created, db, _made_in(sql_mode, modes)), modes)
+    except UnclearError as error:
+        return Unreadable(reason=str(error))
+
+
+def _made_in(sql_mode: str, modes: Modes) -> Modes:
+    of = set(sql_mode.upper().split(","))
+    quotes, plain = "ANSI_QUOTES" in of, "NO_BACKSLASH_ESCAPES" in of
+    return replace(modes, ansi_quotes=quotes, no_backslash=plain, oracle="ORACLE" in of)
 
 
 def shape(created: str, table: Table, modes: Modes) -> Shape:
@@ -193,194 +233,10 @@ def fold(table: Table, modes: Modes) -> Table:
 
 
 def folded(found: Written, modes: Modes) -> Written:
-    tables = tuple(fold(table, modes) for table in found.tables)
-    return replace(found, tables=tables, names=frozenset(fold(table, modes) for table in found.names))
-
-
-# -- a statement in place of rows
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reach:
-    """How a statement may have changed synced tables. `unknown`: why nobody can say so; "" where it may.
-
-    `tables`: which; empty where it may be any.
-    """
-
-    how: str
-    unknown: str = ""
-    tables: tuple[Table, ...] = ()
-
-
-def reach(
-    text: str, db: str, modes: Modes, synced: Collection[Table], known: Known, thread: int = 0
-) -> Reach | Unasked | None:
-    """None where it has changed no row of a synced table. `thread`: whose statement it is."""
-    try:
-        found = folded(written(text, db, modes), modes)
-    except UnclearError as error:
-        return Reach(how=f"cannot be read ({error})")
-    temporary = frozenset(table for of, table in known.temporary if of == thread)
-    return _first(_Ways(frozenset(fold(table, modes) for table in synced), known, temporary).of(found))
-
-
-def _first(ways: Iterator[Reach | Unasked]) -> Reach | Unasked | None:
-    """One that is certain; else all that has to be asked; else one that nobody can judge."""
-    doubt: Reach | None = None
-    shapes, triggers = set[Table](), set[Table]()
-    for each in ways:
-        match each:
-            case Unasked():
-                shapes |= each.shapes
-                triggers |= each.triggers
-            case Reach(unknown=""):
-                return each
-            case Reach():
-                doubt = doubt or each
-            case _:
-                assert_never(each)
-    return Unasked(frozenset(shapes), frozenset(triggers)) if shapes or triggers else doubt
-
-
-class _Ways:
-    """One statement's, to synced tables."""
-
-    def __init__(self, synced: frozenset[Table], known: Known, temporary: frozenset[Table]) -> None:
-        self._synced = synced
-        self._known = known
-        self._temporary = temporary
-        self._seen: set[Table] = set()
-        self._changed: list[Table] = []  # base tables
-
-    def of(self, found: Written) -> Iterator[Reach | Unasked]:
-        """What the text says itself comes first: then nothing is asked."""
-        own = tuple(table for table in found.tables if table in self._synced)
-        if own:
-            yield Reach(how=f"changes {_labels(own)} of the job", tables=own)
-        yield from _called(found, "calls")
-        for table in found.tables:
-            yield from self._written(table, f"changes {_labels([table])}")
-        for table in sorted(found.names - {*found.tables}):
-            yield from self._read(table)
-        if not found.adds:
-            yield from self._cascades()
-
-    def _written(self, table: Table, how: str) -> Iterator[Reach | Unasked]:
-        if table in self._seen:
-            return
-        self._seen.add(table)
-        if table in self._synced:
-            yield Reach(how=f"{how}, and so {_labels([table])} of the job", tables=(table,))
-            return
-        fact = self._known.facts.get(table, Fact())
-        match fact.shape:
-            case None:
-                yield Unasked(shapes=frozenset({table}))
-            case BaseTable():
-                self._changed.append(table)
-                yield from self._triggered(table, fact, how)
-            case View(query=query):
-                yield from _called(query, f"{how}, a view that calls")
-                for shown in sorted(query.names):
-                    yield from self._written(shown, f"{how}, a view")
-            case Gone() | Hidden() | Unreadable():
-                yield from self._unseen(table, fact.shape, how)
-            case _:
-                assert_never(fact.shape)
-
-    def _triggered(self, table: Table, fact: Fact, how: str) -> Iterator[Reach | Unasked]:
-        match fact.triggers:
-            case None:
-                yield Unasked(triggers=frozenset({table}))
-            case Hidden():
-                yield Reach(how=how, unknown=self._grant(TO_WRITE, table))
-            case ():
-                pass
-            case names:
-                yield Reach(how=f"{how}, whose trigger {', '.join(names)} may change any other table")
-
-    def _read(self, table: Table) -> Iterator[Reach | Unasked]:
-        """A view may call a function, which may change any table."""
-        if table in self._synced or table in self._seen or table[0].lower() in SERVER_OWN:
-            return
-        self._seen.add(table)
-        how = f"reads {_labels([table])}"
-        found = self._known.facts.get(table, Fact()).shape
-        match found:
-            case None:
-                yield Unasked(shapes=frozenset({table}))
-            case BaseTable():
-                pass
-            case View(query=query):
-                yield from _called(query, f"{how}, a view that calls")
-                for shown in sorted(query.names):
-                    yield from self._read(shown)
-            case Hidden():
-                reason = f"{self._grant(TO_READ, table)}, and SELECT too where it is a view"
-                yield Reach(how=how, unknown=reason)
-            case Gone() | Unreadable():
-                yield from self._unseen(table, found, how)
-            case _:
-                assert_never(found)
-
-    def _unseen(self, table: Table, found: Gone | Hidden | Unreadable, how: str) -> Iterator[Reach]:
-        match found:
-            case Gone() if table in self._temporary:
-                pass
-            case Gone():
-                yield Reach(how=how, unknown=f"{_labels([table])} is gone; {ONCE_GONE}")
-            case Hidden():
-                yield Reach(how=how, unknown=self._grant(TO_WRITE, table))
-            case Unreadable(reason=reason):
-                yield Reach(how=f"{how}, which cannot be read ({reason})")
-
-    def _grant(self, needed: str, table: Table) -> str:
-        return f"the server shows it only after GRANT {needed} ON `{table[0]}`.* TO {self._known.account}"
-
-    def _cascades(self) -> Iterator[Reach | Unasked]:
-        """Up from the synced tables: only a table's own text tells its foreign keys without a search of all others."""
-        if not self._changed:
-            return
-        children: dict[Table, set[Table]] = {}
-        open_ = sorted(self._synced)
-        seen = set(open_)
-        while open_:
-            child = open_.pop()
-            found = self._known.facts.get(child, Fact()).shape
-            match found:
-                case None:
-                    yield Unasked(shapes=frozenset({child}))
-                case BaseTable(parents=parents):
-                    for parent in parents:
-                        children.setdefault(parent, set()).add(child)
-                    open_ += parents - seen
-                    seen |= parents
-                case View() | Gone():
-                    pass
-                case Hidden() | Unreadable():
-                    yield from self._unseen(child, found, f"changes {_labels(self._changed)}, perhaps a parent")
-                case _:
-                    assert_never(found)
-        yield from self._passed_on(children)
-
-    def _passed_on(self, children: Mapping[Table, set[Table]]) -> Iterator[Reach]:
-        for table in self._changed:
-            below: set[Table] = set()
-            open_ = [table]
-            while open_:
-                more = children.get(open_.pop(), set()) - below
-                below |= more
-                open_ += more
-            hit = tuple(sorted(below & self._synced))
-            if hit:
-                how = f"changes {_labels([table])}, and by foreign keys {_labels(hit)} of the job"
-                yield Reach(how=how, tables=hit)
-
-
-def _called(found: Written, how: str) -> Iterator[Reach]:
-    for name in found.calls:
-        yield Reach(how=f"{how} '{name}', which may change any table")
-
-
-def _labels(tables: Iterable[Table]) -> str:
-    return ", ".join(f"'{db}.{name}'" for db, name in tables)
+    """Names of functions differ in no case, those of databases as tables' do."""
+    return Written(
+        tables=tuple(fold(table, modes) for table in found.tables),
+        adds=found.adds,
+        calls=tuple((fold(name, modes)[0], name[1].lower()) for name in found.calls),
+        names=frozenset(fold(table, modes) for table in found.names),
+    )

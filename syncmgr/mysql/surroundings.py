@@ -27,6 +27,7 @@ from syncmgr.job.surroundings import (
     MERGED,
     Answers,
     BaseTable,
+    Function,
     Gone,
     Hidden,
     Shape,
@@ -34,9 +35,11 @@ from syncmgr.job.surroundings import (
     Unasked,
     Unreadable,
     fold,
+    function,
     shape,
     shows,
     shows_triggers,
+    trigger,
     view,
 )
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
@@ -62,7 +65,8 @@ _PARENTS: Final = (
     " AND (UPDATE_RULE NOT IN ('RESTRICT', 'NO ACTION') OR DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION'))"
 )
 _TRIGGERS: Final = (
-    "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = %s AND EVENT_OBJECT_TABLE = %s"
+    "SELECT TRIGGER_NAME name, ACTION_STATEMENT body, SQL_MODE mode FROM information_schema.TRIGGERS"
+    " WHERE EVENT_OBJECT_SCHEMA = %s AND EVENT_OBJECT_TABLE = %s"
 )
 
 
@@ -87,10 +91,12 @@ def _answers(connection: Connection, unasked: Unasked, modes: Modes) -> Answers:
     grants = [str(next(iter(row.values()))) for row in query(connection, "SHOW GRANTS")]
     shape_of = partial(_created, connection) if modes.mariadb else partial(_listed, connection, grants)
     shapes = _asked(sorted(unasked.shapes), ends, lambda table: shape_of(table, modes))
-    triggers = _asked(sorted(unasked.triggers), ends, lambda table: _triggers(connection, table, grants))
+    triggers = _asked(sorted(unasked.triggers), ends, lambda table: _triggers(connection, table, grants, modes))
+    functions = _asked(sorted(unasked.functions), ends, lambda name: _function(connection, name, modes))
     row = query(connection, "SELECT CURRENT_USER() account, UNIX_TIMESTAMP() second")[0]
     name, _, host = row["account"].rpartition("@")
-    return Answers(at=int(row["second"]), account=f"'{name}'@'{host}'", shapes=shapes, triggers=triggers)
+    account = f"'{name}'@'{host}'"
+    return Answers(at=int(row["second"]), account=account, shapes=shapes, triggers=triggers, functions=functions)
 
 
 def _asked(tables: Iterable[Table], ends: float, ask: Callable[[Table], T]) -> dict[Table, T]:
@@ -140,13 +146,32 @@ def _failure(error: err.MySQLError) -> Shape:
         return Gone()
     if number in DENIED:
         return Hidden()
-    if not isinstance(number, int) or number in TRANSIENT or not 1000 <= number < 2000:
+    if not _is_answer(error):
         raise error
     return Unreadable(reason=f"{error.args[1]} ({number})")
 
 
-def _triggers(connection: Connection, table: Table, grants: Iterable[str]) -> Triggers:
+def _is_answer(error: err.MySQLError) -> bool:
+    """Whether it says something of the object, and not that the server has no time, or is gone."""
+    number = error.args[0] if error.args else 0
+    return isinstance(number, int) and number not in TRANSIENT and 1000 <= number < 2000
+
+
+def _triggers(connection: Connection, table: Table, grants: Iterable[str], modes: Modes) -> Triggers:
     """Without the grant the server shows none, as if there were none."""
     if not shows_triggers(grants, table):
         return Hidden()
-    return tuple(str(row["TRIGGER_NAME"]) for row in query(connection, _TRIGGERS, *table))
+    found = query(connection, _TRIGGERS, *table)
+    return tuple(trigger(row["name"], row["body"], table[0], row["mode"], modes) for row in found)
+
+
+def _function(connection: Connection, name: Table, modes: Modes) -> Function:
+    """MySQL shows it to its definer, and to who has SHOW_ROUTINE; the text is NULL to who may only run it."""
+    try:
+        row = query(connection, f"SHOW CREATE FUNCTION {quoted(name)}")[0]
+    except err.MySQLError as error:
+        if _is_answer(error):
+            return Hidden()
+        raise
+    created = row["Create Function"]
+    return Hidden() if created is None else function(str(created), name[0], str(row["sql_mode"]), modes)

@@ -11,9 +11,10 @@ from typing import Final, assert_never
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
 from syncmgr.job.invalidation import Late, after
+from syncmgr.job.reach import Reach, reach
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.writing import selected, stands_for_rows
-from syncmgr.job.surroundings import Answers, Known, Reach, Unasked, reach, told
+from syncmgr.job.surroundings import Answers, Known, Unasked, told
 from syncmgr.mysql.events import Query
 
 Ask = Callable[[Unasked, Modes], Answers]  # of as many as it can; raises StreamLostError where of none

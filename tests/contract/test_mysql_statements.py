@@ -60,8 +60,22 @@ WAYS: Final = [  # what is there, and the statement that changes t by it
     ("CREATE VIEW {db}.v AS SELECT t.v FROM {db}.o JOIN {db}.t USING (id)", "UPDATE {db}.v SET v = 9"),
     (FUNCTION, "SELECT {db}.f()"),
     (FUNCTION, "INSERT INTO {db}.o SELECT {db}.f(), 1"),
+    (
+        f"{FUNCTION}; CREATE TRIGGER {{db}}.r BEFORE INSERT ON {{db}}.o FOR EACH ROW SET NEW.v = f()",
+        "INSERT {db}.o (id) VALUES (7)",
+    ),
+    (
+        "CREATE TRIGGER {db}.r AFTER INSERT ON {db}.o FOR EACH ROW BEGIN IF NEW.id > 1 THEN DELETE FROM p; END IF; END",
+        "INSERT INTO {db}.o VALUES (7, 7)",
+    ),
     ("SELECT 1", "DELETE FROM {db}.p WHERE id = 1"),
 ]
+
+
+def made_by(text: str) -> list[str]:
+    """Its statements, of which each but the first begins with CREATE."""
+    first, *others = text.split("; CREATE ")
+    return [first, *(f"CREATE {other}" for other in others)]
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -73,11 +87,11 @@ def test_a_statement_that_reaches_a_synced_table_stops(
     trusted = any_server.global_variable("log_bin_trust_function_creators", "1")
     with trusted:
         if early:
-            any_server.run(made.format(db=db))
+            any_server.run(*made_by(made.format(db=db)))
         with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
             reader.get()
             if not early:
-                any_server.run(made.format(db=db))
+                any_server.run(*made_by(made.format(db=db)))
             any_server.run(STATEMENT, statement.format(db=db))
             refused(reader)
 
@@ -93,13 +107,28 @@ def test_a_statement_that_reaches_a_synced_table_stops(
         "DELETE FROM {db}.o",
         "INSERT INTO {db}.apart VALUES (7, 7)",
         "INSERT INTO {db}.o SELECT id, v FROM {db}.shown",
+        "INSERT INTO {db}.audited VALUES (7)",
+        "UPDATE {db}.o SET v = {db}.counted(v)",
+        "SELECT {db}.noted(3)",
     ],
 )
 def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
     any_server: MysqlServer, db: str, statement: str
 ) -> None:
-    """pt-table-checksum, a copy into an archive, a row for a parent without a child, views that lead elsewhere."""
+    """pt-table-checksum, a copy into an archive, a row for a parent without a child, views that lead elsewhere.
+
+    And triggers and functions that read the table, and write others.
+    """
     any_server.run(
+        "SET GLOBAL log_bin_trust_function_creators = ON",
+        f"CREATE TABLE {db}.log (id INT, what VARCHAR(20))",
+        f"CREATE TABLE {db}.audited (id INT PRIMARY KEY)",
+        f"CREATE FUNCTION {db}.counted(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT COUNT(*) FROM {db}.t)",
+        f"CREATE FUNCTION {db}.noted(n INT) RETURNS INT MODIFIES SQL DATA BEGIN DECLARE d DECIMAL(9,2) DEFAULT 0;"
+        f" WHILE d < n DO SET d = d + 1; INSERT INTO log VALUES (d, 'UPDATE t'); END WHILE;"
+        f" RETURN {db}.counted(n); END",
+        f"CREATE TRIGGER {db}.audit AFTER INSERT ON {db}.audited FOR EACH ROW BEGIN"
+        f" IF NEW.id > (SELECT MIN(id) FROM t) THEN INSERT INTO log VALUES (NEW.id, counted(1)); END IF; END",
         f"CREATE VIEW {db}.apart AS SELECT * FROM {db}.o WHERE v > 3",
         f"CREATE VIEW {db}.shown AS SELECT id + 1000 AS id, v FROM {db}.t",
     )

@@ -20,14 +20,15 @@ _FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTAL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """`tables`: those that it writes, or views. `adds`: rows only come. `calls`: functions that are not the server's.
+    """`tables`: those that it writes, or views. `adds`: rows only come. `calls`: functions that are no built-in
+    ones.
 
     `names`: every table and view that it has in a list of such, those that it only reads too.
     """
 
     tables: tuple[Table, ...]
     adds: bool
-    calls: tuple[str, ...]
+    calls: tuple[Table, ...]
     names: frozenset[Table]
 
 
@@ -71,7 +72,7 @@ def written(statement: str, db: str, modes: Modes) -> Written:
     return Written(
         tables=tables,
         adds=verb in {"INSERT", "LOAD"} and not any(token.word in {"DUPLICATE", "REPLACE"} for token in tokens),
-        calls=tuple(_calls(tokens)),
+        calls=tuple(calls(tokens, db)),
         names=named(words, db),
     )
 
@@ -204,8 +205,8 @@ def _meant(owner: Owner, named_there: Sequence[Source], words: Words) -> Iterato
 # -- all of its words
 
 
-def _calls(tokens: Sequence[Token]) -> Iterator[str]:
-    """A name before a bracket that is not the server's own, and after which no columns are named."""
+def calls(tokens: Sequence[Token], db: str) -> Iterator[Table]:
+    """Each name before a bracket that is not the server's own, and after which no columns are named."""
     target, own = _columns_at(tokens), frozenset(common(tokens))
     for at, (token, following) in enumerate(itertools.pairwise(tokens)):
         if following.word != "(" or at == target or token.kind not in {WORD, NAME}:
@@ -214,8 +215,10 @@ def _calls(tokens: Sequence[Token]) -> Iterator[str]:
         if before == "AS" or (token.text in own and before in {"WITH", "RECURSIVE", ","}):
             continue
         apart = token.word in CLOSE and token.end != following.start
-        if before == "." or apart or token.word not in BUILT_IN:
-            yield token.text
+        if before == "." and at > 1:
+            yield tokens[at - 2].text, token.text
+        elif before == "." or apart or token.word not in BUILT_IN:
+            yield db, token.text
 
 
 def _columns_at(tokens: Sequence[Token]) -> int:

@@ -4,8 +4,9 @@ from hypothesis import strategies as st
 
 from syncmgr.job import invalidation
 from syncmgr.job.invalidation import Late, after
+from syncmgr.job.reach import reach
 from syncmgr.job.statement.words import ORDINARY, Modes
-from syncmgr.job.surroundings import FRESH, Answers, BaseTable, Gone, Known, Unasked, reach, told
+from syncmgr.job.surroundings import FRESH, Answers, BaseTable, Gone, Hidden, Known, Unasked, told
 
 ASKED = 100
 OBJECTS = (("d", "o"), ("e", "o"), ("d", "w"))
@@ -49,6 +50,19 @@ def test_what_came_after_the_answer_ends_it(statement: str, tables: list[str]) -
     assert isinstance(found, Known)
     assert {".".join(table) for table in OBJECTS} - {".".join(table) for table in found.facts} <= {*tables}
     assert all(found.facts.get(table) != EVERY.facts[table] for table in OBJECTS if ".".join(table) in tables)
+
+
+def test_functions_end_as_tables_do() -> None:
+    """By statements about functions alone, since a table may have the name of one; a database takes all with it."""
+    answers = Answers(at=ASKED, account="", shapes={}, triggers={}, functions={("d", "f"): Hidden()})
+    known = told(Known(), answers)
+    for statement in ("DROP FUNCTION f", "CREATE OR REPLACE FUNCTION d.F() RETURNS INT RETURN 1", "DROP DATABASE d"):
+        assert after(known, statement, "d", ORDINARY, at=ASKED) == Late(tables=(("d", "f"),))
+        assert after(known, statement, "d", ORDINARY, at=ASKED + 1) == Known()
+    for statement in ("DROP FUNCTION other", "DROP VIEW f", "DROP TRIGGER f", "DROP PROCEDURE f"):
+        assert after(known, statement, "d", ORDINARY, at=ASKED) == known
+    made = "CREATE DEFINER=`a`@`%` FUNCTION f() RETURNS INT RETURN 1"
+    assert after(known, made, "d", ORDINARY, at=ASKED) == Known()
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,24 @@
 import pytest
 
+from syncmgr.job.reach import Reach, reach
 from syncmgr.job.statement.words import ORDINARY, Modes
 from syncmgr.job.surroundings import (
     Answers,
     BaseTable,
+    Function,
     Gone,
     Hidden,
     Known,
-    Reach,
     Shape,
     Triggers,
     Unasked,
     Unreadable,
     View,
-    reach,
+    function,
     shape,
     shows_triggers,
     told,
+    trigger,
 )
 
 SYNCED = (("d", "t"), ("d", "u"))
@@ -24,14 +26,27 @@ PLAIN = "CREATE TABLE `x` (`id` int)"
 
 
 def known(
-    shapes: dict[str, str | Shape], triggers: dict[str, Triggers] | None = None, modes: Modes = ORDINARY
+    shapes: dict[str, str | Shape],
+    triggers: dict[str, Triggers] | None = None,
+    modes: Modes = ORDINARY,
+    functions: dict[str, str | Function] | None = None,
 ) -> Known:
-    """Of objects in d: the text of SHOW CREATE TABLE, or what came of it."""
+    """Of objects in d: the text of SHOW CREATE TABLE, or what came of it; bodies of functions."""
     made = {
         ("d", name): shape(each, ("d", name), modes) if isinstance(each, str) else each for name, each in shapes.items()
     }
     of = {("d", name): each for name, each in (triggers or dict.fromkeys(shapes, ())).items()}
-    return told(Known(), Answers(at=7, account="'r'@'%'", shapes=made, triggers=of))
+    does = {("d", name): runs(each) if isinstance(each, str) else each for name, each in (functions or {}).items()}
+    return told(Known(), Answers(at=7, account="'r'@'%'", shapes=made, triggers=of, functions=does))
+
+
+def runs(body: str) -> Function:
+    created = f"CREATE DEFINER=`r`@`%` FUNCTION `f`(`a` int, b varchar(20)) RETURNS decimal(10,2) DETERMINISTIC {body}"
+    return function(created, "d", "STRICT_TRANS_TABLES", ORDINARY)
+
+
+def fires(body: str) -> Triggers:
+    return (trigger("r", body, "d", "", ORDINARY),)
 
 
 def view(query: str) -> str:
@@ -48,13 +63,11 @@ def child(parent: str, action: str) -> str:
     [
         "UPDATE t SET a = 1",
         "UPDATE o JOIN u ON 1 SET o.a = 1, u.a = 2",
-        "SELECT f()",
         "CALL p()",
-        "INSERT INTO o SELECT d.f()",
     ],
 )
 def test_what_the_text_says_itself_is_not_asked(statement: str) -> None:
-    """A synced table, a function, or a text that cannot be read stops without any question."""
+    """A synced table, or a text that cannot be read stops without any question."""
     found = reach(statement, "d", ORDINARY, SYNCED, Known())
     assert isinstance(found, Reach)
     assert not found.unknown
@@ -120,16 +133,75 @@ def test_foreign_keys(action: str, tables: tuple[tuple[str, str], ...] | None) -
 )
 def test_views(statement: str, made: str | Shape, *, reached: bool) -> None:
     """They write what they show, and call what they call; one that cannot be read may do anything."""
-    found = reach(statement, "d", ORDINARY, SYNCED, known({"w": made, "o": PLAIN}))
+    facts = known({"w": made, "o": PLAIN}, functions={"f": "BEGIN UPDATE t SET a = 1; RETURN 1; END"})
+    found = reach(statement, "d", ORDINARY, SYNCED, facts)
     assert isinstance(found, Reach) is reached
     assert reached or found is None
 
 
-def test_triggers() -> None:
-    """One of the table that is written may change any other."""
-    found = reach("INSERT INTO o VALUES (1)", "d", ORDINARY, SYNCED, known({"o": PLAIN}, {"o": ("r",)}))
-    assert isinstance(found, Reach)
-    assert "trigger r" in found.how
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("UPDATE t SET a = 1", "trigger r changes 'd.t', and so 'd.t' of the job"),
+        ("BEGIN IF NEW.a > 1 THEN DELETE FROM d.u WHERE id = NEW.a; END IF; END", "of the job"),
+        ("BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION INSERT INTO t VALUES (1); SET @x = 1; END", "of the job"),
+        ("SET NEW.a = e.g(NEW.a)", "e.g"),
+        ("BEGIN INSERT INTO log VALUES (NEW.a); CALL p(); END", "CALL in a body"),
+        ("BEGIN SELECT a INTO @x FROM t FOR UPDATE; UPDATE log SET a = 1; REPLACE t VALUES (1); END", "of the job"),
+        ("INSERT INTO log VALUES (1) ON DUPLICATE KEY UPDATE a = 2", None),
+        ("SET NEW.a = REPLACE(NEW.a, 'UPDATE t', (SELECT INSERT('x', 1, 1, a) FROM t LIMIT 1))", None),
+        (
+            "BEGIN DECLARE d DECIMAL(10,2); WHILE (d < 3) DO SET d = d + 1; END WHILE; INSERT log SELECT * FROM t; END",
+            None,
+        ),
+    ],
+)
+def test_triggers(body: str, says: str | None) -> None:
+    """They do what their bodies do, whichever way these take; one that runs other texts may do anything."""
+    facts = known({"o": PLAIN, "log": PLAIN, "t": PLAIN, "u": PLAIN}, {"o": fires(body), "log": ()})
+    found = reach("INSERT INTO o VALUES (1)", "d", ORDINARY, SYNCED, facts)
+    if says is None:
+        assert found is None
+    elif isinstance(found, Unasked):
+        assert found.functions == {("e", "g")}
+    else:
+        assert found is not None
+        assert says in found.how
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("BEGIN UPDATE t SET a = 1; RETURN 1; END", "calls 'd.f', which changes 'd.t'"),
+        ("RETURN (SELECT MAX(a) FROM t)", None),
+        ("BEGIN INSERT INTO o VALUES (1); RETURN f(a - 1); END", None),
+        ("BEGIN DELETE FROM p WHERE id = a; RETURN 1; END", "by foreign keys 'd.t'"),
+        ("BEGIN EXECUTE s; RETURN 1; END", "EXECUTE in a body"),
+        ("LANGUAGE JAVASCRIPT AS $$ return 1 $$", "not written in SQL"),
+    ],
+)
+def test_functions(body: str, says: str | None) -> None:
+    """A call is what the body does, foreign keys and the calls in it included."""
+    shapes: dict[str, str | Shape] = {"o": PLAIN, "p": PLAIN, "t": child("`p`", "ON DELETE CASCADE"), "u": PLAIN}
+    found = reach("SELECT F(1)", "d", ORDINARY, SYNCED, known(shapes, functions={"f": body}))
+    assert (found if says is None else says in found.how if isinstance(found, Reach) else found) in {None, True}
+    assert (found is None) is (says is None)
+
+
+def test_a_table_that_is_read_first_and_then_written_counts_as_written() -> None:
+    """By its own trigger: the function that reads it comes before it in the statement."""
+    facts = known(
+        {"x": PLAIN, "o": PLAIN}, {"x": fires("DELETE FROM t"), "o": ()}, functions={"f": "RETURN (SELECT 1 FROM x)"}
+    )
+    assert isinstance(reach("INSERT INTO x VALUES (f(1))", "d", ORDINARY, SYNCED, facts), Reach)
+
+
+def test_a_function_that_is_not_shown_is_not_guessed() -> None:
+    """The reason has what shows it, in the words of the server."""
+    for modes, grant in ((ORDINARY, "SHOW_ROUTINE ON *.*"), (Modes(mariadb=True), "SELECT ON mysql.proc")):
+        found = reach("SELECT f(1)", "d", modes, SYNCED, known({}, functions={"f": Hidden()}))
+        assert isinstance(found, Reach)
+        assert f"GRANT {grant} TO 'r'@'%'" in found.unknown
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""The body of a trigger or of a stored function.
+
+Owns: which statements in it change rows, and what of the rest calls functions or reads tables.
+Must not know: when it runs, what its names are on the server.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from syncmgr.job.statement.nodes import Table
+from syncmgr.job.statement.sources import named
+from syncmgr.job.statement.words import Modes, Token, UnclearError, Words
+from syncmgr.job.statement.writing import Written, calls, written
+
+_CHANGING: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD"})
+_OPAQUE: Final = frozenset({"CALL", "EXECUTE", "PREPARE", "TRUNCATE", "CREATE", "ALTER", "DROP", "RENAME"})
+_FUNCTIONS_TOO: Final = frozenset({"INSERT", "REPLACE", "TRUNCATE"})  # before a bracket
+_FLOW: Final = frozenset({"RETURN", "RETURNS", "WHILE", "ELSEIF", "UNTIL", "DO"})  # a bracket may follow, no call
+
+
+def body(text: str, db: str, modes: Modes) -> Written:
+    """All that it may do, whichever way it takes; `text`: from any place before its first statement on.
+
+    Raises UnclearError for what cannot be read, and for statements that run others or change what tables there are.
+    """
+    if modes.oracle:
+        raise UnclearError("in sql_mode ORACLE a function is called without brackets")
+    words = Words(text, modes)
+    tokens = words.tokens
+    if any(token.word == "LANGUAGE" and tokens[at + 1].word != "SQL" for at, token in enumerate(tokens)):
+        raise UnclearError("it is not written in SQL")
+    parts = [part for piece in _pieces(tokens) for part in _parts(piece, text, db, modes)]
+    return Written(
+        tables=_once(table for part in parts for table in part.tables),
+        adds=all(part.adds for part in parts if part.tables),
+        calls=_once(name for part in parts for name in part.calls),
+        names=frozenset(table for part in parts for table in part.names),
+    )
+
+
+def of_function(created: str, db: str, modes: Modes) -> Written:
+    """Of the text of SHOW CREATE FUNCTION. Raises UnclearError."""
+    tokens = Words(created, modes).tokens
+    at = next((at for at, token in enumerate(tokens) if token.word == "FUNCTION"), None)
+    if at is None:
+        raise UnclearError("no function")
+    opens = next((token for token in tokens[at:] if token.word == "("), None)
+    if opens is None:
+        raise UnclearError("a function without parameters")
+    return body(created[opens.start :], db, modes)
+
+
+def _pieces(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """What stands between semicolons: a statement, and words of blocks before it."""
+    start = 0
+    for at, token in enumerate(tokens):
+        if token.word == ";" or at == len(tokens) - 1:
+            if at > start:
+                yield tokens[start:at]
+            start = at + 1
+
+
+def _parts(piece: Sequence[Token], text: str, db: str, modes: Modes) -> Iterator[Written]:
+    verb = next((at for at in range(len(piece)) if _is_statement(piece, at)), len(piece))
+    if verb < len(piece) and piece[verb].word in _OPAQUE:
+        raise UnclearError(f"{piece[verb].word} in a body")
+    if verb:
+        yield _quiet(text[piece[0].start : piece[verb - 1].end], db, modes)
+    if verb < len(piece):
+        yield written(text[piece[verb].start : piece[-1].end], db, modes)
+
+
+def _is_statement(piece: Sequence[Token], at: int) -> bool:
+    """Whether one begins there that changes rows or runs others. All of these words but three are reserved: a column of
+    such a name is quoted.
+    """
+    word, before = piece[at].word, piece[at - 1].word if at else ""
+    if word not in _CHANGING | _OPAQUE or before == ".":
+        return False
+    if word in _FUNCTIONS_TOO and at + 1 < len(piece) and piece[at + 1].word == "(":
+        return False
+    return not (word == "UPDATE" and before in {"FOR", "KEY"})
+
+
+def _quiet(text: str, db: str, modes: Modes) -> Written:
+    """What changes nothing itself: conditions, assignments, queries."""
+    tokens = Words(text, modes).tokens
+    fetch = next((token for token in tokens if token.word == "FETCH"), tokens[-1])  # FETCH NEXT FROM a cursor
+    called = (name for name in calls(tokens, db) if name[1].upper() not in _FLOW)
+    return Written(tables=(), adds=True, calls=tuple(called), names=named(Words(text[: fetch.start], modes), db))
+
+
+def _once(found: Iterator[Table]) -> tuple[Table, ...]:
+    return tuple(dict.fromkeys(found))
