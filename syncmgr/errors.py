@@ -296,6 +296,16 @@ class Code(Enum):
         "HY000",
         "Table '{table}' is not whole, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup, then resume the job",
     )
+    SPEC_CHANGED = (
+        20232,
+        "HY000",
+        "Table '{table}' has no key index in force, and its partition spec was changed so that rows of one key may lie in two places ({reason}): rewrite all files with CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true')), and partition by columns of the key alone",
+    )
+    LAKE_CLOCK = (
+        20233,
+        "HY000",
+        "The clock of this machine is {second} s behind the last commit of table '{table}': Iceberg takes no older one",
+    )
     LAKE_FULL = 20223, "HY000", "No space left where the lake lies: {reason}"
     LAKE_DENIED = 20224, "HY000", "The frontend may not read or write where the lake lies: {reason}"
     LAKE_DAMAGED = 20225, "HY000", "The catalog of the lake is damaged: {reason}"

@@ -19,7 +19,7 @@ from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import WithoutKey, overrides_of
-from syncmgr.job.failure import FailType, advice, fail_type
+from syncmgr.job.failure import FailType, advice, fail_type, is_due
 from syncmgr.job.position import Position
 from syncmgr.job.source import CanalDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
@@ -307,7 +307,7 @@ class Jobs:
                 self._tend(job, now)
 
     def _tend(self, job: SyncJob, now: float) -> None:
-        if job.state is JobState.PAUSED_BY_ERROR and job.resume_at is not None and job.resume_at <= now:
+        if job.state is JobState.PAUSED_BY_ERROR and is_due(job.resume_at, now):
             job = self._store.save(job.on(JobEvent.RESUMED, at=now))
         if job.state is JobState.RUNNING and job.id not in self._runs:  # its end could not be stored
             job = self._store.save(job.on(JobEvent.FE_RESTARTED, at=now))

@@ -106,6 +106,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.LAKE_FAILED: _T("Nothing if it passes; else read the reason and log/fe.log."),
     Code.LAKE_SLOW: _T("Nothing if it ends; else look at the load, at log/fe.log, and restart the frontend."),
     Code.LAKE_FULL: _T("Make room where the lake lies; the job goes on by itself."),
+    Code.SPEC_CHANGED: _T("Nothing if the key index is being built; else rewrite all files as the message says."),
+    Code.LAKE_CLOCK: _T("Set the clock right; else commits go on when it has caught up."),
     Code.LAKE_DENIED: _O("Mend the rights of the frontend where the lake lies, then RESUME."),
     Code.LAKE_DAMAGED: _O("Restore the catalog from a backup, together with the metadata, then RESUME."),
     Code.JAVA_MISSING: _R("Install Java 17 or 21 and start the frontend again."),
@@ -171,6 +173,11 @@ def mildest(errors: Iterable[SyncError]) -> SyncError:
 def resume_after(failures: int) -> float:
     """Seconds until a job that failed for the n-th time in a row (n from 1) resumes by itself."""
     return _backed_off(RESUME_FIRST_SECOND, RESUME_MAX_SECOND, failures)
+
+
+def is_due(resume_at: float | None, now: float) -> bool:
+    """Whether it is time to resume. One that is too far ahead was reckoned by a clock that has been set back since."""
+    return resume_at is not None and not now < resume_at <= now + RESUME_MAX_SECOND
 
 
 def _backed_off(first: float, most: float, failures: int) -> float:

@@ -15,6 +15,7 @@ from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
 from syncmgr.job.lake_change import DropTable, EmptyTable, FillField
 from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, is_replaced, part_marks, token_property
 from syncmgr.spark.bearing import check_token, replaced
+from syncmgr.spark.clock import refuse_old_clock
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
@@ -55,6 +56,7 @@ class Alter:
                     return self._attempt(self._iceberg.load(self._alter.db, self._alter.table))
             except FAILURES as error:
                 if java_class(error) not in REFUSED:
+                    refuse_old_clock(self._iceberg, self._iceberg.load(self._alter.db, self._alter.table), self._label)
                     failed(error)
                 logger.info("change of schema refused, trying again: %s", java_class(error))
         raise SyncError(Code.LAKE_FAILED, reason=f"table {self._label} was changed {ATTEMPTS} times during one DDL")

@@ -6,8 +6,8 @@ Must not know: jobs, intents, the source; how Java is called.
 
 import logging
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -21,40 +21,25 @@ from syncmgr.job.lake_change import LakeChange
 from syncmgr.spark import jdbc, plain, rows
 from syncmgr.spark.ancestry import FILES_MARK, MARKS, is_replaced, token_property
 from syncmgr.spark.bearing import ADDED_ROWS, bearing_of, replaced
+from syncmgr.spark.clock import refuse_old_clock
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import TableIndex
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_of
-from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, key_shape
+from syncmgr.spark.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.leaves import files_below
 from syncmgr.spark.matching import write_matching
+from syncmgr.spark.partitions import refuse_unreachable
 from syncmgr.spark.schema_change import change_schema, layout_after, outstanding
 from syncmgr.spark.vectors import Deletion
+from syncmgr.spark.written import Written, name_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 MATCHING: Final = "matching"  # folder of the keys that a part replaces
 MOST_KEYS: Final = 4_000_000  # of a part, that are held beside the index; more go by equality deletes
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(kw_only=True, slots=True)
-class Written:
-    """Files that wait for their commit; they fit tables of this layout only. `keys`: read from them when needed.
-
-    `gone`: the keys that vanish are among them. `sent`: a commit that names them was, and whatever it answered the
-    table may have them. `beside`: paths in the folder that one attempt alone may name; the last one is that of the
-    keys that go with a part.
-    """
-
-    folder: str
-    layout: Layout
-    gone: bool
-    files: list[Java] | None = None
-    keys: list[Keys] | None = None
-    sent: bool = False
-    beside: list[str] = field(default_factory=list)
 
 
 class Commit:
@@ -70,7 +55,7 @@ class Commit:
         self._written: Written | None = None
         self._strays = strays
         self._indexing = indexing
-        self._epoch_keys: EpochKeys | None = None
+        self._epoch_keys: tuple[int, EpochKeys] | None = None  # with the seed by which they are numbered
 
     def run(self) -> ChannelCommitted:
         """1. look at the token, 2. write the files, 3. commit them in a transaction whose own table is looked at again.
@@ -85,6 +70,7 @@ class Commit:
             except FAILURES as error:
                 if java_class(error) not in REFUSED:
                     self._give_up()
+                    refuse_old_clock(self._iceberg, table, f"{self._channel.db}.{self._channel.table}")
                     failed(error)
                 logger.info("commit refused, trying again: %s", java_class(error))
             table = self._iceberg.load(self._channel.db, self._channel.table)
@@ -114,7 +100,7 @@ class Commit:
             self._refuse_replaced(table)
             self._fitting(table, layout, gone=self._gone(index, table))
             if index is not None and not self._channel.empty and self._is_small(table):
-                self._data_keys(table)
+                self._data_keys(table, index)
         passing(CrashPoint.FILES_WRITTEN)
         with self._indexing.lock:
             return self._transact(table)
@@ -139,11 +125,12 @@ class Commit:
         passing(CrashPoint.TABLE_COMMITTED)
         if deletion is not None:
             table = self._iceberg.table_of(transaction)
-            files = list(zip(self._data_files(table), self._data_keys(table), strict=True))
+            assert index is not None
+            files = list(zip(self._data_files(table), self._data_keys(table, index), strict=True))
             complete = self._channel.where is None and self._channel.settled
             deletion.took_effect(self._indexing, table, files, count_missing=complete)
         self._iceberg.delete(*(written.beside[:-1] if matching and deletion is None else written.beside))
-        self._sweep(_name(written.folder))
+        self._sweep(name_of(written.folder))
         return ChannelCommitted(
             snapshot=snapshot,
             rows=self._rows_of_chunk(table),
@@ -161,7 +148,7 @@ class Commit:
     def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
         """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
         table = self._iceberg.table_of(transaction)
-        marks = {**self._bearing.marks, FILES_MARK: _name(written.folder)}
+        marks = {**self._bearing.marks, FILES_MARK: name_of(written.folder)}
         try:
             if self._replaces and self._iceberg.current(table) is not None:
                 self._iceberg.replace(transaction, self._data_files(table), marks, self._channel.part)
@@ -190,12 +177,15 @@ class Commit:
         if not self._channel.keys or self._channel.empty or self._replaces:
             return None
         try:
-            if self._channel.chunk is None:
-                self._touched(table)
+            index = self._indexing.usable(self._iceberg, table)
+            if index is not None:
+                refuse_other_key(self._channel.keys, index.shape)
+            if index is not None and self._channel.chunk is None:
+                self._touched(index)
         except UnindexableError as error:
             self._indexing.give_up(error)
             return None
-        return self._indexing.usable(self._iceberg, table)
+        return index
 
     @property
     def _replaces(self) -> bool:
@@ -215,36 +205,37 @@ class Commit:
         files = () if self._excerpt is None else (*self._data_files(table), *matching)
         return sum(map(self._iceberg.record_count, files)) <= MOST_KEYS
 
-    def _touched(self, table: Java) -> EpochKeys:
-        if self._epoch_keys is None:
-            self._epoch_keys = epoch_keys(self._channel, key_shape(self._iceberg.layout(table)))
-        return self._epoch_keys
+    def _touched(self, index: TableIndex) -> EpochKeys:
+        seed = index.shape.seed
+        if self._epoch_keys is None or self._epoch_keys[0] != seed:  # an index that was made anew numbers otherwise
+            self._epoch_keys = seed, epoch_keys(self._channel, index.shape)
+        return self._epoch_keys[1]
 
     def _distinct(self) -> bool:
         """Whether no key has two changes; a chunk is one look at rows of different keys."""
         if self._channel.chunk is not None:
             return True
         changes = sum(file.rows for file in self._channel.files)
-        return self._epoch_keys is not None and len(self._epoch_keys.keys) == changes
+        return self._epoch_keys is not None and len(self._epoch_keys[1].keys) == changes
 
     def _deletion(self, table: Java, index: TableIndex, matching: Sequence[Java]) -> Deletion:
         """Nobody but somebody else can have put a key of a chunk into the table before."""
-        written = self._data_keys(table)
+        written = self._data_keys(table, index)
         if self._channel.chunk is None:
-            return Deletion(self._iceberg, table, index, self._touched(table))
+            return Deletion(self._iceberg, table, index, self._touched(index))
         if self._excerpt is not None:
             gone = [file_keys(self._iceberg.location(file), index.shape) for file in matching]
             return Deletion(self._iceberg, table, index, inserted_keys(gone) if gone else None)
         meets = bool(written) and self._bearing.may_meet(table)
         return Deletion(self._iceberg, table, index, inserted_keys(written) if meets else None)
 
-    def _data_keys(self, table: Java) -> list[Keys]:
+    def _data_keys(self, table: Java, index: TableIndex) -> list[Keys]:
         """The keys of the data files that were written, row by row."""
-        written = self._written
+        written, shape = self._written, index.shape
         assert written is not None
-        if written.keys is None:
-            shape = key_shape(written.layout)
+        if written.keys is None or written.seed != shape.seed:
             written.keys = [file_keys(self._iceberg.location(file), shape) for file in self._data_files(table)]
+            written.seed = shape.seed
         return written.keys
 
     def _gone(self, index: TableIndex | None, table: Java) -> bool:
@@ -254,23 +245,29 @@ class Commit:
         return self._bearing.may_meet(table)
 
     def _borne(self, table: Java) -> bool:
-        try:
+        with self._discarding():
             return self._bearing.is_in(table)
-        except SyncError:
-            self._discard()
-            raise
 
     def _refuse_replaced(self, table: Java) -> None:
         token, last = self._channel.token, self._channel.last_snapshot
         epoch = self._iceberg.token(table, token_property(token))
         if is_replaced(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last):
+            with self._discarding():
+                raise replaced(self._channel, epoch)
+
+    @contextmanager
+    def _discarding(self) -> Iterator[None]:
+        """Where the table takes nothing of this channel as it is."""
+        try:
+            yield
+        except SyncError:
             self._discard()
-            raise replaced(self._channel, epoch)
+            raise
 
     def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
         """The files at hand where they fit, else new ones."""
         written = self._written
-        if written is not None and written.layout == layout and (written.gone or not gone):
+        if written is not None and written.fits(layout, gone=gone):
             return written
         self._discard()
         name = f"{self._bearing.name}-{uuid.uuid4()}"
@@ -305,9 +302,9 @@ class Commit:
 
     def _write_plain(self, written: Written, codec: str) -> bool:
         """Whether the epoch could be written without Spark."""
-        touched = self._epoch_keys
         if self._channel.chunk is not None:
             return False
+        seed, touched = self._epoch_keys or (None, None)
         if self._channel.keys and (touched is None or written.gone or not touched.complete):
             return False
         epoch = plain.plain(self._channel, written.layout, written.folder)
@@ -318,7 +315,7 @@ class Commit:
         else:
             which, keys = touched.images()
             plain.write(epoch, which, written.folder, codec)
-            written.keys = [keys] if len(keys) else []
+            written.keys, written.seed = [keys] if len(keys) else [], seed
         return True
 
     def _data_files(self, table: Java) -> list[Java]:
@@ -333,6 +330,9 @@ class Commit:
         assert written is not None
         keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]
         files = self._files(table, written, rows.GONE) if self._excerpt is None else matching
+        if files:
+            with self._discarding():
+                refuse_unreachable(self._iceberg, table, written.layout, self._channel)
         return [self._iceberg.equality_delete(table, file, keys) for file in files]
 
     def _matching(self, table: Java, written: Written) -> list[Java]:
@@ -369,7 +369,7 @@ class Commit:
     def _sweep(self, referenced: str) -> None:
         """The epoch is in: of all the folders written for it only one counts."""
         for folder in self._strays:
-            if _name(folder) != referenced:
+            if name_of(folder) != referenced:
                 self._iceberg.delete(folder)
         self._strays.clear()
 
@@ -387,7 +387,3 @@ class Commit:
         """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""
         if self._written is not None:
             self._strays.append(self._written.folder)
-
-
-def _name(folder: str) -> str:
-    return folder.rsplit("/", 1)[-1]

@@ -428,6 +428,19 @@ class Iceberg:
             if snapshot is None:
                 return
 
+    def specs_in_use(self, table: Java) -> set[int]:
+        """Of the data files that the table has."""
+        snapshot = table.currentSnapshot()
+        if snapshot is None or table.specs().size() == 1:
+            return set() if snapshot is None else {int(table.spec().specId())}
+        manifests = listed(snapshot.dataManifests(table.io()))
+        live = (each for each in manifests if each.hasAddedFiles() or each.hasExistingFiles())
+        return {int(each.partitionSpecId()) for each in live}
+
+    def behind(self, table: Java, now: float) -> float:
+        """Seconds by which a clock at `now` is behind the table's last commit."""
+        return float(table.operations().current().lastUpdatedMillis()) / 1000 - now
+
     def committed_at(self, table: Java, snapshot: int) -> int | None:
         """When, in Unix milliseconds; None where it was expired."""
         found = table.snapshot(snapshot)

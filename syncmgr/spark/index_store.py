@@ -10,7 +10,7 @@ import shutil
 import uuid
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from syncmgr.spark.content import Content
 from syncmgr.spark.index import IndexedFile, TableIndex
 from syncmgr.spark.keys import KeyShape
 
-VERSION: Final = 1
+VERSION: Final = 2
 HEAD: Final = "index.json"
 
 log = logging.getLogger(__name__)
@@ -68,6 +68,7 @@ class IndexStore:
             "table": self._table,
             "snapshot": taken.snapshot,
             "shape": _shape_text(shape),
+            "seed": shape.seed,
             "runs": [self._saved[id(run)][1] for run in taken.runs],
             "dead": {"file": name, "crc": zlib.crc32(dead)},
             "files": [
@@ -125,7 +126,7 @@ class IndexStore:
         head = json.loads(whole["head"])
         if (head["table"], head["shape"]) != (self._table, _shape_text(shape)):
             raise ValueError("it is of another table or key")
-        index = TableIndex(shape)
+        index = TableIndex(replace(shape, seed=head["seed"]))
         index.advanced(None, head["snapshot"], lambda: self._fill(index, head))
         return index
 

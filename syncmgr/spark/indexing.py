@@ -21,7 +21,7 @@ from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import RolledBackError, TableIndex
 from syncmgr.spark.index_store import IndexStore, picture
 from syncmgr.spark.jvm import Java
-from syncmgr.spark.keys import UnindexableError, key_shape
+from syncmgr.spark.keys import UnindexableError, key_shape, seeded
 from syncmgr.spark.puffin import BrokenVectorError
 
 AT_ONCE_BYTES: Final = 16_000_000  # of new entries: so much a commit reads itself, a second of work at most
@@ -147,7 +147,7 @@ class Indexing:
         shape = key_shape(iceberg.layout(table))
         if self._index is None or self._index.shape != shape:
             assert self._store is not None
-            self._index = self._store.load(shape) or TableIndex(shape)
+            self._index = self._store.load(shape) or TableIndex(seeded(shape))
         return self._index
 
     def _follow(self, index: TableIndex, contents: Contents) -> None:
@@ -174,8 +174,9 @@ class Indexing:
 
     def give_up(self, error: Exception) -> None:
         """No index for some time; the epochs write equality deletes."""
-        log.warning("no key index for table %s: %s", self._table, error)
         with self.lock:
+            if (self._state, self._reason) != (State.OFF, str(error)):
+                log.warning("no key index for table %s: %s", self._table, error)
             self._begin_anew()
             self._state, self._reason = State.OFF, str(error)
             self._off_until = self._clock() + RETRY_SECOND

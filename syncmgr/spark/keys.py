@@ -4,9 +4,10 @@ Owns: the canonical form of a key, and how key columns are read from Parquet fil
 Must not know: the index, tables, commits.
 """
 
+import secrets
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlparse
@@ -36,9 +37,12 @@ class UnindexableError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyShape:
-    """The key columns of a table, in the order of its layout."""
+    """The key columns of a table, in the order of its layout. `seed`: of the hashes of one index, that nobody who
+    chooses keys can know: two keys of one hash are one key.
+    """
 
     fields: tuple[Field, ...]
+    seed: int = field(default=0, compare=False)
 
     @property
     def exact(self) -> bool:
@@ -56,7 +60,19 @@ def key_shape(layout: Layout) -> KeyShape:
     if not layout.identifier:
         raise UnindexableError("the table has no key")
     wanted = set(layout.identifier)
-    return KeyShape(fields=tuple(field for field in layout.fields if field.id in wanted))
+    return KeyShape(fields=tuple(each for each in layout.fields if each.id in wanted))
+
+
+def seeded(shape: KeyShape) -> KeyShape:
+    """Of a new index."""
+    return replace(shape, seed=secrets.randbits(64))
+
+
+def refuse_other_key(keys: Iterable[str], shape: KeyShape) -> None:
+    """Raises UnindexableError where a channel's key is not the one by which the table is indexed."""
+    if {key.casefold() for key in keys} != {each.name.casefold() for each in shape.fields}:
+        names = ", ".join(each.name for each in shape.fields)
+        raise UnindexableError(f"the table's identifier ({names}) is not the key of the job ({', '.join(keys)})")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +177,7 @@ def canonical(columns: Sequence[pa.ChunkedArray], shape: KeyShape) -> Keys:
         return Keys(high=_integers(columns[0]))
     parts = [_bytes(column, field.type) for column, field in zip(columns, shape.fields, strict=True)]
     rows: Iterable[bytes] = parts[0] if len(parts) == 1 else map(_join, zip(*parts, strict=True))
-    digests = b"".join(map(xxhash.xxh3_128_digest, rows))
+    digests = b"".join(xxhash.xxh3_128_digest(row, seed=shape.seed) for row in rows)
     halves = np.frombuffer(digests, ">i8").reshape(-1, 2).astype(np.int64)
     return Keys(high=np.ascontiguousarray(halves[:, 0]), low=np.ascontiguousarray(halves[:, 1]))
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from syncmgr.spark.content import contents_of
 from syncmgr.spark.index import TableIndex
-from syncmgr.spark.keys import key_shape
 from tests.spark_session import LakeTable
 
 
@@ -21,7 +20,7 @@ def entries(index: TableIndex) -> dict[tuple[int, int], tuple[str, int]]:
 def rebuilt(table: LakeTable) -> TableIndex:
     iceberg = table.lake.iceberg()
     loaded = iceberg.load(table.db, table.name)
-    index = TableIndex(key_shape(iceberg.layout(loaded)))
+    index = TableIndex(held(table).shape)
     index.follow(contents_of(iceberg, loaded))
     return index
 

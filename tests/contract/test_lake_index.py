@@ -371,7 +371,7 @@ def damages() -> list[Callable[[Path], None]]:
         (folder / HEAD).write_text("{", encoding="utf-8")
 
     def newer(folder: Path) -> None:
-        (folder / HEAD).write_text((folder / HEAD).read_text().replace('"version": 1', '"version": 99'))
+        (folder / HEAD).write_text((folder / HEAD).read_text().replace('"version": 2', '"version": 99'))
 
     def gone(folder: Path) -> None:
         for path in folder.glob("dead-*"):

@@ -10,6 +10,7 @@ from syncmgr.job.failure import (
     Series,
     advice,
     fail_type,
+    is_due,
     mildest,
     remedy,
     resume_after,
@@ -39,6 +40,14 @@ def test_who_mends_an_error(code: Code, expected: Remedy) -> None:
 def test_auto_resume_backs_off() -> None:
     """A job resumes by itself after 10 s, doubling to 300 s, however often it fails."""
     assert [resume_after(n) for n in (1, 2, 3, 5, 6, 7, 5000)] == [10, 20, 40, 160, 300, 300, 300]
+
+
+@pytest.mark.parametrize(
+    ("resume_at", "due"), [(None, False), (99.0, True), (100.0, True), (101.0, False), (400.0, False), (400.5, True)]
+)
+def test_a_clock_that_was_set_back_keeps_no_job_paused(resume_at: float | None, *, due: bool) -> None:
+    """A time further ahead than any job waits is of no clock of now."""
+    assert is_due(resume_at, 100.0) is due
 
 
 def test_every_error_of_a_source_and_of_the_lake_has_its_row() -> None:

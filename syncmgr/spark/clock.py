@@ -1,0 +1,24 @@
+"""A clock that was set back: Iceberg takes no commit that is older than the last one.
+
+Owns: telling that from other failures.
+Must not know: who commits.
+"""
+
+import time
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.jvm import FAILURES, Java
+
+ALLOWED_SECOND: Final = 60.0  # by Iceberg itself
+
+
+def refuse_old_clock(iceberg: Iceberg, table: Java, label: str) -> None:
+    """After a commit that failed, whatever it said. Raises LAKE_CLOCK."""
+    try:
+        behind = iceberg.behind(table, time.time())
+    except FAILURES:  # the JVM has gone, and that is what failed
+        return
+    if behind > ALLOWED_SECOND:
+        raise SyncError(Code.LAKE_CLOCK, table=label, second=round(behind))

@@ -1,0 +1,26 @@
+"""Where equality deletes hold: in files of their own partition and spec alone.
+
+Owns: which tables they cannot reach all rows of.
+Must not know: commits, how rows are written.
+"""
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelCommit
+from syncmgr.spark.iceberg import Iceberg
+from syncmgr.spark.jvm import Java
+from syncmgr.spark.layout import Layout
+
+
+def refuse_unreachable(iceberg: Iceberg, table: Java, layout: Layout, channel: ChannelCommit) -> None:
+    """Raises SPEC_CHANGED where somebody has changed the partition spec so that the old row of a key may lie elsewhere
+    than its new one.
+    """
+    label = f"{channel.db}.{channel.table}"
+    wanted = {field.id for field in map(layout.field, channel.keys) if field is not None}
+    beside = [layout.by_id(part.source_id).name for part in layout.partition if part.source_id not in wanted]
+    if beside:
+        raise SyncError(Code.SPEC_CHANGED, table=label, reason=f"it is partitioned by {beside[0]}, which is no key")
+    others = iceberg.specs_in_use(table) - {layout.spec_id}
+    if others:
+        reason = f"it has files of partition spec {min(others)} beside {layout.spec_id}"
+        raise SyncError(Code.SPEC_CHANGED, table=label, reason=reason)

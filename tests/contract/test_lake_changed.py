@@ -1,0 +1,143 @@
+"""What other engines do to a table itself: its partition spec, its identifier, its time; and keys made to collide."""
+
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import xxhash
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.indexing import State
+from tests.spark_session import SPARK, LakeTable, Tables
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+
+
+def off(table: LakeTable) -> None:
+    table.indexing.give_up(ValueError("switched off by the test"))
+
+
+def partitioned_by(table: LakeTable, *terms: str) -> None:
+    """What another engine does to the partition spec; a term with - before it goes."""
+    loaded = table.lake.iceberg().load(table.db, table.name)
+    update, expressions = loaded.updateSpec(), table.lake.iceberg().jvm.org.apache.iceberg.expressions.Expressions
+    for term in terms:
+        name, _, width = term.lstrip("-").partition(":")
+        wanted = expressions.bucket(name, int(width)) if width else expressions.ref(name)
+        update = update.removeField(wanted) if term.startswith("-") else update.addField(wanted)
+    update.commit()
+
+
+SPECS = [
+    pytest.param("", ("id:4",), id="buckets where there were none"),
+    pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 4", ("-id:4", "id:8"), id="more buckets"),
+    pytest.param("", ("v",), id="by what is no key"),
+]
+
+
+@pytest.mark.parametrize(("place", "terms"), SPECS)
+def test_a_changed_partition_spec_with_the_index(tables: Tables, place: str, terms: tuple[str, ...]) -> None:
+    """Updates and deletes meet their rows wherever they lie."""
+    table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
+    table.commit([(INS, key, 0) for key in range(8)])
+    partitioned_by(table, *terms)
+    table.commit([(UPD, 1, 1), (DEL, 2, 0), (INS, 8, 0)])
+    table.commit([(UPD, 1, 2), (UPD, 8, 2)])
+    expected = {key: 0 for key in range(9) if key != 2} | {1: 2, 8: 2}
+    assert table.rows() == sorted(expected.items())
+
+
+@pytest.mark.parametrize(("place", "terms"), SPECS)
+def test_a_changed_partition_spec_without_the_index(tables: Tables, place: str, terms: tuple[str, ...]) -> None:
+    """Nothing is committed that would double a row, until all files are of a spec that the key decides alone."""
+    table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
+    off(table)
+    table.commit([(INS, key, 0) for key in range(8)])
+    partitioned_by(table, *terms)
+    commit = table.prepared([(UPD, 1, 1), (DEL, 2, 0), (INS, 8, 0)])
+    with pytest.raises(SyncError) as caught:
+        table.apply(commit)
+    assert caught.value.code is Code.SPEC_CHANGED
+    assert table.rows() == [(key, 0) for key in range(8)]
+    assert set() == table.stray_files()
+    if terms == ("v",):
+        partitioned_by(table, "-v")
+    else:
+        name = f"{table.db}.{table.name}"
+        table.sql(f"CALL lake.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))")
+    table.apply(commit)
+    expected = {key: 0 for key in range(9) if key != 2} | {1: 1}
+    assert table.rows() == sorted(expected.items())
+
+
+def test_another_identifier_switches_the_index_off(tables: Tables) -> None:
+    """Rows are found by the key of the job, and Status says what is wrong; with the old identifier it is back."""
+    table = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")
+    table.commit([(INS, key, key) for key in range(5)])
+    table.lake.iceberg().load(table.db, table.name).updateSchema().setIdentifierFields(
+        table.lake.iceberg().strings(["v"])
+    ).commit()
+    table.commit([(UPD, 1, 11), (DEL, 2, 2)])
+    assert table.rows() == [(0, 0), (1, 11), (3, 3), (4, 4)]
+    standing = table.indexing.standing()
+    assert standing.state is State.OFF
+    assert standing.reason == "the table's identifier (v) is not the key of the job (id)"
+    table.lake.iceberg().load(table.db, table.name).updateSchema().setIdentifierFields(
+        table.lake.iceberg().strings(["id"])
+    ).commit()
+    table.indexing._off_until = 0.0
+    table.commit([(UPD, 3, 33)])
+    assert table.rows() == [(0, 0), (1, 11), (3, 33), (4, 4)]
+    assert (table.indexing.standing().state, table.files(2)) == (State.READY, 0)
+
+
+def test_a_clock_that_was_set_back_is_told(tables: Tables, tmp_path: Path) -> None:
+    """The error has the seconds and the table; nothing is written, and commits go on when the clock is right."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    iceberg = table.lake.iceberg()
+    loaded = iceberg.load(table.db, table.name)
+    parser = iceberg.jvm.org.apache.iceberg.TableMetadataParser
+    now, later = loaded.operations().current(), int((time.time() + 3600) * 1000)
+    text = str(parser.toJson(now))
+    for moment in {now.lastUpdatedMillis(), loaded.currentSnapshot().timestampMillis()}:
+        text = text.replace(str(moment), str(later))
+    ahead = parser.fromJson(text)
+    loaded.operations().commit(now, ahead)
+    commit = table.prepared([(INS, 2, 2)])
+    with pytest.raises(SyncError, match=r"is 3[56]\d\d s behind the last commit of table") as caught:
+        table.apply(commit)
+    assert caught.value.code is Code.LAKE_CLOCK
+    assert table.rows() == [(1, 1)]
+
+
+SECRET = bytes.fromhex("b8fe6c3923a44bbe7c01812cf721ad1c")  # the first bytes of XXH3's own, which everybody knows
+
+
+def colliding() -> tuple[bytes, bytes]:
+    """Two keys of 300 bytes with one hash: what hides the halves of a lane in two stripes is made zero, so that only
+    the sum of both counts.
+    """
+    found = []
+    for first, second in ((97, 98), (98, 97)):
+        key = bytearray(b"x" * 300)
+        key[0:8] = bytes([first, 0, 0, 0]) + SECRET[4:8]
+        key[64:72] = bytes([second, 0, 0, 0]) + SECRET[12:16]
+        found.append(bytes(key))
+    return found[0], found[1]
+
+
+def test_keys_that_were_made_to_collide_are_two(tables: Tables) -> None:
+    """Whoever can choose a key cannot make it delete somebody else's row."""
+    mine, theirs = colliding()
+    assert xxhash.xxh3_128_digest(mine) == xxhash.xxh3_128_digest(theirs)
+    table = tables.make("(k BINARY NOT NULL, v BIGINT) UNIQUE KEY(k)", ("k", "v"), ("k",), types={"k": pa.binary()})
+    table.commit([(INS, mine, 1)])
+    table.commit([(INS, theirs, 2)])
+    assert table.rows("v") == [(1,), (2,)]
+    table.commit([(DEL, theirs, 2)])
+    assert table.rows("v") == [(1,)]
+    assert table.indexing.standing().state is State.READY
