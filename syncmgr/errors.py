@@ -87,6 +87,11 @@ class Code(Enum):
     ILLEGAL_TRANSITION = 20002, "HY000", "A {state} job cannot be {event}"
     JOB_EXISTS = 20003, "42S01", "The sync job '{job}' in database '{db}' already exists"
     TARGET_IN_USE = 20004, "HY000", "Table '{table}' is already the target of sync job '{job}'; stop that job first"
+    TARGET_OF_OTHERS = (
+        20234,
+        "HY000",
+        "Table '{table}' was written less than {second} seconds ago by a sync job that this frontend does not know: another frontend syncs into it; stop that job, and wait so long",
+    )
     DUPLICATE_MAPPING = 20005, "HY000", "The mapping from tables to tables must be one to one: '{table}' is named twice"
     STALE_JOB = 20006, "HY000", "The sync job '{job}' was changed by someone else meanwhile; try again"
     NO_CHANNEL_KEY = 20007, "HY000", "Table '{table}': {reason}"

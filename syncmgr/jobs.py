@@ -97,6 +97,7 @@ class Store(altering.Store, Protocol):
     def by_name(self, db: str, name: str) -> SyncJob: ...
     def forget(self, job_id: JobId) -> None: ...
     def target_of(self, db: str, table: str) -> str | None: ...
+    def has_channel(self, token: str) -> bool: ...
     def figures(self, job_id: JobId) -> Figures: ...
     @property
     def loads(self) -> Loads: ...
@@ -132,7 +133,13 @@ class Jobs:
         self._catalog = catalog
         self._lake = lake
         self._planner = Planner(
-            catalog=catalog, lake=lake, job_of=store.target_of, inspect=inspect, survey=survey, check_exact=check_exact
+            catalog=catalog,
+            lake=lake,
+            job_of=store.target_of,
+            is_ours=store.has_channel,
+            inspect=inspect,
+            survey=survey,
+            check_exact=check_exact,
         )
         self._altering = Altering(store, catalog, self._planner, inspect, survey, chunk_rows)
         self._chunk_rows = chunk_rows

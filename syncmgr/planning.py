@@ -24,6 +24,7 @@ from syncmgr.written import check_names, condition, databases, item, items, odd_
 from syncsql import Channel, Name, Shards, Tables
 
 OK: Final = "ok"
+OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as one that ended
 Row = tuple[str, str, str, str, str]  # as EXPLAIN_COLUMNS names them
 Table = tuple[str, str]
 _Told = tuple[SourceTable, tuple[tuple[str, ...], ...]]  # with its unique keys
@@ -67,6 +68,9 @@ class Lake(Protocol):
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
         """Whether the table, or a part of it, has no row, not even a deleted one."""
+
+    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
+        """The tokens of channels that have committed rows in the last seconds."""
 
 
 Inspect = Callable[[SourceDescription, Sequence[Table]], Inspected]
@@ -140,17 +144,20 @@ class Planner:
         catalog: Catalog,
         lake: Lake,
         job_of: Callable[[str, str], str | None],
+        is_ours: Callable[[str], bool],
         inspect: Inspect,
         survey: Survey,
         check_exact: CheckExact,
     ) -> None:
-        """`job_of`: the job, not cancelled, that a table is the target of. `survey`: the tables of databases.
+        """`job_of`: the job, not cancelled, that a table is the target of. `is_ours`: whether a channel of that token
+        is, or was, one of this frontend. `survey`: the tables of databases.
 
         `check_exact`: raises SNAPSHOT_REFUSED for tables without a key that cannot be read at an exact point.
         """
         self._catalog = catalog
         self._lake = lake
         self._job_of = job_of
+        self._is_ours = is_ours
         self._inspect = inspect
         self._survey = survey
         self._check_exact = check_exact
@@ -280,7 +287,15 @@ class Planner:
         owner = self._job_of(target.db, target.name)
         if owner is not None and (wish.shards is None or (target.db, target.name) not in wanted.shared):
             raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
+        self._refuse_others(target)
         return replace(wish, target=target)
+
+    def _refuse_others(self, target: TargetTable) -> None:
+        """Jobs of a frontend with other metadata are known by what they write alone."""
+        if all(map(self._is_ours, target.writers)):
+            return
+        if not all(map(self._is_ours, self._lake.writers(target.db, target.name, OTHERS_SECOND))):
+            raise SyncError(Code.TARGET_OF_OTHERS, table=target.label, second=OTHERS_SECOND)
 
     # -- EXPLAIN SYNC
 

@@ -309,6 +309,9 @@ class MemoryLedger:
     def backlog(self) -> list[Epoch]:
         return [epoch for epoch, done in self.stored if done and epoch.files]
 
+    def hold(self) -> None:
+        """It always is ours."""
+
     def progress(self) -> Mapping[str, Any]:
         return self._progress
 

@@ -167,6 +167,10 @@ def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress
     }
 
 
+def is_known(connection: Connection, token: str) -> bool:
+    return connection.execute(select(CHANNELS.c.token).where(CHANNELS.c.token == token)).first() is not None
+
+
 def owner(connection: Connection, db: str, table: str) -> str | None:
     """The job, not cancelled, that a table is a target of."""
     query = (

@@ -4,6 +4,7 @@ Owns: the stored form of sources, channels, positions and epochs; encryption of 
 Must not know: tables, connections.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -34,8 +35,7 @@ class Vault:
 
     def __init__(self, key_file: Path) -> None:
         if not key_file.exists():
-            key_file.touch(mode=0o600, exist_ok=False)
-            key_file.write_bytes(Fernet.generate_key())
+            _make_key(key_file)
         self._file = key_file
         self._fernet = Fernet(key_file.read_bytes())
 
@@ -49,6 +49,23 @@ class Vault:
         except InvalidToken as error:
             message = f"{self._file} is not the key that encrypted the stored passwords"
             raise SyncError(Code.BAD_CONFIG, message=message) from error
+
+
+def _make_key(key_file: Path) -> None:
+    """Whole, and on the disk, before anything is encrypted with it: what it sealed outlives a power failure, too."""
+    temporary = key_file.with_suffix(".new")
+    temporary.unlink(missing_ok=True)
+    temporary.touch(mode=0o600, exist_ok=False)
+    with temporary.open("wb") as file:
+        file.write(Fernet.generate_key())
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(key_file)
+    folder = os.open(key_file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def source_json(source: SourceDescription, vault: Vault) -> Json:

@@ -50,6 +50,10 @@ class JobLedger:
         now = time.time()
         self._store.commit_epoch(self._job_id, epoch, committed, at=now, keep_since=now - self._keep_second())
 
+    def hold(self) -> None:
+        """Raises META_OWNED where another frontend has taken over."""
+        self._store.hold()
+
     def progress(self) -> Mapping[str, ChannelProgress]:
         return self._store.progress(self._job_id)
 

@@ -152,6 +152,11 @@ class Store:
                 raise SyncError(Code.META_OWNED, owner=owner)
             yield connection
 
+    def hold(self) -> None:
+        """What was read is still so if nobody has taken over since. Raises META_OWNED, META_DOWN."""
+        with self._writing():
+            pass
+
     # -- jobs
 
     def add(
@@ -248,6 +253,11 @@ class Store:
         """The job, not cancelled, that a table is a target of."""
         with self._reading() as connection:
             return channels.owner(connection, db, table)
+
+    def has_channel(self, token: str) -> bool:
+        """Of any job that is remembered, cancelled ones too."""
+        with self._reading() as connection:
+            return channels.is_known(connection, token)
 
     def _job(self, connection: Connection, query: Select[Any]) -> list[SyncJob]:
         return [self._value(connection, row) for row in connection.execute(query).all()]

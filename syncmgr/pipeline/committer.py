@@ -19,6 +19,7 @@ from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.laggards import Laggards, job_wide
+from syncmgr.pipeline.segment import same_columns
 
 GATHERED_BYTES: Final = 64 * 1024 * 1024  # staged files of one channel that are committed at once
 
@@ -43,6 +44,9 @@ class Ledger(Protocol):
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None: ...
     def gather(self, token: str, numbers: Sequence[int]) -> None: ...
     def last_epoch(self) -> Epoch | None: ...
+    def hold(self) -> None:
+        """Raises META_OWNED where another frontend has taken over."""
+
     def learn(self, token: str, source: SourceTable) -> None: ...
     def describe(self, channel: ChannelDescription) -> None: ...
     def refuse(self, record: DdlRecord) -> None: ...
@@ -206,7 +210,8 @@ class Committer:
     def _gathered(self, token: str, epochs: Sequence[Epoch]) -> Epoch:
         """One commit takes what many epochs would, or a table under steady load never catches up.
 
-        Stored before it is tried, and none of them was: what a table bears is then either all of it or none.
+        Stored before it is tried, and none of them was: what a table bears is then either all of it or none. Their
+        files have the same columns: a newer version of ours may stage a type otherwise.
         """
         if not self._channels[token].keys or self._held(token) is not None:
             return epochs[0]
@@ -215,6 +220,8 @@ class Committer:
         for epoch in epochs:
             staged = self._files(token, epoch)
             if taken and sum(file.bytes for file in (*files, *staged)) > GATHERED_BYTES:
+                break
+            if not same_columns((*files[:1], *staged)):
                 break
             taken.append(epoch)
             files += staged

@@ -48,7 +48,7 @@ from syncmgr.pipeline.messages import (
 )
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot
-from syncmgr.pipeline.staging import sweep
+from syncmgr.pipeline.staging import listed, sweep
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 
@@ -470,10 +470,17 @@ class JobRun:
         return {} if self._snapshot is None else self._snapshot.points()
 
     def _sweep(self) -> None:
-        """What neither an intent nor the last epoch's open XA transactions name."""
+        """What neither an intent nor the last epoch's open XA transactions name.
+
+        Whoever stood still for long may have been replaced: what was there, and what is wanted of it, holds if the
+        metadata are ours afterwards. Files of the one that takes over later are not among them.
+        """
+        there = listed(self._options.folder)
         wanted = (*self._ledger.intents(), *self._ledger.backlog())
         kept = {f.path for epoch in wanted for segment in epoch.files.values() for f in segment}
-        sweep(self._options.folder, kept | self._last_epoch().prepared_files)
+        kept |= self._last_epoch().prepared_files
+        self._ledger.hold()
+        sweep(there, kept)
 
 
 class _GaveUp(Exception):  # noqa: N818 - an outcome, not an error of ours

@@ -5,7 +5,7 @@ Must not know: epochs' rules, sources, the lake.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -120,6 +120,15 @@ class Segment:
     def _refuse_broken(self) -> None:
         if self._failure is not None:
             raise self._failure
+
+
+def same_columns(files: Iterable[StagedFile]) -> bool:
+    """Whether one reader takes them all; False where one is gone."""
+    try:
+        schemas = [pq.read_schema(file.path) for file in files]
+    except OSError:
+        return False
+    return all(schema.equals(schemas[0]) for schema in schemas)
 
 
 def fsync(path: str) -> int:

@@ -4,29 +4,34 @@ Owns: what of it may go, and how.
 Must not know: which files are still wanted, or why.
 """
 
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
 from syncmgr.pipeline.segment import disk_error
 
+Listed = dict[Path, list[Path]]  # by folder of a worker
 
-def sweep(staging: Path, kept: Collection[str]) -> None:
-    """Delete what earlier lives staged, but for the files that are kept.
+
+def listed(staging: Path) -> Listed:
+    """What is there now."""
+    return {folder: list(folder.glob("*")) for folder in staging.glob("*")}
+
+
+def sweep(there: Listed, kept: Collection[str]) -> None:
+    """Delete what earlier lives had staged when it was listed, but for the files that are kept.
 
     The worker of a frontend that was killed may still write. Raises DISK_FULL, NOT_WRITABLE, which are tried again.
     """
-    for folder in staging.glob("*"):
+    for folder, files in there.items():
         try:
-            _sweep(folder, kept)
+            _sweep(folder, files, kept)
         except OSError as error:
             raise disk_error(error, folder) from error
 
 
-def _sweep(folder: Path, kept: Collection[str]) -> None:
-    files = list(folder.glob("*"))
-    for path in files:
-        if str(path) not in kept:
-            path.unlink(missing_ok=True)
-    if not any(str(path) in kept for path in files):
-        shutil.rmtree(folder)
+def _sweep(folder: Path, files: Collection[Path], kept: Collection[str]) -> None:
+    left = {path for path in files if str(path) in kept}
+    for path in {*files} - left:
+        path.unlink(missing_ok=True)
+    if not left:
+        folder.rmdir()

@@ -26,7 +26,7 @@ from syncmgr.pipeline.messages import (
     WorkerPlan,
 )
 from syncmgr.pipeline.receiver import Receiver, Source
-from syncmgr.pipeline.segment import disk_error
+from syncmgr.pipeline.segment import disk_error, fsync
 
 OpenSource = Callable[[WorkerPlan, Callable[[SyncError | None], None]], Source]
 
@@ -85,6 +85,8 @@ def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for above in (folder.parent, folder.parent.parent):  # a synced file in a folder that nobody finds is lost
+            fsync(str(above))
     except OSError as error:
         raise disk_error(error, folder) from error
 

@@ -441,6 +441,15 @@ class Iceberg:
         """Seconds by which a clock at `now` is behind the table's last commit."""
         return float(table.operations().current().lastUpdatedMillis()) / 1000 - now
 
+    def writers(self, table: Java, mark: str, since: int) -> set[str]:
+        """The values of a mark in the summaries of snapshots from `since` on, Unix milliseconds."""
+        found: set[str] = set()
+        for snapshot in self.history(table, (mark,)):
+            if (self.committed_at(table, snapshot.id) or 0) < since:
+                break
+            found |= {snapshot.marks[mark]} if mark in snapshot.marks else set()
+        return found
+
     def committed_at(self, table: Java, snapshot: int) -> int | None:
         """When, in Unix milliseconds; None where it was expired."""
         found = table.snapshot(snapshot)

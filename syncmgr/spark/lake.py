@@ -6,6 +6,7 @@ Must not know: how any of it is done.
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from syncmgr.job.lake_change import DropTable
 from syncmgr.job.shard import Part
 from syncmgr.job.target import Transform
 from syncmgr.spark.alter import Alter
+from syncmgr.spark.ancestry import EPOCH_MARK
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.durable import sync_file_system
 from syncmgr.spark.expressions import check_expressions
@@ -373,6 +375,14 @@ class Lake:
             if totals is None or totals.data_files == 0:
                 return True
             return part is not None and not iceberg.has_rows(found, part)
+
+    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
+        """The tokens of channels that have committed rows in the last seconds. Raises NO_SUCH_TABLE."""
+        with asked():
+            iceberg = self.iceberg()
+            since = int((time.time() - second) * 1000)
+            marks = iceberg.writers(iceberg.load(db, table), EPOCH_MARK, since)
+        return frozenset(mark.rpartition(":")[0] for mark in marks)
 
     def check_channel(self, channel: ChannelDescription) -> None:
         """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""

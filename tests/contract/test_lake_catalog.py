@@ -7,6 +7,7 @@ import pytest
 import syncsql
 from syncmgr.catalog import Catalog
 from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.job.batch import ChangeKind
 from tests.spark_session import SPARK, Tables, statement
 
 pytestmark = SPARK
@@ -109,3 +110,12 @@ def test_a_table_of_somebody_else_is_described(tables: Tables) -> None:
     spark.sql(f"CREATE TABLE lake.{tables.db}.o (id BIGINT NOT NULL, at TIMESTAMP) PARTITIONED BY (days(at))")
     assert "TIMESTAMP" in tables.catalog.create_table_text(tables.db, "o")
     assert tables.catalog.table(tables.db, "o").partition == ("day(at)",)
+
+
+def test_who_has_written_of_late_is_told(tables: Tables) -> None:
+    """The tokens of channels that have committed rows, whoever's they are; not those of long ago, nor other writers."""
+    table = tables.make()
+    table.commit([(ChangeKind.INSERT, 1, 1)])
+    table.sql("INSERT INTO {table} VALUES (2, 2)")
+    assert table.lake.writers(table.db, table.name, 300.0) == {table.token}
+    assert table.lake.writers(table.db, table.name, -1.0) == frozenset()

@@ -1,7 +1,6 @@
 import os
 import queue
 import random
-import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from syncmgr.job.batch import Batch, ChangeKind, PreparedChanges
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.pipeline import run as run_module
+from syncmgr.pipeline import worker
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
@@ -250,21 +250,44 @@ def test_a_run_recovers_until_it_has_committed_what_was_left(bench: Bench) -> No
 
 def test_an_orphan_that_still_writes_stops_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker of a frontend that was killed adds and removes files while they are swept: that is tried again."""
-    orphan, swept = bench.folder / "orphan", shutil.rmtree
+    orphan, swept = bench.folder / "orphan", Path.rmdir
     orphan.mkdir(parents=True)
     (orphan / "1-token-1-0.parquet").touch()
 
     def beside_it(folder: Path) -> None:
         (orphan / "2-token-1-0.parquet").touch()
-        monkeypatch.setattr(shutil, "rmtree", swept)
-        orphan.rmdir()
+        monkeypatch.setattr(Path, "rmdir", swept)
+        folder.rmdir()
 
-    monkeypatch.setattr(shutil, "rmtree", beside_it)
+    monkeypatch.setattr(Path, "rmdir", beside_it)
     bench.run_through(ScriptedSource(transactions=20), 20)
     assert bench.lake.rows == scripted_rows(20)
     assert [trouble.code for trouble in bench.troubles if trouble] == [Code.NOT_WRITABLE]
     assert bench.ends == [(None, FailType.UNKNOWN)]
     assert not orphan.exists()
+
+
+def test_one_that_was_replaced_sweeps_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frontend that stood still, and whose metadata are another's by now, deletes no staged file of that one."""
+    other = bench.folder / "other"
+    other.mkdir(parents=True)
+    (other / "1-token-1-0.parquet").touch()
+
+    def replaced() -> None:
+        raise SyncError(Code.META_OWNED, owner="the other one")
+
+    monkeypatch.setattr(bench.ledger, "hold", replaced)
+    run = bench.start(ScriptedSource(transactions=5))
+    assert run.join(HANG_SECOND)
+    assert [path.name for path in other.iterdir()] == ["1-token-1-0.parquet"]
+
+
+def test_the_folder_of_staged_rows_survives_a_power_failure(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker syncs the folders in which its own is named: files in one that nobody finds would be lost."""
+    synced = list[str]()
+    monkeypatch.setattr(worker, "fsync", synced.append)
+    worker._make_folder(bench.folder / "job" / "life")
+    assert synced == [str(bench.folder / "job"), str(bench.folder)]
 
 
 def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:

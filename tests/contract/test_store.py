@@ -1,3 +1,4 @@
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -293,6 +294,25 @@ def test_another_key_is_told_apart(tmp_path: Path) -> None:
         Vault(tmp_path / "b.key").open(sealed)
 
 
+def test_a_key_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a power failure no empty file stands where the key should be: what was not synced has no name yet."""
+    synced = list[str]()
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+    )
+    Vault(tmp_path / "secret.key")
+    assert synced == [str(tmp_path / "secret.new"), str(tmp_path)]
+    assert (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
+
+    def fail(_: int) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError):
+        Vault(tmp_path / "other.key")
+    assert not (tmp_path / "other.key").exists()
+
+
 def test_users_come_back_as_they_were(store: Store, tmp_path: Path) -> None:
     """Accounts, secrets and grants outlive the frontend; a dropped account leaves nothing."""
     users = Users(store.accounts)
@@ -379,6 +399,15 @@ def test_dead_letters_of_a_prepared_transaction_are_remembered(store: Store) -> 
     last = ledger.last_epoch()
     assert last is not None
     assert last.prepared["x"].dead == (LETTER,)
+
+
+def test_a_channel_is_known_as_long_as_its_job(store: Store) -> None:
+    """Also when that was cancelled: what it wrote into a table is ours."""
+    job = store.add(make_job(), START, 0.0)
+    assert store.has_channel("token-1")
+    assert not store.has_channel("theirs")
+    store.forget(job.id)
+    assert not store.has_channel("token-1")
 
 
 def test_a_channel_joins_a_job(store: Store) -> None:

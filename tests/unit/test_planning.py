@@ -37,6 +37,8 @@ class House:
     sources: tuple[str, ...] = ("orders", "lines", "log")
     full: set[str] = field(default_factory=set)
     exact: list[str] = field(default_factory=list)
+    ours: set[str] = field(default_factory=set)
+    recent: set[str] = field(default_factory=set)
     inspections: int = 0
 
     def planner(self) -> Planner:
@@ -44,6 +46,7 @@ class House:
             catalog=self,
             lake=self,
             job_of=lambda _, table: "other" if table == "taken" else None,
+            is_ours=lambda token: token in self.ours,
             inspect=self.inspect,
             survey=self.survey,
             check_exact=lambda _, tables: self.exact.extend(table.name for table in tables),
@@ -63,6 +66,9 @@ class House:
 
     def check_channel(self, channel: ChannelDescription) -> None:
         assert channel.target in self.targets, "Spark looks only at what is there"
+
+    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
+        return frozenset(self.recent)
 
     def is_empty(self, db: str, table: str, part: Any = None) -> bool:
         assert db == "demo"
@@ -126,6 +132,27 @@ def test_a_filled_target_is_refused() -> None:
     assert raised.value.code is Code.SNAPSHOT_REFUSED
     latest = wanted(whole("log"), source=make_source(start="latest"))
     assert [table.label for table in house.planner().plan(latest).made] == ["demo.lines"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "recent", "refused"),
+    [
+        ({"mine"}, {"mine", "theirs"}, True),
+        ({"mine"}, {"mine"}, False),
+        (set(), set(), False),
+        ({"mine", "theirs"}, {"theirs"}, False),
+    ],
+)
+def test_a_target_of_another_frontend_is_refused(ours: set[str], recent: set[str], *, refused: bool) -> None:
+    """As long as that commits; what it wrote long ago, and what jobs of ours wrote, hinders nobody."""
+    house = House(ours=ours, recent=recent)
+    house.targets["orders"] = replace(make_target(), writers=("mine", "theirs"))
+    if not refused:
+        assert house.planner().plan(wanted(whole("log"))).channels
+        return
+    with pytest.raises(SyncError) as raised:
+        house.planner().plan(wanted(whole("log")))
+    assert raised.value.code is Code.TARGET_OF_OTHERS
 
 
 def test_a_table_is_meant_once() -> None:

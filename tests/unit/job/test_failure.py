@@ -53,7 +53,7 @@ def test_a_clock_that_was_set_back_keeps_no_job_paused(resume_at: float | None, 
 def test_every_error_of_a_source_and_of_the_lake_has_its_row() -> None:
     """No error that a running job can meet is left to the default, and each says what to do."""
     of_statements = {Code.SOURCE_XA_OPEN, Code.QUERY_FAILED, Code.TABLE_BUSY, Code.BAD_TABLE, Code.BAD_NAME}
-    of_statements |= {Code.DATABASE_NOT_EMPTY, Code.RESYNC_COLUMNS, Code.SOURCE_UNNAMED}
+    of_statements |= {Code.DATABASE_NOT_EMPTY, Code.RESYNC_COLUMNS, Code.SOURCE_UNNAMED, Code.TARGET_OF_OTHERS}
     met = {code for code in Code if 20100 <= code.number < 20300} - of_statements | {Code.WORKER_DIED, Code.META_DOWN}
     assert met <= TREATMENTS.keys()
     assert all(treatment.advice.endswith(".") for treatment in TREATMENTS.values())

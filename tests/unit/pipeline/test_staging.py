@@ -1,0 +1,24 @@
+"""What of the staged files may go."""
+
+from pathlib import Path
+
+from syncmgr.pipeline.staging import listed, sweep
+
+
+def staged(folder: Path, *names: str) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).touch()
+    return [folder / name for name in names]
+
+
+def test_only_what_was_there_when_it_was_listed_is_swept(tmp_path: Path) -> None:
+    """What a frontend stages that takes over in between stays, wanted or not."""
+    kept, old = staged(tmp_path / "life", "kept", "old")
+    staged(tmp_path / "dead", "1")
+    there = listed(tmp_path)
+    later = [*staged(tmp_path / "life", "later"), *staged(tmp_path / "new", "1")]
+    sweep(there, {str(kept)})
+    assert not old.exists()
+    assert not (tmp_path / "dead").exists()
+    assert all(path.exists() for path in (kept, *later))
