@@ -36,6 +36,7 @@ def main() -> None:
         pause=options.pause,
         rests=options.rest,
         settings=dict(options.setting),
+        engine=options.engine,
     )
     Torture(folder, plan).run()
     if options.folder is None:
@@ -54,6 +55,7 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--pause", type=float, default=PAUSE_SECOND, help="seconds between two transactions")
     arguments.add_argument("--rest", type=Path, help="a file: while it exists, nothing is done")
     arguments.add_argument("--setting", action="append", default=[], type=_pair, help="NAME=VALUE, a line of fe.conf")
+    arguments.add_argument("--engine", action="store_true", help="another engine works on the tables of the shop")
     arguments.add_argument("--sum", type=Path, help="a file of figures")
     return arguments
 

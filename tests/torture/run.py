@@ -20,6 +20,7 @@ from tests.proxy import Proxy
 from tests.servers import MysqlServer
 from tests.small_disk import FILLER, NoMountError, SmallDisk
 from tests.torture.adversary import Adversary
+from tests.torture.engine import Engine
 from tests.torture.figures import Figures, append, load
 from tests.torture.killer import Killer
 from tests.torture.verdict import check, quiet, refuse_dead_ends
@@ -55,6 +56,7 @@ class Plan:
     pause: float = PAUSE_SECOND  # between two transactions
     rests: Path | None = None  # while this file exists, nobody acts or writes: others measure on this machine
     settings: Mapping[str, str] = field(default_factory=dict)  # further lines of fe.conf
+    engine: bool = False  # whether another engine works on the tables of the shop
 
 
 class Torture:
@@ -72,6 +74,7 @@ class Torture:
         self._victims = Victims(self._fe, self._mysql, self._fork())
         self._adversary = Adversary(self._victims, self._mysql, self._network, self._staging, self._fork())
         self._killer = Killer(self._victims, self._adversary, self._fork(), plan.kills) if plan.kills else None
+        self._engine: Engine | None = None
         self._made = 0
         self.total = Figures()
 
@@ -84,6 +87,9 @@ class Torture:
         self._fe.start()
         try:
             self._create()
+            if self._plan.engine:
+                self._engine = Engine(self._folder / "fe" / "var" / "lake", self._fork())
+                self._adversary.join(self._engine)
             self._torture()
         except (AssertionError, pymysql.err.MySQLError, RuntimeError) as error:
             self._secure(f"seed {self._plan.seed}, {self._folder}: {error}")
@@ -95,6 +101,9 @@ class Torture:
         for workload in self._workloads:
             with contextlib.suppress(RuntimeError):  # it was not started
                 workload.stop()
+        if self._engine is not None:
+            print(f"another engine has done {dict(self._engine.done)} and given way {dict(self._engine.refused)}")
+            self._engine.stop()
         if self._killer is None:
             self._fe.stop()
         self._fe.kill_if_alive()

@@ -1,0 +1,111 @@
+"""Another engine that writes into the tables of the shop: a process with a Spark of its own on the frontend's lake.
+
+Owns: its rows, whose keys no source has, and what it does to files, whosever rows they hold.
+Must not know: jobs, the frontend.
+
+Run: python -m tests.torture.engine LAKE_FOLDER. Reads statements of SQL, as JSON, one a line; answers each
+with a line of JSON: what was wrong, or null.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from syncmgr.spark.jvm import FAILURES, words
+from tests import jvm
+from tests.spark_session import START_SECOND, new_lake
+
+FIRST_KEY: Final = 10**9  # of its rows; the sources' are below
+KEYS: Final = {"things": "id", "tags": "thing"}
+ROWS: Final = {
+    "things": "SELECT id, -1, 1.5, 'not ours', NULL FROM range({first}, {last})",
+    "tags": "SELECT id, 'not ours', -1 FROM range({first}, {last})",
+}
+OWN: Final = {table: f"{key} >= {FIRST_KEY}" for table, key in KEYS.items()}
+
+OFTEN: Final = {"insert": 4, "update": 2, "delete": 2, "rewrite": 4, "expire": 2, "order": 1, "spec": 1}
+
+
+class Engine:
+    """The process, and what is asked of it. `done` and `refused`: how often, by kind."""
+
+    def __init__(self, lake_dir: Path, dice: random.Random) -> None:
+        command = [sys.executable, "-m", "tests.torture.engine", str(lake_dir)]
+        root = Path(__file__).parents[2]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, text=True)
+        self._dice, self._next = dice, FIRST_KEY
+        self.done, self.refused = Counter[str](), Counter[str]()
+        assert self._answer() is None
+
+    def act(self) -> None:
+        """One thing; a conflict with a commit of the frontend's is no fault."""
+        table = self._dice.choice(list(KEYS))
+        kind = self._dice.choices(list(OFTEN), weights=list(OFTEN.values()))[0]
+        wrong = self._ask(self._statement(kind, table))
+        (self.done if wrong is None else self.refused)[kind] += 1
+
+    def _statement(self, kind: str, table: str) -> str:
+        path, own, some = f"lake.shop.{table}", OWN[table], f"{KEYS[table]} % 3 = {self._dice.randrange(3)}"
+        match kind:
+            case "insert":
+                first, self._next = self._next, self._next + self._dice.randrange(1, 20)
+                return f"INSERT INTO {path} {ROWS[table].format(first=first, last=self._next)}"
+            case "update":
+                return f"UPDATE {path} SET number = number - 1 WHERE {own} AND {some}"
+            case "delete":
+                return f"DELETE FROM {path} WHERE {own} AND {some}"
+            case "rewrite":
+                every = self._dice.choice(("'rewrite-all', 'true'", "'min-input-files', '2'"))
+                return f"CALL lake.system.rewrite_data_files(table => 'shop.{table}', options => map({every}))"
+            case "expire":
+                return f"CALL lake.system.expire_snapshots(table => 'shop.{table}', retain_last => 1)"
+            case "spec":
+                place = self._dice.choice(("ADD", "DROP"))
+                return f"ALTER TABLE {path} {place} PARTITION FIELD bucket(2, {KEYS[table]})"
+        order = self._dice.choice(("WRITE ORDERED BY number", "WRITE UNORDERED"))
+        return f"ALTER TABLE {path} {order}"
+
+    def _ask(self, statement: str) -> str | None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(statement) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> str | None:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the other engine has ended"
+        found: str | None = json.loads(line)
+        return found
+
+    def stop(self) -> None:
+        self._process.communicate()
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")  # what Spark prints must not come between
+    os.dup2(2, 1)
+    lake = new_lake(Path(sys.argv[1]).parent, options=jvm.flags())
+    lake.start()
+    lake.ready(START_SECOND)
+    print("null", file=answers, flush=True)
+    for line in sys.stdin:
+        print(json.dumps(said(lake.iceberg().spark, json.loads(line))), file=answers, flush=True)
+    lake.stop()
+
+
+def said(spark, statement: str) -> str | None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - a SparkSession
+    try:
+        spark.sql(statement).collect()
+    except FAILURES as error:
+        return words(error)
+    return None
+
+
+if __name__ == "__main__":
+    main()
