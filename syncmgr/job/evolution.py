@@ -25,7 +25,7 @@ from syncmgr.job.lake_change import (
     RetypeField,
 )
 from syncmgr.job.policy import RULES, Deed, Kind, OnDdl
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type, mentions
+from syncmgr.job.schema import TEXT, SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type, mentions
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.target import fits, iceberg_type
 
@@ -260,7 +260,9 @@ class _Evolution:
         self._widen(now, plain, reason)
 
     def _kept(self, before: SourceColumn, now: SourceColumn) -> bool:
-        return kept(before, now, strict=self._terms.strict, pads=self._terms.pads)
+        """Two charsets that are not known may differ."""
+        unsure = now.type in TEXT and now.charset is None and not self._terms.strict
+        return not unsure and kept(before, now, strict=self._terms.strict, pads=self._terms.pads)
 
     def _widen(self, now: SourceColumn, plain: _Plain, reason: str) -> None:
         what = f"column '{now.name}' becomes {now.text}, which does not fit {plain.target.type.text}: {reason}"

@@ -77,8 +77,7 @@ def _texts(before: SourceColumn, now: SourceColumn, strict: bool) -> bool | None
         return None
     if now.type == "char" != before.type:
         return False
-    unlike = now.charset != before.charset or (now.charset is None and now != before)  # which two of None may be
-    if not strict and now.charset != UNICODE and unlike:
+    if not strict and now.charset not in {before.charset, UNICODE}:
         return False
     return _has_room(before, now, grows=not strict and now.charset != before.charset)
 

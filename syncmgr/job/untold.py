@@ -5,7 +5,6 @@ Must not know: canal, positions, what becomes of the job.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from syncmgr.job.alteration import has_charset
@@ -63,8 +62,6 @@ def _doubted(table: SourceTable, clause: nodes.Clause) -> Iterator[tuple[SourceC
 def _changed(before: SourceColumn, now: SourceColumn) -> str | None:
     if before.nullable and not before.key and not now.nullable:
         return f"makes column '{before.name}' NOT NULL"
-    if before.charset is None and now.charset is None:  # canal tells none: the same one
-        before, now = (replace(each, charset=UNICODE) for each in (before, now))
     if kept(before, sized(now, now.charset or before.charset), strict=False, pads=True):
         return None
     return f"changes column '{before.name}' from {before.text} to {now.text}"

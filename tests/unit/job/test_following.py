@@ -692,6 +692,16 @@ def test_a_text_that_grows_keeps_its_values_where_its_charset_is_known(
         assert "may change its values" in refusal(text, source, strict=False)
 
 
+def test_a_text_of_unknown_charset_may_get_another_one_that_is_unknown() -> None:
+    """Outside strict mode it would lose what that has not; inside it the statement would have failed."""
+    source = replace(
+        SOURCE, columns=(*SOURCE.columns[:2], replace(SOURCE.columns[2], charset=None), *SOURCE.columns[3:])
+    )
+    text = "ALTER TABLE orders MODIFY b VARCHAR(60)"
+    assert "may change its values" in refusal(text, replace(channel(), source=source), strict=False)
+    assert changes(text, replace(channel(), source=source)) == (RetypeField(name="b", type=kind("VARCHAR", 60)),)
+
+
 @pytest.mark.parametrize(
     ("clause", "name", "type_"),
     [
