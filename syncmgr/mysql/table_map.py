@@ -451,7 +451,9 @@ def _set_bytes(members: int) -> int:
     return used if used <= 4 else 8
 
 
-_BY_WORD: Final = {word: frozenset(c for c, w in WORDS.items() if w == word) for word in WORDS.values()}
+_BY_WORD: Final = {word: frozenset(c for c, w in WORDS.items() if w == word) for word in WORDS.values()} | {
+    "vector": frozenset({wire.VECTOR, wire.VARCHAR}),  # MariaDB's are bytes of variable length
+}
 
 
 def _codes(column: SourceColumn) -> frozenset[int]:
