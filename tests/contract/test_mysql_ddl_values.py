@@ -311,7 +311,9 @@ def unlike(made: SourceTable, found: SourceTable) -> Iterator[str]:
 
 
 def with_told(mine: SourceColumn, column: SourceColumn) -> SourceColumn:
-    """With what rows tell where a statement does not; which geometry it is, neither tells."""
+    """With what rows tell where a statement does not; they tell neither kinds of geometry nor a MariaDB vector."""
+    if (mine.type, column.type) == ("varbinary", "vector"):
+        mine = replace(mine, type="vector", length=0)
     unsaid = has_charset(mine) and mine.charset is None
     geometry = {mine.type, column.type} <= GEOMETRY
     return replace(
