@@ -11,7 +11,8 @@ from hypothesis import settings
 
 from tests import canal_servers, jvm
 from tests.canal_servers import CanalServer, ZooKeeper
-from tests.servers import Flavour, MysqlServer, binary
+from tests.replica_server import ReplicaServer
+from tests.servers import Flavour, MysqlServer, binary, chosen_settings
 
 # No deadline: values are promised, a busy machine is only slow.  The same examples in each run: red is the change's.
 settings.register_profile("any machine", deadline=None, derandomize=True)
@@ -19,7 +20,8 @@ settings.register_profile("random", deadline=None, max_examples=1000, print_blob
 settings.load_profile("any machine")
 # So that one test can be run by itself, after bin/test.sh has brought what it needs; what tests start inherits it.
 os.environ.setdefault(jvm.VARIABLE, jvm.QUICK)
-os.environ["PATH"] = f"{canal_servers.HOME.parent / 'mysql' / 'bin'}:{os.environ['PATH']}"
+programs = [str(canal_servers.HOME.parent / "mysql" / "bin"), os.environ["PATH"]]
+os.environ["PATH"] = ":".join([*filter(None, [os.environ.get("SYNCMGR_TEST_SERVERS")]), *programs])
 
 OF_SPARK = ("tests/contract/", "tests/acceptance/")
 STARTS_SPARK = frozenset({"lake", "frontend", "FrontendProcess", "new_lake", "running_lake", "Torture"})
@@ -51,7 +53,8 @@ def _starts_spark(item: pytest.Function) -> bool:
 def _running(flavour: Flavour, factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:
     if binary(flavour) is None:
         pytest.skip(f"no {flavour} server is installed")
-    server = MysqlServer(factory.mktemp(flavour), flavour).start()
+    kind = ReplicaServer if chosen_settings() == "replica" else MysqlServer
+    server = kind(factory.mktemp(flavour), flavour).start()
     yield server
     server.stop()
 

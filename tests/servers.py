@@ -31,29 +31,44 @@ TEMPLATE_VARIABLES: Final[Mapping[Flavour, Mapping[str, str]]] = {
     "mariadb": {"innodb-log-file-size": "8M"},
 }
 PORTS: Final = (15_000, 32_000)  # below those that Linux gives to clients
-DEFAULTS: Final[Mapping[Flavour, Mapping[str, str]]] = {
-    "mysql": {
+NEEDED: Final[Mapping[Flavour, Mapping[str, str]]] = {  # of a source, and what makes it quick
+    flavour: {
         "server-id": "1",
         "log-bin": "binlog",
+        "innodb-flush-log-at-trx-commit": "0",
+        "sync-binlog": "0",
+        "innodb-buffer-pool-size": "128M",
+        **more,
+    }
+    for flavour, more in {"mysql": {}, "mariadb": {"binlog-format": "ROW"}}.items()
+}
+CHOSEN: Final[Mapping[Flavour, Mapping[str, str]]] = {
+    "mysql": {
         "gtid-mode": "ON",
         "enforce-gtid-consistency": "ON",
         "binlog-row-metadata": "FULL",
-        "innodb-flush-log-at-trx-commit": "0",
-        "sync-binlog": "0",
-        "innodb-buffer-pool-size": "128M",
         "sql-mode": "",
     },
-    "mariadb": {
-        "server-id": "1",
-        "log-bin": "binlog",
-        "binlog-format": "ROW",
-        "binlog-row-metadata": "FULL",
-        "innodb-flush-log-at-trx-commit": "0",
-        "sync-binlog": "0",
-        "innodb-buffer-pool-size": "128M",
-        "sql-mode": "",
-    },
+    "mariadb": {"binlog-row-metadata": "FULL", "sql-mode": ""},
 }
+NO_GTIDS: Final = {"gtid-mode": "OFF", "enforce-gtid-consistency": "OFF"}
+SETTINGS: Final[Mapping[str, Mapping[Flavour, Mapping[str, str]]]] = {  # by SYNCMGR_TEST_SETTINGS
+    "chosen": CHOSEN,
+    "default": {"mysql": {}, "mariadb": {}},
+    "minimal": {flavour: {**chosen, "binlog-row-metadata": "MINIMAL"} for flavour, chosen in CHOSEN.items()},
+    "no-gtids": {**CHOSEN, "mysql": {**CHOSEN["mysql"], **NO_GTIDS}},
+    "replica": CHOSEN,  # that are read as replicas: see replica_server.py
+}
+
+
+def chosen_settings() -> str:
+    """The name of those of the run."""
+    return os.environ.get("SYNCMGR_TEST_SETTINGS", "chosen")
+
+
+def settings(flavour: Flavour) -> Mapping[str, str]:
+    """Those with which every server of the run starts."""
+    return {**NEEDED[flavour], **SETTINGS[chosen_settings()][flavour]}
 
 
 def free_port() -> int:
@@ -86,7 +101,7 @@ class MysqlServer:
         self._folder = folder
         self._data = folder / "data"
         self._log = folder / "server.log"
-        self._variables = {**DEFAULTS[flavour], **(variables or {})}
+        self._variables = {**settings(flavour), **(variables or {})}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "MysqlServer":
@@ -205,6 +220,9 @@ class MysqlServer:
             for statement in statements:
                 cursor.execute(statement)
             return list(cursor.fetchall())
+
+    def settle(self) -> None:
+        """Until what was written to it can be read: at once, but of a replica."""
 
     def version(self) -> tuple[int, int]:
         """Of MariaDB and MySQL alike: which is told by `flavour`."""

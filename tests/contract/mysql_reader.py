@@ -109,6 +109,7 @@ def address(server: MysqlServer, **changes: Any) -> MysqlAddress:
 
 
 def facts(server: MysqlServer, tables: Sequence[Table] = (), start: str = "latest") -> SourceFacts:
+    server.settle()
     return inspect_server(address(server), tables, start, 0)
 
 
