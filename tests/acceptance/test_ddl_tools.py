@@ -121,6 +121,7 @@ def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: F
     t.wait_until_equal()
 
 
+@pytest.mark.parametrize("any_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)], indirect=True)
 def test_random_ddl_on_several_tables_leaves_them_equal(any_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Columns and rows of three tables change beside each other, through one job."""
     db, names = f"several_{any_server.flavour}", ("t", "u", "v")

@@ -89,7 +89,7 @@ class Filled:
         return sum(load["chunks_done"] for load in self.loads().values())
 
     @contextmanager
-    def writing(self, pause: float = 0.01) -> Iterator[None]:
+    def writing(self, pause: float = 0.03) -> Iterator[None]:
         """Keys come, change, move across the table, go and come back, for as long as it takes."""
         ended = threading.Event()
         writer = threading.Thread(target=self._write, args=(ended, pause))

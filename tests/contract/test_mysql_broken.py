@@ -1,7 +1,6 @@
 """Events that are cut short or changed end in typed errors, whatever they hold."""
 
 import random
-from typing import Final
 
 import pytest
 
@@ -18,7 +17,6 @@ from tests.contract.mysql_reader import address, database, facts, latest
 from tests.contract.test_mysql_values import columns, fill, types_of
 from tests.servers import MysqlServer
 
-ROUNDS: Final = 150
 Events = list[bytes]
 
 
@@ -58,7 +56,8 @@ def digest(events: Events, db: str, wanted: Subscription, *, mariadb: bool) -> i
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_changed_events_end_in_typed_errors(any_server: MysqlServer, *, compressed: bool) -> None:
+@pytest.mark.parametrize("rounds", [40, pytest.param(400, marks=pytest.mark.long)])
+def test_changed_events_end_in_typed_errors(any_server: MysqlServer, rounds: int, *, compressed: bool) -> None:
     """Bytes turned, cut off or put in anywhere give rows or a typed error, never another exception or a hang."""
     name = "binlog_transaction_compression" if any_server.flavour == "mysql" else "log_bin_compress"
     types = {kind: [v for v in values if len(v) < 2000] for kind, values in types_of(any_server).items()}
@@ -76,12 +75,12 @@ def test_changed_events_end_in_typed_errors(any_server: MysqlServer, *, compress
     assert digest(events, db, wanted, mariadb=mariadb) > 0
     dice = random.Random(11)
     errors = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         try:
             digest(_broken(events, dice), db, wanted, mariadb=mariadb)
         except (SyncError, MalformedEventError):
             errors += 1
-    assert errors > ROUNDS // 10
+    assert errors > rounds // 10
 
 
 def _broken(events: Events, dice: random.Random) -> Events:

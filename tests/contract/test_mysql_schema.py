@@ -18,7 +18,7 @@ from tests.contract.mysql_reader import database, facts
 from tests.servers import MysqlServer
 
 pytestmark = pytest.mark.mysql
-EXAMPLES: Final = 12
+EXAMPLES: Final = settings.default.max_examples // 20
 NAMES: Final = ("id", "a", "b", "c", "D", "`the e`")
 TYPES: Final = (
     "INT",

@@ -61,7 +61,12 @@ def _told(kind: str, value: Any) -> Any:
     return expected(kind, value)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=settings.default.max_examples // 20,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
 def test_a_random_workload_arrives(any_server: MysqlServer, seed: int, full: bool, compressed: bool) -> None:  # noqa: FBT001 - drawn
     """Whatever the schema, the charsets, the transactions and the options, every value is that of SELECT."""
