@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
+from syncmgr.job.statement.functions import BUILT_IN
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import Modes, UnclearError
 from syncmgr.job.statement.writing import Written, written
@@ -89,6 +90,7 @@ class _Ways:
         self._run: set[Table] = set()  # functions
         self._changed: list[Table] = []  # base tables
         self._adds = True  # and nothing else
+        self._common: set[str] = set()  # names of common tables
 
     def of(self, found: Written) -> Iterator[Reach | Unasked]:
         """What the text says itself comes first: then nothing is asked."""
@@ -102,6 +104,7 @@ class _Ways:
     def _done(self, found: Written, how: str) -> Iterator[Reach | Unasked]:
         """By a statement, or by the body of a trigger or function; `how` it comes to run."""
         self._adds &= found.adds or not found.tables
+        self._common |= found.common
         yield from self._called(found, f"{how}calls")
         for table in found.tables:
             yield from self._written(table, f"{how}changes {_labels([table])}")
@@ -120,6 +123,10 @@ class _Ways:
                     yield Unasked(functions=frozenset({name}))
                 case Written():
                     yield from self._done(does, f"{called}, which ")
+                case Gone() if name[1].upper() in BUILT_IN:
+                    pass  # the server's own, then
+                case Gone():
+                    yield Reach(how=f"{called}, which may change any table")
                 case Hidden():
                     grant = f"GRANT {SHOWS_FUNCTIONS[self._mariadb]} TO {self._known.account}"
                     yield Reach(how=f"{called}", unknown=f"the server shows that function only after {grant}")
@@ -196,7 +203,7 @@ class _Ways:
 
     def _unseen(self, table: Table, found: Gone | Hidden | Unreadable, how: str) -> Iterator[Reach]:
         match found:
-            case Gone() if table in self._temporary:
+            case Gone() if table in self._temporary or table[1].casefold() in self._common:
                 pass
             case Gone():
                 yield Reach(how=how, unknown=f"{_labels([table])} is gone; {ONCE_GONE}")

@@ -70,7 +70,7 @@ class Trigger:
 
 Shape = BaseTable | View | Gone | Hidden | Unreadable
 Triggers = tuple[Trigger, ...] | Hidden
-Function = Written | Hidden | Unreadable  # what its body may do; one that is gone is not shown, either
+Function = Written | Gone | Hidden | Unreadable  # what its body may do
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,7 +163,7 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
         while words.take().word != word:
             pass
         if word == "VIEW":
-            return view(_query(created, words), modes)
+            return view(_query(created, words), table[0], modes)
         if any(token.word == MERGE for token in words.tokens):
             return MERGED
         parents = frozenset(_parents(words, table[0]))
@@ -172,10 +172,12 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
     return BaseTable(parents=frozenset(fold(parent, modes) for parent in parents))
 
 
-def view(query: str, modes: Modes) -> Shape:
-    """Of its query, in which every table has its database."""
+def view(query: str, db: str, modes: Modes) -> Shape:
+    """Of its query, in which every table has its database, and every function that is not of the view's own, `db`."""
     try:
-        return View(query=folded(written(query, "", modes), modes))
+        found = written(query, "", modes)
+        calls = tuple((name[0] or db, name[1]) for name in found.calls)
+        return View(query=folded(replace(found, calls=calls), modes))
     except UnclearError as error:
         return Unreadable(reason=str(error))
 
@@ -202,6 +204,14 @@ def _parents(words: Words, db: str) -> Iterator[Table]:
 def shows_triggers(grants: Iterable[str], table: Table) -> bool:
     """Whether the lines of SHOW GRANTS have TRIGGER there. A pattern of databases counts for its own name alone."""
     return _granted(grants, table, frozenset({"TRIGGER"}))
+
+
+def shows_functions(grants: Iterable[str]) -> bool:
+    """Whether they have what shows every stored function."""
+    every = {"SELECT", "SHOW_ROUTINE", "ALL PRIVILEGES"}
+    given = [found for line in grants if (found := _GRANT.match(line)) is not None and found[1] == "GRANT"]
+    on_all = (found for found in given if not found[3] and every & set(found[2].split(", ")))
+    return any(on_all) or _granted(grants, ("mysql", "proc"), frozenset({"SELECT"}))
 
 
 def shows(grants: Iterable[str], table: Table) -> bool:
@@ -239,4 +249,5 @@ def folded(found: Written, modes: Modes) -> Written:
         adds=found.adds,
         calls=tuple((fold(name, modes)[0], name[1].lower()) for name in found.calls),
         names=frozenset(fold(table, modes) for table in found.names),
+        common=found.common,
     )

@@ -396,8 +396,7 @@ class Router:
 
     def _commit_xa(self, xid: str, data: memoryview, start: int) -> None:
         """Tables whose rows were read after it have what it did."""
-        offset = _log_pos(data, start) if self._inner is None else self._inner.log_pos
-        passed = self._subscriptions.passed(self._gtid_now, self._file, offset)
+        passed = self._subscriptions.passed(self._gtid_now, self._file, self._end_of(data, start))
         if self._branches.commit(xid):
             self._waiting.release(xid, passed)
         self._passed = passed

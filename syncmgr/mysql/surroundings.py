@@ -38,6 +38,7 @@ from syncmgr.job.surroundings import (
     function,
     shape,
     shows,
+    shows_functions,
     shows_triggers,
     trigger,
     view,
@@ -87,12 +88,13 @@ def asked(
 
 def _answers(connection: Connection, unasked: Unasked, modes: Modes) -> Answers:
     query(connection, _PLAIN)
+    modes = replace(modes, ansi_quotes=False, no_backslash=False, oracle=False)  # the answers are written as it says
     ends = time.monotonic() + ROUND_SECOND
     grants = [str(next(iter(row.values()))) for row in query(connection, "SHOW GRANTS")]
     shape_of = partial(_created, connection) if modes.mariadb else partial(_listed, connection, grants)
     shapes = _asked(sorted(unasked.shapes), ends, lambda table: shape_of(table, modes))
     triggers = _asked(sorted(unasked.triggers), ends, lambda table: _triggers(connection, table, grants, modes))
-    functions = _asked(sorted(unasked.functions), ends, lambda name: _function(connection, name, modes))
+    functions = _asked(sorted(unasked.functions), ends, lambda name: _function(connection, name, grants, modes))
     row = query(connection, "SELECT CURRENT_USER() account, UNIX_TIMESTAMP() second")[0]
     name, _, host = row["account"].rpartition("@")
     account = f"'{name}'@'{host}'"
@@ -117,7 +119,7 @@ def _listed(connection: Connection, grants: Iterable[str], table: Table, modes: 
         return MERGED
     if kind == "VIEW":
         text = _one(connection, _QUERY, table)
-        return view(text, modes) if text else Hidden()
+        return view(text, table[0], modes) if text else Hidden()
     parents = query(connection, _PARENTS, *table)
     return BaseTable(parents=frozenset(fold((row["db"], row["name"]), modes) for row in parents))
 
@@ -165,13 +167,13 @@ def _triggers(connection: Connection, table: Table, grants: Iterable[str], modes
     return tuple(trigger(row["name"], row["body"], table[0], row["mode"], modes) for row in found)
 
 
-def _function(connection: Connection, name: Table, modes: Modes) -> Function:
+def _function(connection: Connection, name: Table, grants: Iterable[str], modes: Modes) -> Function:
     """MySQL shows it to its definer, and to who has SHOW_ROUTINE; the text is NULL to who may only run it."""
     try:
         row = query(connection, f"SHOW CREATE FUNCTION {quoted(name)}")[0]
     except err.MySQLError as error:
-        if _is_answer(error):
-            return Hidden()
-        raise
+        if not _is_answer(error):
+            raise
+        return Gone() if shows_functions(grants) else Hidden()
     created = row["Create Function"]
     return Hidden() if created is None else function(str(created), name[0], str(row["sql_mode"]), modes)

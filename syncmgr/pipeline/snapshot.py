@@ -166,8 +166,11 @@ class Snapshot:
 
     def _bring_all(self, ending: threading.Event) -> None:
         """A statement may have changed all tables meanwhile: it is in the binlog, and their rows are read behind it."""
+        wanted = self._with_key() | self._without_key()
+        if not wanted:
+            return
         try:
-            self._bring_first(set(self._open), ending)
+            self._bring_first(wanted, ending)
         except SyncError as error:
             if not any(_is_altered(self._failed.get(token, error)) for token in self._with_key()):
                 raise

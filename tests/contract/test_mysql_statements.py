@@ -60,6 +60,11 @@ WAYS: Final = [  # what is there, and the statement that changes t by it
     ("CREATE VIEW {db}.v AS SELECT t.v FROM {db}.o JOIN {db}.t USING (id)", "UPDATE {db}.v SET v = 9"),
     (FUNCTION, "SELECT {db}.f()"),
     (FUNCTION, "INSERT INTO {db}.o SELECT {db}.f(), 1"),
+    (FUNCTION.replace("{db}.f()", "{db}.any_value()"), "INSERT INTO {db}.o SELECT {db}.any_value(), 1"),
+    (
+        f"{FUNCTION}; CREATE VIEW {{db}}.calling AS SELECT {{db}}.f() AS v",
+        "INSERT INTO {db}.o SELECT v, 1 FROM {db}.calling",
+    ),
     (
         f"{FUNCTION}; CREATE TRIGGER {{db}}.r BEFORE INSERT ON {{db}}.o FOR EACH ROW SET NEW.v = f()",
         "INSERT {db}.o (id) VALUES (7)",
@@ -110,6 +115,7 @@ def test_a_statement_that_reaches_a_synced_table_stops(
         "INSERT INTO {db}.audited VALUES (7)",
         "UPDATE {db}.o SET v = {db}.counted(v)",
         "SELECT {db}.noted(3)",
+        "INSERT INTO {db}.o SELECT id + 2000, v FROM {db}.calling",
     ],
 )
 def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
@@ -127,6 +133,7 @@ def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
         f"CREATE FUNCTION {db}.noted(n INT) RETURNS INT MODIFIES SQL DATA BEGIN DECLARE d DECIMAL(9,2) DEFAULT 0;"
         f" WHILE d < n DO SET d = d + 1; INSERT INTO log VALUES (d, 'UPDATE t'); END WHILE;"
         f" RETURN {db}.counted(n); END",
+        f"CREATE VIEW {db}.calling AS SELECT id, {db}.counted(v) AS v FROM {db}.t",
         f"CREATE TRIGGER {db}.audit AFTER INSERT ON {db}.audited FOR EACH ROW BEGIN"
         f" IF NEW.id > (SELECT MIN(id) FROM t) THEN INSERT INTO log VALUES (NEW.id, counted(1)); END IF; END",
         f"CREATE VIEW {db}.apart AS SELECT * FROM {db}.o WHERE v > 3",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.sources import named
+from syncmgr.job.statement.sources import common_names, named
 from syncmgr.job.statement.words import Modes, Token, UnclearError, Words
 from syncmgr.job.statement.writing import Written, calls, written
 
@@ -35,6 +35,7 @@ def body(text: str, db: str, modes: Modes) -> Written:
         adds=all(part.adds for part in parts if part.tables),
         calls=_once(name for part in parts for name in part.calls),
         names=frozenset(table for part in parts for table in part.names),
+        common=frozenset(name for part in parts for name in part.common),
     )
 
 
@@ -79,15 +80,29 @@ def _is_statement(piece: Sequence[Token], at: int) -> bool:
         return False
     if word in _FUNCTIONS_TOO and at + 1 < len(piece) and piece[at + 1].word == "(":
         return False
-    return not (word == "UPDATE" and before in {"FOR", "KEY"})
+    if word == "UPDATE" and before == "FOR":  # a lock, unless it is MariaDB's SET STATEMENT variable = value FOR UPDATE
+        return any([token.word for token in piece[n : n + 2]] == ["SET", "STATEMENT"] for n in range(at))
+    return not (word == "UPDATE" and before == "KEY")
 
 
 def _quiet(text: str, db: str, modes: Modes) -> Written:
     """What changes nothing itself: conditions, assignments, queries."""
-    tokens = Words(text, modes).tokens
-    fetch = next((token for token in tokens if token.word == "FETCH"), tokens[-1])  # FETCH NEXT FROM a cursor
-    called = (name for name in calls(tokens, db) if name[1].upper() not in _FLOW)
-    return Written(tables=(), adds=True, calls=tuple(called), names=named(Words(text[: fetch.start], modes), db))
+    words = Words(text, modes)
+    tokens = words.tokens
+    fetch = next((tokens[at] for at in range(len(tokens) - 1) if _fetches(tokens, at)), tokens[-1])
+    return Written(
+        tables=(),
+        adds=True,
+        calls=tuple(calls(words, db, _FLOW)),
+        names=named(Words(text[: fetch.start], modes), db),
+        common=common_names(tokens),
+    )
+
+
+def _fetches(tokens: Sequence[Token], at: int) -> bool:
+    """FETCH [[NEXT] FROM] of a cursor, which is no table; not FETCH FIRST 3 ROWS ONLY of a query."""
+    words = [token.word for token in tokens[at : at + 3]]
+    return words[0] == "FETCH" and (words[1] not in {"FIRST", "NEXT"} or words[1:] == ["NEXT", "FROM"])
 
 
 def _once(found: Iterator[Table]) -> tuple[Table, ...]:

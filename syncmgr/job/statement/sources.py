@@ -66,13 +66,34 @@ def sources(words: Words, db: str) -> list[Source]:
         elif begins and not words.sees("("):
             found += _source(words, db)
             begins = False
-        elif words.token.word in _ENDS:
+        elif _ends(words):
             break
         else:
             taken = words.take_value().word
             begins = taken in {",", *_JOINS}
             depth -= taken == ")"
     return found
+
+
+def _ends(words: Words) -> bool:
+    """Whether the list does here. Some of the words may be names, too."""
+    word, before = words.token.word, words.ahead(-1).word
+    match word:
+        case "DUPLICATE":
+            return before == "ON" and words.ahead(1).word == "KEY"
+        case "RETURNING":
+            return words.modes.mariadb and before != "."
+        case "WINDOW":
+            return words.ahead(2).word == "AS"
+        case "ORDER" | "GROUP":
+            return before not in {".", "FOR"}  # USE INDEX FOR ORDER BY
+        case _:
+            return word in _ENDS and before != "."
+
+
+def _follows(words: Words) -> bool:
+    """Whether it is a word behind a table, and no alias of it."""
+    return _ends(words) if words.token.word in _ENDS else words.token.word in _AFTER_TABLE
 
 
 def _source(words: Words, db: str) -> Iterator[Source]:
@@ -84,10 +105,13 @@ def _source(words: Words, db: str) -> Iterator[Source]:
         words.take()
         words.brackets()
         return
+    if words.token.word == "DUAL" and words.ahead(1).word != ".":
+        words.take()
+        return
     table = words.table(db)
     if words.skip("PARTITION"):
         words.brackets()
-    if words.skip("AS") or (words.token.kind in {WORD, NAME} and words.token.word not in _AFTER_TABLE):
+    if words.skip("AS") or (words.token.kind in {WORD, NAME} and not _follows(words)):
         yield words.name(), table
     else:
         yield "", table
@@ -110,23 +134,23 @@ def common_tables(words: Words) -> None:
 
 
 def named(words: Words, db: str) -> frozenset[Table]:
-    """Every table and view of every list, those of subqueries too, but no common table of the statement itself."""
-    tokens = words.tokens
-    own = {name.casefold() for name in common(tokens)}
-    found = {table for at in _lists(tokens) for _, table in sources(words.again(at), db)}
-    return frozenset(
-        table for table in found if table[1].upper() != "DUAL" and not (table[0] == db and table[1].casefold() in own)
-    )
+    """Every table and view of every list, those of subqueries and common tables too."""
+    return frozenset(table for at in _lists(words.tokens) for _, table in sources(words.again(at), db))
 
 
-def common(tokens: Sequence[Token]) -> Iterator[str]:
-    """The names of common tables: name [(columns)] AS (query)."""
+def common_names(tokens: Sequence[Token]) -> frozenset[str]:
+    """Of common tables, folded."""
+    return frozenset(tokens[at].text.casefold() for at in common(tokens))
+
+
+def common(tokens: Sequence[Token]) -> Iterator[int]:
+    """Where common tables are declared: name [(columns)] AS (query)."""
     for at, token in enumerate(tokens[1:], 1):
         if token.kind in {WORD, NAME} and tokens[at - 1].word in {"WITH", "RECURSIVE", ","}:
             behind = _behind_brackets(tokens, at + 1)
             follows = [each.word for each in tokens[behind : behind + 3]]
             if follows[:2] == ["AS", "("] and {*follows[2:]} <= {*QUERIES, "("}:
-                yield token.text
+                yield at
 
 
 def _behind_brackets(tokens: Sequence[Token], at: int) -> int:
@@ -147,7 +171,7 @@ def _lists(tokens: Sequence[Token]) -> Iterator[int]:
         before = tokens[at - 1].word if at else ""
         match token.word:
             case "(":
-                opened.append(before)
+                opened.append("" if tokens[at + 1].word in QUERIES else before)
             case ")" if opened:
                 opened.pop()
             case "FROM" if at != deleting and not (opened and opened[-1] in _OWN_FROM):

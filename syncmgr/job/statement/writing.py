@@ -6,13 +6,13 @@ Must not know: what those names are on the server, which tables are synced.
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from syncmgr.job.statement.functions import BUILT_IN, CLOSE
+from syncmgr.job.statement.functions import BUILT_IN, CLOSE, DOUBTFUL
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.sources import PACE, Source, common, common_tables, named, sources
+from syncmgr.job.statement.sources import PACE, QUERIES, Source, common, common_names, common_tables, named, sources
 from syncmgr.job.statement.words import NAME, WORD, Modes, Token, UnclearError, Words
 
 _FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # where the rest has no words
@@ -23,13 +23,15 @@ class Written:
     """`tables`: those that it writes, or views. `adds`: rows only come. `calls`: functions that are no built-in
     ones.
 
-    `names`: every table and view that it has in a list of such, those that it only reads too.
+    `names`: every table and view that it has in a list of such, those that it only reads too. `common`: the names of
+    its common tables, folded, which may be views, too.
     """
 
     tables: tuple[Table, ...]
     adds: bool
     calls: tuple[Table, ...]
     names: frozenset[Table]
+    common: frozenset[str] = frozenset()
 
 
 def stands_for_rows(statement: str, modes: Modes) -> bool:
@@ -46,12 +48,29 @@ def stands_for_rows(statement: str, modes: Modes) -> bool:
 def selected(statement: str, modes: Modes) -> str:
     """The query of a CREATE TABLE that stands for its rows too; "" of every other statement."""
     try:
-        tokens = Words(statement, modes).tokens
+        words = Words(statement, modes)
+        _skip_prefix(words)
     except UnclearError:
         return ""
-    if tokens[0].word != "CREATE" or all(token.word != "TABLE" for token in tokens[:5]):
+    if not words.skip("CREATE") or all(words.ahead(at).word != "TABLE" for at in range(4)):
         return ""
-    return next((statement[token.start :] for token in tokens if token.word == "SELECT"), "")
+    while words.take().word != "TABLE":
+        pass
+    depth = 0
+    while not words.done:
+        if not depth and _begins_query(words):
+            return statement[words.token.start :]
+        word = words.take().word
+        depth += (word == "(") - (word == ")")
+    return ""
+
+
+def _begins_query(words: Words) -> bool:
+    at = 0
+    while words.ahead(at).word == "(":
+        at += 1
+    word, following = words.ahead(at).word, words.ahead(at + 1).word
+    return word in QUERIES and (word, following) != ("WITH", "SYSTEM")  # VERSIONING
 
 
 def written(statement: str, db: str, modes: Modes) -> Written:
@@ -72,8 +91,9 @@ def written(statement: str, db: str, modes: Modes) -> Written:
     return Written(
         tables=tables,
         adds=verb in {"INSERT", "LOAD"} and not any(token.word in {"DUPLICATE", "REPLACE"} for token in tokens),
-        calls=tuple(calls(tokens, db)),
+        calls=tuple(calls(words, db)),
         names=named(words, db),
+        common=common_names(tokens),
     )
 
 
@@ -205,19 +225,22 @@ def _meant(owner: Owner, named_there: Sequence[Source], words: Words) -> Iterato
 # -- all of its words
 
 
-def calls(tokens: Sequence[Token], db: str) -> Iterator[Table]:
-    """Each name before a bracket that is not the server's own, and after which no columns are named."""
-    target, own = _columns_at(tokens), frozenset(common(tokens))
+def calls(words: Words, db: str, flow: Collection[str] = ()) -> Iterator[Table]:
+    """Each name before a bracket that is not surely the server's own, and after which no columns are named. `flow`:
+    further words that are none.
+    """
+    tokens, own = words.tokens, (BUILT_IN | {*flow}) - DOUBTFUL[words.modes.mariadb]
+    target, declared = _columns_at(tokens), frozenset(common(tokens))
     for at, (token, following) in enumerate(itertools.pairwise(tokens)):
         if following.word != "(" or at == target or token.kind not in {WORD, NAME}:
             continue
         before = tokens[at - 1].word if at else ""
-        if before == "AS" or (token.text in own and before in {"WITH", "RECURSIVE", ","}):
+        if before == "AS" or at in declared:
             continue
         apart = token.word in CLOSE and token.end != following.start
         if before == "." and at > 1:
             yield tokens[at - 2].text, token.text
-        elif before == "." or apart or token.word not in BUILT_IN:
+        elif before == "." or apart or token.word not in own:
             yield db, token.text
 
 

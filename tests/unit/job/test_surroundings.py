@@ -16,6 +16,7 @@ from syncmgr.job.surroundings import (
     View,
     function,
     shape,
+    shows_functions,
     shows_triggers,
     told,
     trigger,
@@ -148,6 +149,7 @@ def test_views(statement: str, made: str | Shape, *, reached: bool) -> None:
         ("SET NEW.a = e.g(NEW.a)", "e.g"),
         ("BEGIN INSERT INTO log VALUES (NEW.a); CALL p(); END", "CALL in a body"),
         ("BEGIN SELECT a INTO @x FROM t FOR UPDATE; UPDATE log SET a = 1; REPLACE t VALUES (1); END", "of the job"),
+        ("SET STATEMENT sort_buffer_size = 100000 FOR UPDATE t SET a = 99", "of the job"),
         ("INSERT INTO log VALUES (1) ON DUPLICATE KEY UPDATE a = 2", None),
         ("SET NEW.a = REPLACE(NEW.a, 'UPDATE t', (SELECT INSERT('x', 1, 1, a) FROM t LIMIT 1))", None),
         (
@@ -177,6 +179,8 @@ def test_triggers(body: str, says: str | None) -> None:
         ("BEGIN INSERT INTO o VALUES (1); RETURN f(a - 1); END", None),
         ("BEGIN DELETE FROM p WHERE id = a; RETURN 1; END", "by foreign keys 'd.t'"),
         ("BEGIN EXECUTE s; RETURN 1; END", "EXECUTE in a body"),
+        ("BEGIN SET @x = `return`(1); RETURN (@x); END", "d.return"),
+        ("BEGIN RETURN EXISTS (SELECT 1 FROM o FETCH FIRST 1 ROWS ONLY) AND (SELECT x FROM v); END", "d.v"),
         ("LANGUAGE JAVASCRIPT AS $$ return 1 $$", "not written in SQL"),
     ],
 )
@@ -184,8 +188,42 @@ def test_functions(body: str, says: str | None) -> None:
     """A call is what the body does, foreign keys and the calls in it included."""
     shapes: dict[str, str | Shape] = {"o": PLAIN, "p": PLAIN, "t": child("`p`", "ON DELETE CASCADE"), "u": PLAIN}
     found = reach("SELECT F(1)", "d", ORDINARY, SYNCED, known(shapes, functions={"f": body}))
-    assert (found if says is None else says in found.how if isinstance(found, Reach) else found) in {None, True}
-    assert (found is None) is (says is None)
+    if isinstance(found, Unasked):
+        assert [".".join(name) for name in (*found.functions, *found.shapes)] == [says]
+    elif says is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert says in found.how
+
+
+def test_a_name_that_one_server_has_itself_is_asked_of_the_other() -> None:
+    """A stored function of the name is judged; where there is none, it was the server's own in that version."""
+    assert reach("SELECT NVL(1, 2)", "d", Modes(mariadb=True), SYNCED, Known()) is None
+    wanted = Unasked(functions=frozenset({("d", "nvl")}))
+    assert reach("SELECT NVL(1, 2)", "d", ORDINARY, SYNCED, Known()) == wanted
+    assert reach("SELECT NVL(1, 2)", "d", ORDINARY, SYNCED, known({}, functions={"nvl": Gone()})) is None
+    assert isinstance(reach("SELECT f(1)", "d", ORDINARY, SYNCED, known({}, functions={"f": Gone()})), Reach)
+
+
+def test_a_common_table_may_have_the_name_of_a_view() -> None:
+    """In its own query that is the view; where there is none, nothing is behind it."""
+    statement = "INSERT INTO o WITH v AS (SELECT * FROM v) SELECT a FROM v"
+    calls = view("select `f`(1) AS `a`")
+    facts = known({"o": PLAIN, "v": calls}, functions={"f": "BEGIN UPDATE t SET a = 1; RETURN 1; END"})
+    assert isinstance(reach(statement, "d", ORDINARY, SYNCED, facts), Reach)
+    assert reach(statement, "d", ORDINARY, SYNCED, known({"o": PLAIN, "v": Gone()})) is None
+
+
+def test_grants_that_show_functions() -> None:
+    """Else one that is not shown may be there."""
+    shown = [
+        "GRANT SELECT ON *.* TO `r`@`%`",
+        "GRANT SHOW_ROUTINE ON *.* TO `r`@`%`",
+        "GRANT SELECT ON `mysql`.`proc` TO r",
+    ]
+    assert [shows_functions([line]) for line in shown] == [True] * 3
+    assert not shows_functions(["GRANT SELECT, EXECUTE ON `d`.* TO `r`@`%`", "GRANT USAGE ON *.* TO `r`@`%`"])
 
 
 def test_a_table_that_is_read_first_and_then_written_counts_as_written() -> None:

@@ -8,9 +8,9 @@ from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.surroundings import Answers, Unasked
 from syncmgr.mysql import wire
-from syncmgr.mysql.events import Query
+from syncmgr.mysql.events import Query, xid_of
 from syncmgr.mysql.router import Limits, Router
-from syncmgr.mysql.subscriptions import Subscriptions
+from syncmgr.mysql.subscriptions import Subscription, Subscriptions
 
 
 def unasked(_unasked: Unasked, _modes: Modes) -> Answers:
@@ -74,6 +74,21 @@ def test_a_statement_that_crosses_32_bits_stands_where_it_begins() -> None:
         router.feed(memoryview(each), [(0, len(each))], 0)
     assert meeting.places == [2**32 - 10]
     assert router.position().offset == 2**32 + size - 10
+
+
+@pytest.mark.parametrize(("after", "passed"), [(2**32 + 500, False), (3 * 10**9, False), (2**32 + 5000, True)])
+def test_the_end_of_an_xa_transaction_is_placed_beyond_32_bits(after: int, *, passed: bool) -> None:
+    """A table that was read after it has its rows; one that was read before gets them."""
+    text = "XA COMMIT X'61',X'',1"
+    table, xid = ("d", "t"), xid_of(text)
+    wanted = Subscription(columns=(), after=Position(file="binlog.000001", offset=after, server="s"))
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions({table: wanted}, "db1:3306", unasked), Limits(), start, "db1:3306", {xid: True})
+    statement = struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0" + text.encode()
+    ends = event(wire.QUERY, 5000, statement)
+    for each in (*transaction(2**32 - 100), *transaction(1000), ends):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert router.take().passed == (frozenset({table}) if passed else frozenset())
 
 
 def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixture) -> None:

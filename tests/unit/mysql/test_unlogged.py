@@ -71,7 +71,18 @@ def test_a_table_that_is_made_of_a_query_may_call_a_function() -> None:
     """A session that is not in ROW format writes no rows for it."""
     with pytest.raises(SyncError, match=r"calls 'd\.f'"):
         heed(Unlogged("db1", Server()), "CREATE TEMPORARY TABLE x (a INT, KEY k (a)) AS SELECT d.f(1)")
+    for text in (
+        "SET STATEMENT sort_buffer_size = 1000 FOR CREATE TABLE x AS SELECT d.f(1)",
+        "CREATE TABLE x (a INT) VALUES (d.f(1))",
+        "CREATE TABLE x IGNORE (WITH c AS (SELECT 1) SELECT d.f(1) FROM c)",
+    ):
+        with pytest.raises(SyncError, match=r"calls 'd\.f'"):
+            Unlogged("db1", Server()).heed(Query("d", text), Modes(mariadb=True), SYNCED, ASKED)
     assert not heed(Unlogged("db1", Server()), "CREATE TABLE x (a INT, KEY k (a)) AS SELECT COUNT(*) FROM t")
+    plain = (
+        "CREATE TABLE x (a INT) WITH SYSTEM VERSIONING PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (d.f(1)))"
+    )
+    assert not heed(Unlogged("db1", Server()), plain)
     assert not heed(Unlogged("db1", Server()), "CREATE TRIGGER x AFTER INSERT ON o FOR EACH ROW SET @a = (SELECT f())")
 
 

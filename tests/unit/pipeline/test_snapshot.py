@@ -276,6 +276,21 @@ def test_a_quiet_source_is_consistent_at_once() -> None:
     assert bench.loads.known["one"].caught_up
 
 
+def test_a_table_that_was_stopped_is_not_read() -> None:
+    """Neither by the first snapshot of a later life, nor where all of them were."""
+    bench = Bench()
+    one, two = bench.options.channels
+    bench.options = replace(bench.options, channels=(one, replace(two, stopped="a statement")))
+    bench.run()
+    assert {token for token, _ in bench.lake.commits} == {"one"}
+    assert bench.loads.known["two"].upper is None
+    bench = Bench()
+    stopped = tuple(replace(channel, stopped="a statement") for channel in bench.options.channels)
+    bench.options = replace(bench.options, channels=stopped)
+    assert bench.run().trouble() is None
+    assert bench.lake.commits == []
+
+
 def refuse_two(commit: ChannelCommit) -> None:
     if commit.token == "two":
         raise BROKEN
