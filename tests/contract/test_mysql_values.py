@@ -390,8 +390,10 @@ def test_what_arrow_cannot_hold_is_told_with_its_place(any_server: MysqlServer) 
         assert ("day", "0000-00-00", 2) in told
         assert ("v", "2024-00-00 00:00:00", 1) in told
         assert {row[FILE] for row in rows} == {end.file}
-        assert [row[OFFSET] for row in rows] == sorted(row[OFFSET] for row in rows)
-        assert 0 < rows[0][OFFSET] < rows[-1][OFFSET] <= end.offset
+        offsets = [row[OFFSET] for row in rows]
+        assert offsets == sorted(offsets)
+        tells_none = any_server.flavour == "mariadb" and any_server.version() >= (11, 8)  # within a transaction
+        assert set(offsets) == {0} if tells_none else 0 < offsets[0] < offsets[-1] <= end.offset
         assert all(abs(row[WHEN] - time.time()) < 600 for row in rows)
 
 
