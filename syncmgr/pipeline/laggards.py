@@ -34,7 +34,7 @@ class Behind:
 
 @dataclass(slots=True)
 class Laggard:
-    """One channel and its epochs, oldest first. `moved`: this life has committed what may have been tried before."""
+    """One channel and its epochs, oldest first. `moved`: of those that wait, this life knows that none was tried."""
 
     token: str
     table: str
@@ -183,6 +183,7 @@ class Laggards:
         try:
             outcome = future.result()
         except SyncError as error:
+            laggard.moved = False  # it may have landed all the same
             if error.code in JOB_WIDE:
                 raise
             self._failed(laggard, error)

@@ -77,6 +77,22 @@ def test_many_epochs_go_in_at_once() -> None:
     assert "b" not in bench.laggards
 
 
+def test_one_whose_commit_may_have_landed_is_tried_alone() -> None:
+    """Also where what failed concerns the whole job: its table may bear that epoch, and a later one would not fit."""
+    bench = Bench(gathers=3)
+    bench.answers = [DONE, SyncError(Code.LAKE_STARTING, reason="the JVM died"), DONE, DONE]
+    for number in (1, 2):
+        bench.laggards.add("b", epoch(number), FULL if number == 1 else None)
+    bench.laggards.retry()
+    for number in (3, 4):
+        bench.laggards.add("b", epoch(number))
+    with pytest.raises(SyncError, match="the JVM died"):
+        bench.laggards.retry()
+    bench.laggards.retry()
+    bench.laggards.retry()
+    assert bench.took == [("b", 1), ("b", 2), ("b", 4)]
+
+
 def test_one_that_fails_again_waits_longer_and_is_told() -> None:
     """It is not tried at every look, and Msg has table, size and reason."""
     bench = Bench()
