@@ -7,7 +7,7 @@ Must not know: targets, policies, values.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from syncmgr.job.column_type import converted, of_bytes, sized
+from syncmgr.job.column_type import characters, converted, in_charset, of_bytes, sized
 from syncmgr.job.schema import LABELLED, TEXT, SourceColumn, SourceTable
 from syncmgr.job.statement.nodes import (
     AddColumn,
@@ -85,7 +85,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
     if len(set(names)) < len(names):
         raise ImpossibleError("two columns would have one name")
     charset = _charset(table, clauses)
-    columns = [_sized(column, charset) for column in _converted(columns, clauses, table.charset)]
+    columns = [_sized(_converted(column, clauses, table.charset), charset) for column in columns]
     columns = [replace(column, now=_told(column.now, charset)) for column in columns]
     keys, index_dropped = _primary_key(table, clauses, columns)
     columns = [_keyed(column, keys) for column in columns]
@@ -198,17 +198,27 @@ def _sized(column: Column, charset: str | None) -> Column:
     return replace(column, now=sized(now, now.charset or charset))
 
 
-def _converted(columns: list[Column], clauses: Iterable[Clause], charset: str | None) -> list[Column]:
+def _converted(column: Column, clauses: Iterable[Clause], charset: str | None) -> Column:
     """`charset`: of the table before the statement."""
     for clause in clauses:
-        if isinstance(clause, ConvertCharset):
-            columns = [
-                replace(each, now=converted(each.now, each.now.charset or charset, clause.charset))
-                if has_charset(each.now)
-                else each
-                for each in columns
-            ]
-    return columns
+        if isinstance(clause, ConvertCharset) and has_charset(column.now):
+            column = replace(column, now=_as_converted(column, clause, charset))
+    return column
+
+
+def _as_converted(column: Column, clause: ConvertCharset, charset: str | None) -> SourceColumn:
+    """Of a column that the statement defines the charset alone is converted; but where its old room is kept, that
+    counts instead of a definition without a length.
+    """
+    now, was = column.now, column.before
+    if column.definition is None or now.type in LABELLED:
+        return converted(now, now.charset or charset, clause.charset)
+    if not clause.keeps_room or was is None or now.length:
+        return in_charset(now, clause.charset)
+    if was.type not in TEXT:
+        return converted(now, now.charset or charset, clause.charset)
+    had = characters(was, was.charset or charset)
+    return in_charset(replace(now, type="text", length=had), clause.charset)
 
 
 def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:

@@ -138,11 +138,27 @@ def converted(column: SourceColumn, before: str | None, now: str | None) -> Sour
     """
     if column.type in LABELLED and not same_bytes(column.members, before, now):
         return replace(column, type=f"{column.type} with the bytes of its labels in {now}", members=(), charset=now)
-    if column.type in TEXT and column.type not in {"char", "varchar"}:
-        characters = room(column.type) // (1 if before is None else max_bytes(before))
-        column = replace(column, type="text", length=characters)
-    column = replace(column, charset=now)
-    return sized(of_bytes(column) if now == "binary" else column, now)
+    if is_large(column):
+        column = replace(column, type="text", length=characters(column, before))
+    return sized(in_charset(column, now), now)
+
+
+def in_charset(column: SourceColumn, charset: str | None) -> SourceColumn:
+    """Of the size that was said of it."""
+    column = replace(column, charset=charset)
+    return of_bytes(column) if charset == "binary" else column
+
+
+def characters(column: SourceColumn, charset: str | None) -> int:
+    """So many are sure to have room in a text. A charset of None is not known."""
+    if not is_large(column):
+        return column.length
+    return room(column.type) // (1 if charset is None else max_bytes(charset))
+
+
+def is_large(column: SourceColumn) -> bool:
+    """Whether it is a text whose type has a room of bytes."""
+    return column.type in TEXT and column.type not in {"char", "varchar"}
 
 
 def labels(text: str) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ STRICT, LOOSE = "STRICT_ALL_TABLES", ""
 PADDED: Final = "STRICT_ALL_TABLES,PAD_CHAR_TO_FULL_LENGTH"
 BOTH: Final = frozenset({"mysql", "mariadb"})
 MYSQL, MARIADB = frozenset({"mysql"}), frozenset({"mariadb"})
+TO_UTF8: Final = "CONVERT TO CHARACTER SET utf8mb4"
 AT: Final = "SET timestamp = 1700000000.123456"
 
 
@@ -134,6 +135,25 @@ CASES: Final = (
         for before, now in (("latin1", "utf8mb4"), ("utf8mb3", "utf8mb4"), ("utf8mb4", "latin1"))
     ),
     Case("VARCHAR(20000)", "'é'", "CONVERT TO CHARACTER SET utf8mb4", mode=LOOSE, table="CHARACTER SET latin1"),
+    *(
+        Case(kind, "REPEAT('é', 200)", f"{clauses}, {TO_UTF8}", why, LOOSE, on=on, table="CHARACTER SET latin1")
+        for kind, clauses, why, on in (
+            ("TEXT", "MODIFY v TEXT COMMENT 'x'", "", MYSQL),
+            ("TEXT", "MODIFY v TEXT COMMENT 'x'", CHANGES, MARIADB),
+            ("TINYTEXT", "MODIFY v TINYTEXT COMMENT 'x'", "", MYSQL),
+            ("TINYTEXT", "MODIFY v TINYTEXT COMMENT 'x'", CHANGES, MARIADB),
+            ("TINYTEXT", "MODIFY v TEXT", "", BOTH),
+            ("TEXT", "MODIFY v TEXT(300)", CHANGES, BOTH),
+            ("TEXT", "MODIFY v TEXT(20000)", "", BOTH),
+            ("VARCHAR(250)", "MODIFY v TEXT", "", BOTH),
+            ("MEDIUMTEXT", "MODIFY v TINYTEXT", "", MYSQL),
+            ("MEDIUMTEXT", "MODIFY v TEXT", CHANGES, MARIADB),
+        )
+    ),
+    *(
+        Case("TEXT", "'é'", f"ADD c {kind}, {TO_UTF8}", table="CHARACTER SET latin1")
+        for kind in ("TINYTEXT", "TEXT", "MEDIUMTEXT", "TEXT(300)", "TEXT(30000)", "TEXT CHARACTER SET latin1")
+    ),
     *(
         Case(kind, value, "CONVERT TO CHARACTER SET binary", CHANGES)
         for kind, value in (

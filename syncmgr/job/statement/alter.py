@@ -131,7 +131,7 @@ def _convert(words: Words, db: str) -> list[Clause]:
     if words.skip("COLLATE"):
         words.skip("=")
         words.name()
-    return [ConvertCharset(charset=charset)]
+    return [ConvertCharset(charset=charset, keeps_room=not words.modes.mariadb)]
 
 
 def _add(words: Words, _db: str) -> list[Clause]:

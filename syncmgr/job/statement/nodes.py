@@ -125,9 +125,13 @@ class RenameTo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConvertCharset:
-    """CONVERT TO CHARACTER SET; None: DEFAULT, the database's."""
+    """CONVERT TO CHARACTER SET; None: DEFAULT, the database's.
+
+    `keeps_room`: for as many characters as a column had, also where the statement defines it as a smaller text.
+    """
 
     charset: str | None
+    keeps_room: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

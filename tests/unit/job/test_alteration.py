@@ -6,6 +6,7 @@ from syncmgr.job.alteration import ImpossibleError, altered, renewed
 from syncmgr.job.schema import SourceColumn, SourceTable
 from syncmgr.job.statement.nodes import AlterTable, CreateTable
 from syncmgr.job.statement.reading import read
+from syncmgr.job.statement.words import Modes
 
 TABLE = SourceTable(
     db="shop",
@@ -96,3 +97,27 @@ def test_a_table_that_is_created_anew_tells_its_charset() -> None:
     for options, charset in (("CHARSET=utf8", "utf8mb3"), ("COLLATE latin1_bin", "latin1"), ("ENGINE=InnoDB", None)):
         made = through("ascii", f"CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9)) {options}")
         assert (made.charset, made.column("a")) == (charset, replace(TABLE.columns[1], charset=charset))
+
+
+@pytest.mark.parametrize(
+    ("clause", "mysql", "mariadb"),
+    [
+        ("MODIFY b TEXT NOT NULL", "mediumtext", "text"),
+        ("MODIFY b TINYTEXT", "mediumtext", "tinytext"),
+        ("MODIFY b TEXT(300)", "text", "text"),
+        ("CHANGE b d TEXT CHARACTER SET latin1", "mediumtext", "text"),
+        ("ADD d TEXT", "text", "text"),
+        ("ADD d TEXT(30000)", "mediumtext", "mediumtext"),
+        ("RENAME COLUMN b TO d", "mediumtext", "mediumtext"),
+    ],
+)
+def test_a_text_that_is_defined_while_its_table_is_converted(clause: str, mysql: str, mariadb: str) -> None:
+    """MySQL keeps the room that it had, unless it has a length; MariaDB takes what is said; so do both of a new one."""
+    table = replace(TABLE, charset="latin1")
+    for modes, kind in ((Modes(), mysql), (Modes(mariadb=True), mariadb)):
+        statement = read(f"ALTER TABLE t {clause}, CONVERT TO CHARACTER SET utf8mb4", "shop", modes)
+        assert isinstance(statement, AlterTable)
+        made = altered(table, statement.clauses).table
+        column = made.column("d") or made.column("b")
+        assert column is not None
+        assert (column.type, column.charset) == (kind, "utf8mb4")
