@@ -234,7 +234,11 @@ class ChannelDescription:
 
     def has_begun(self, at: Position) -> bool:
         """Whether what stands right before that place of the source's history is a change of this channel."""
-        return self.is_read and (self.after is None or not has_passed(self.after, at))
+        return self.is_read and not self.skips(at)
+
+    def skips(self, end: Position) -> bool:
+        """Whether nothing of this channel is wanted up to there: it came, or comes, with the rows of the table."""
+        return self.after is not None and has_passed(self.after, end)
 
     @property
     def is_read(self) -> bool:

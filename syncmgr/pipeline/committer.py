@@ -16,7 +16,7 @@ from syncmgr.job.ddl_step import DdlRecord
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.lake_change import LakeChange
-from syncmgr.job.position import Position, has_passed
+from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.laggards import Laggards, job_wide
 from syncmgr.pipeline.segment import same_columns
@@ -78,12 +78,12 @@ class Committer:
         max_backlog_bytes: Callable[[], int],
         ending: Callable[[], bool],
         keeps_out: bool = False,
-        held: Callable[[str], SyncError | None] = lambda _: None,
+        held: Callable[[str, Position], SyncError | None] = lambda _, __: None,
     ) -> None:
         """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody.
 
         `keeps_out`: rows that the targets cannot hold, so that a change may meet none that it changes.
-        `held`: why a channel, by token, must not commit any change yet.
+        `held`: why a channel, by token, must not commit yet what ends there.
         """
         self.read_as(channels)
         self._keeps_out = keeps_out
@@ -172,7 +172,7 @@ class Committer:
         return committed, failed
 
     def _submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
-        held = self._held(token)
+        held = self._held(token, epoch.end)
         if held is not None:
             refused: Future[ChannelCommitted] = Future()
             refused.set_exception(held)
@@ -183,8 +183,7 @@ class Committer:
 
     def _files(self, token: str, epoch: Epoch) -> tuple[StagedFile, ...]:
         """What was staged before the place from which a channel counts came with its rows; the epoch is borne alone."""
-        after = self._channels[token].after
-        return () if after is not None and has_passed(after, epoch.end) else epoch.files[token]
+        return () if self._channels[token].skips(epoch.end) else epoch.files[token]
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
         """Looks first at what an earlier life left of the table. A failure may come from rows that are gone."""
@@ -213,7 +212,7 @@ class Committer:
         Stored before it is tried, and none of them was: what a table bears is then either all of it or none. Their
         files have the same columns: a newer version of ours may stage a type otherwise.
         """
-        if not self._channels[token].keys or self._held(token) is not None:
+        if not self._channels[token].keys or self._held(token, epochs[-1].end) is not None:
             return epochs[0]
         taken: list[Epoch] = []
         files: tuple[StagedFile, ...] = ()

@@ -284,9 +284,9 @@ class JobRun:
             self._standing = stands
             self._tell(None)
 
-    def _held(self, token: str) -> SyncError | None:
-        """Why no change of a table may be committed, or followed, yet."""
-        return None if self._snapshot is None else self._snapshot.held(token)
+    def _held(self, token: str, end: Position | None = None) -> SyncError | None:
+        """Why no change of a table may be committed, or followed, yet; `end`: of the epoch that has it."""
+        return None if self._snapshot is None else self._snapshot.held(token, end)
 
     def _standstill(self) -> SyncError | None:
         """Of one table; the others go on."""

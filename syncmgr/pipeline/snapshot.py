@@ -196,15 +196,18 @@ class Snapshot:
         if self._late is not None:
             self._late.join()
 
-    def held(self, token: str) -> SyncError | None:
+    def held(self, token: str, end: Position | None = None) -> SyncError | None:
         """Why no change of a table may be committed yet; None: all of its chunks are in the lake. From any thread.
 
-        What an earlier life was about to commit to a table that is read anew is committed before. That such a reading
-        fails, or one of a table that was altered, stops nothing: the statement that mends it may be still to come.
+        What an earlier life was about to commit to a table that is read anew is committed before, since the table may
+        bear it already; but to one that lacks columns of its channel only an epoch of which nothing is wanted, by its
+        `end`. That such a reading fails, or one of a table that was altered, stops nothing: the statement that mends
+        it may be still to come.
         """
         if token not in self._open or token in self._given:
             return None
-        if not self._begun and token in self._anew and not self.reshapes(token):
+        skipped = end is not None and self._channels[token].skips(end)
+        if not self._begun and token in self._anew and (skipped or not self.reshapes(token)):
             return None
         waits = SyncError(Code.SNAPSHOT_OPEN, table=self._channels[token].source.label)
         failed = self._failed.get(token, waits)

@@ -442,6 +442,24 @@ def anew() -> Bench:
     return bench
 
 
+def test_a_table_that_gets_columns_takes_before_only_what_it_skips() -> None:
+    """It may bear that epoch already, and its chunk would meet one that the ledger does not know; rows do not fit yet,
+    and nothing comes beside the chunk.
+    """
+    after = Position(server="s", file="f.000001", offset=50, created=1)
+    bench = anew()
+    load = bench.loads.known["two"]
+    bench.loads.known["two"] = replace(load, changes=(AddField(name="x", type=TargetType(name="INT")),))
+    one, two = bench.options.channels
+    bench.options = replace(bench.options, channels=(one, replace(two, after=after)))
+    snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
+    assert snapshot.held("two", after) is None
+    assert all(snapshot.held("two", end) is not None for end in (replace(after, offset=51), None))
+    bench.ending.set()
+    snapshot.run(bench.ending, lambda: None)
+    assert snapshot.held("two", after) is not None
+
+
 def test_a_statement_on_a_table_that_is_read_begins_that_again() -> None:
     """It waits for the chunk under way; what waits for the table may be committed before it; then all is read again,
     as the statement has left the table.
