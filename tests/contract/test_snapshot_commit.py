@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.lake_change import AddField
+from syncmgr.job.schema import TargetType
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.test_snapshot_values import chunk_of
@@ -181,6 +184,29 @@ def test_one_chunk_takes_the_place_of_all_rows(mysql_server: MysqlServer, db: st
     commit = anew("second")
     assert target.lake.commit(replace(commit, epoch=3)).rows == 5
     assert target.rows() == [(n, n * 2) for n in range(5)]
+
+
+def test_an_epoch_without_rows_is_borne_by_a_table_that_lacks_columns(
+    mysql_server: MysqlServer, db: str, tables: Tables
+) -> None:
+    """Once; the chunk behind it brings the columns, and all rows."""
+    target = tables.make("(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)")
+    target.sql("INSERT INTO {table} VALUES (1, 0), (1000, 7)")
+    source = Chunked(mysql_server, db, target)
+    columns = tuple(MappedColumn(target=name, expression=f"`{name}`") for name in ("id", "v", "at"))
+    chunk = source.commit(1, columns=columns)
+    epoch = replace(chunk, epoch=1, fingerprint="f", chunk=None)
+    assert [target.lake.commit(epoch).passed_over for _ in range(2)] == [False, True]
+    assert target.rows() == [(1, 0), (1000, 7)]
+    assert chunk.chunk is not None
+    added = (AddField(name="at", type=TargetType(name="DATE")),)
+    rows = replace(chunk.chunk, plan="q", replaces=True, condition="", columns=("id", "v", "at"), changes=added)
+    with pytest.raises(SyncError) as fenced:
+        target.lake.commit(replace(chunk, chunk=rows))
+    assert fenced.value.code is Code.FENCED
+    done = target.lake.commit(replace(chunk, epoch=1, last_epoch=1, chunk=rows))
+    assert (done.passed_over, done.rows) == (False, 100)
+    assert target.rows() == [(n, n * 2, date(2024, 2, 29)) for n in range(100)]
 
 
 def test_an_empty_chunk_is_remembered(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
