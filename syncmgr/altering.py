@@ -29,6 +29,7 @@ from syncmgr.written import (
     databases,
     excerpt,
     forgetting,
+    means,
     only,
     pattern_of,
     patterns,
@@ -169,7 +170,7 @@ class Altering:
                 self._store.save(altered(job, node))
             case LeaveTable(table=table):
                 channel = _channel(job, table)
-                if len(job.channels) == 1:
+                if not any(means(job, other) for other in job.channels if other is not channel):
                     raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
                 self._store.alter(without(job, channel), leaving=(channel.token,))
             case ResyncTable():

@@ -311,7 +311,10 @@ class Jobs:
             if self._closing:
                 return
             for job in self._store.jobs():
-                self._tend(job, now)
+                try:
+                    self._tend(job, now)
+                except Exception:
+                    log.exception("a job could not be tended", extra={"job": job.name})
 
     def _tend(self, job: SyncJob, now: float) -> None:
         if job.state is JobState.PAUSED_BY_ERROR and is_due(job.resume_at, now):

@@ -67,6 +67,11 @@ def with_channels(job: SyncJob, channels: Iterable[Channel | Tables | Shards]) -
     return job.with_statement(replace(statement, channels=(*statement.channels, *channels)).masked().sql())
 
 
+def means(job: SyncJob, channel: ChannelDescription) -> bool:
+    """Whether the job's text does: one that left it goes when the run that reads it has ended."""
+    return any(_without(each, job.db, channel) != each for each in _statement(job).channels)
+
+
 def without(job: SyncJob, channel: ChannelDescription) -> SyncJob:
     """The job whose text does not mean a channel any more: it is not named, or patterns exclude its source."""
     statement = _statement(job)

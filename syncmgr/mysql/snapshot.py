@@ -7,6 +7,7 @@ Must not know: who reads the chunks, what is done with them, jobs.
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -256,10 +257,24 @@ def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str
         raise broken(table, "it is not there any more")
     for name in wanted:
         before, after = table.column(name), now.column(name)
-        if before != after:
-            was = "" if before is None else before.text
-            now_is = "gone" if after is None else after.text
+        if before is None or after is None or not _is_same(before, after):
+            was, now_is = _told(before, after), _told(after, before)
             raise broken(table, f"column '{name}' was {was} and is {now_is}", **{ALTERED: True})
+
+
+def _is_same(before: SourceColumn, after: SourceColumn) -> bool:
+    """But for a charset that the statement that made the column left to the server."""
+    return before == (after if before.charset is not None else replace(after, charset=None))
+
+
+def _told(column: SourceColumn | None, other: SourceColumn | None) -> str:
+    """With what the type does not tell, where the types are the same."""
+    if column is None:
+        return "gone"
+    if other is None or column.text != other.text:
+        return column.text
+    charset = f" CHARACTER SET {column.charset}" if column.charset else ""
+    return f"{column.text}{charset}{'' if column.nullable else ' NOT NULL'}"
 
 
 def _missing(connection: Connection, server: Server, start: Position) -> str | None:

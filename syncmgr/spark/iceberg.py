@@ -438,8 +438,9 @@ class Iceberg:
         return {int(each.partitionSpecId()) for each in live}
 
     def behind(self, table: Java, now: float) -> float:
-        """Seconds by which a clock at `now` is behind the table's last commit."""
-        return float(table.operations().current().lastUpdatedMillis()) / 1000 - now
+        """Seconds by which a clock at `now` is behind the table's last commit; 0 for one that has left its name."""
+        current = table.operations().current()
+        return 0.0 if current is None else float(current.lastUpdatedMillis()) / 1000 - now
 
     def writers(self, table: Java, mark: str, since: int) -> set[str]:
         """The values of a mark in the summaries of snapshots from `since` on, Unix milliseconds."""

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -130,6 +131,11 @@ def test_a_table_that_changed_is_told(any_server: MysqlServer, db: str) -> None:
         with pytest.raises(SyncError, match=words) as raised:
             source.check_same([(table, wanted)])
         assert raised.value.code is Code.SNAPSHOT_BROKEN
+    any_server.run(f"ALTER TABLE {db}.t MODIFY v VARCHAR(9) CHARACTER SET ascii")
+    with pytest.raises(SyncError, match=r"was varchar\(9\) CHARACTER SET \w+ and is varchar\(9\) CHARACTER SET ascii"):
+        source.check_same([(table, ("v",))])
+    unsaid = replace(table, columns=tuple(replace(column, charset=None) for column in table.columns))
+    source.check_same([(unsaid, ("k", "v"))])
     any_server.run(f"DROP TABLE {db}.t")
     with pytest.raises(SyncError, match="not there any more"):
         source.plan(table, ("k",), 10)

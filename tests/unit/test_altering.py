@@ -216,6 +216,9 @@ def test_the_last_table_does_not_leave() -> None:
     assert "`lines`" not in shelf.saved[-1].statement
     with pytest.raises(SyncError, match="STOP SYNC JOB"):
         shelf.altering().alter(job_of(LINES), node)
+    left = make_job(channels=(make_channel(), LINES), statement=shelf.saved[-1].statement)  # its run goes on
+    with pytest.raises(SyncError, match="STOP SYNC JOB"):
+        shelf.altering().alter(left, LeaveTable(job=Name(name="job1"), table=Name(name="orders")))
 
 
 def test_a_table_whose_target_was_dropped_is_named_no_more() -> None:
