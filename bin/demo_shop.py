@@ -113,11 +113,12 @@ class Workload:
         return changed + cursor.execute("DELETE FROM orders WHERE id BETWEEN %s AND %s", (first, first + 2))
 
     def restore(self, cursor: Cursor) -> int:
-        """A row goes and comes back within one transaction."""
+        """A row goes and comes back within one transaction; one that was archived or cancelled does not come back."""
         number = self._recent()
-        changed = cursor.execute("DELETE FROM order_lines WHERE order_id = %s", (number,))
-        changed += cursor.execute("DELETE FROM orders WHERE id = %s", (number,))
-        return changed + self._insert(cursor, range(number, number + 1))
+        lines = cursor.execute("DELETE FROM order_lines WHERE order_id = %s", (number,))
+        if not cursor.execute("DELETE FROM orders WHERE id = %s", (number,)):
+            return lines
+        return lines + 1 + self._insert(cursor, range(number, number + 1))
 
     def season(self, cursor: Cursor) -> int:
         """A big transaction: thousands of new orders; half of them are paid, and all their lines become cheaper."""

@@ -107,6 +107,7 @@ def rename(catalog: Path, old: str, new: str) -> None:
         assert connection.execute(text, (new, old)).rowcount == 1
 
 
+@pytest.mark.long
 def test_what_was_restored_alone_stops_the_job(house: House) -> None:
     """A set-back by one commit that counted, an older lake and older metadata are each told, and no row is skipped;
     with all of one moment the job goes on.

@@ -23,6 +23,7 @@ from syncmgr.job.secret import opens
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.user import Account, Level, Privilege, Scope
+from syncmgr.meta import ddl_log
 from syncmgr.meta.channels import Joining
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
@@ -179,16 +180,17 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     assert (told.table, told.state, told.outcome, told.at) == (before.source.label, DdlState.DONE, "d", 5.0)
 
 
-def test_only_so_much_ddl_is_remembered(store: Store) -> None:
+def test_only_so_much_ddl_is_remembered(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job keeps its newest records."""
+    monkeypatch.setattr(ddl_log, "KEPT", 20)
     job = store.add(make_job(), START, 0.0)
     token = job.channels[0].token
-    for number in range(1, 1006):
+    for number in range(1, 26):
         epoch = Epoch(number=number, end=START, last_seq=0, ddl=DdlStep(statement=str(number), done={token: "d"}))
         store.add_intent(job.id, epoch)
         store.commit_epoch(job.id, epoch, {}, at=float(number), keep_since=float(number))
     kept = store.ddl.of(job.id)
-    assert (len(kept), kept[0].statement, kept[-1].statement) == (1000, "6", "1005")
+    assert (len(kept), kept[0].statement, kept[-1].statement) == (20, "6", "25")
 
 
 def test_a_change_is_compared_and_set(store: Store) -> None:
