@@ -129,7 +129,7 @@ class _Ways:
                     yield Reach(how=f"{called}, which may change any table")
                 case Hidden():
                     grant = f"GRANT {SHOWS_FUNCTIONS[self._mariadb]} TO {self._known.account}"
-                    yield Reach(how=f"{called}", unknown=f"the server shows that function only after {grant}")
+                    yield Reach(how=called, unknown=f"the server shows that function only after {grant}")
                 case Unreadable(reason=reason):
                     yield Reach(how=f"{called}, which may change any table ({reason})")
                 case _:

@@ -28,6 +28,7 @@ from syncmgr.spark.jvm import CERTAIN, FAILURES, Java, java_class
 from syncmgr.spark.keys import local
 from syncmgr.spark.layout import Layout
 from syncmgr.spark.puffin import puffin
+from syncmgr.spark.written import name_of
 
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024  # of Arrow's memory
 
@@ -106,7 +107,7 @@ class Compaction:
         return len(swap.there)
 
     def _may_have(self, folder: str, before: int | None) -> bool:
-        return may_have(self._iceberg, self._db, self._name, _name(folder), before)
+        return may_have(self._iceberg, self._db, self._name, name_of(folder), before)
 
 
 class Swap:
@@ -145,7 +146,7 @@ class Swap:
             self._add(rewrite)
         else:
             self._iceberg.delete(_folder(self._copied.path))
-        rewrite.set(UPKEEP_MARK, "compact").set(FILES_MARK, _name(_folder(self._copied.path)))
+        rewrite.set(UPKEEP_MARK, "compact").set(FILES_MARK, name_of(_folder(self._copied.path)))
         rewrite.commit()
 
     def _java(self, content: Content) -> Java:
@@ -217,10 +218,6 @@ def _as_it_is(file: IndexedFile) -> IndexedFile:
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _name(folder: str) -> str:
-    return folder.rpartition("/")[2]
 
 
 def _new_rows(files: Sequence[IndexedFile]) -> Iterator[Words]:
