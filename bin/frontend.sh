@@ -16,6 +16,13 @@ frontend_pid() {
   echo "$pid"
 }
 
+# run_on_folder COMMAND FOLDER   A command of the program that saves into a folder, or brings back from it; does not return.
+run_on_folder() {
+  [[ $# = 2 ]] || fail "usage: $1_fe.sh FOLDER"
+  need_python requirements.lock
+  exec "$PYTHON" -m syncmgr "$1" "$2" --conf "$CONF"
+}
+
 how_to_connect() { echo "$(client_name) -h 127.0.0.1 -P $1 -u root"; }
 
 # Ends with the frontend's own list of mistakes where fe.conf is wrong.

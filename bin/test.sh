@@ -15,6 +15,9 @@ case ${1:-} in
   *) GIVEN=$* ;; # arguments of pytest
 esac
 export SYNCMGR_TEST_RUN=$$
+# A run starts some hundred processes, each of which would compile all modules of ours.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$PRIVATE/bytecode
 trap 'rm -rf "$REPORTS" && end_leftovers' EXIT
 trap 'trap "" INT TERM && kill 0 && wait && exit 130' INT TERM
 
@@ -84,7 +87,8 @@ finish() {
 }
 
 main() {
-  local processes=(--numprocesses=logical --maxprocesses=4 --dist=loadfile)
+  local spread=(--maxprocesses=4 --dist=loadfile)
+  local processes=(--numprocesses=logical "${spread[@]}")
   cd "$PROJECT"
   need_python requirements-dev.lock
   case ${1:-} in
@@ -99,7 +103,8 @@ main() {
     *)
       part lint lint
       need_servers
-      part plain gentle tests plain "not spark and not long" "${processes[@]}" "$@"
+      # they wait more than they compute
+      part plain gentle tests plain "not spark and not long" "${spread[@]}" --numprocesses=$(($(nproc) + 1)) "$@"
       part lake gentle with_spark lake "spark and not long" tests/contract "$@"
       part frontend with_spark frontend "spark and not long" "${processes[@]}" tests/acceptance "$@"
       ;;

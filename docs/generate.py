@@ -12,6 +12,7 @@ from typing import Final, get_args
 
 from syncmgr import settings
 from syncmgr.errors import Code
+from syncmgr.job.channel_state import CHANNEL_TRANSITIONS
 from syncmgr.job.column_type import source_column
 from syncmgr.job.derived_type import derived
 from syncmgr.job.description import JOB_PROPERTIES
@@ -57,8 +58,11 @@ def _errors() -> str:
 
 def _remedies() -> str:
     ordered = sorted(TREATMENTS.items(), key=lambda row: row[0].number)
-    rows = ((str(code.number), code.name, row.remedy.value, row.advice) for code, row in ordered)
-    return _table(["Number", "Error", "Who mends it", "What to do"], rows)
+    rows = (
+        (str(code.number), code.name, row.remedy.value, "yes" if row.by_person else "", row.whole)
+        for code, row in ordered
+    )
+    return _table(["Number", "Error", "Who mends it", "Needs a person", "What to do"], rows)
 
 
 def _properties(table: Iterable[Property]) -> str:
@@ -93,6 +97,16 @@ def _states() -> str:
         (f"{state.value}", event.value, target.value)
         for state, row in TRANSITIONS.items()
         for event, target in row.items()
+    )
+    return _table(["State", "Event", "Next state"], rows)
+
+
+def _channel_states() -> str:
+    rows = (
+        (state.value, event.value, target.value)
+        for state, row in CHANNEL_TRANSITIONS.items()
+        for event, target in row.items()
+        if target is not state
     )
     return _table(["State", "Event", "Next state"], rows)
 
@@ -180,6 +194,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "asked": _asked,
     "heeded": _heeded,
     "states": _states,
+    "channel_states": _channel_states,
     "types": _types,
     "statements": _statements,
     "clients": _clients,

@@ -1,1 +1,3 @@
 """SQL sync jobs from MySQL binlogs into lakehouse tables."""
+
+__version__ = "0.1.0"

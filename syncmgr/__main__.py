@@ -1,6 +1,7 @@
-"""Command line: python -m syncmgr --conf conf/fe.conf.
+"""Command line: python -m syncmgr [run | backup FOLDER | restore FOLDER] --conf conf/fe.conf.
 
-Owns: arguments, signals and exit codes: 0 stopped as asked, 1 could not start, 2 fe.conf is wrong, 3 replaced.
+Owns: arguments, signals and exit codes: 0 done, or stopped as asked, 1 could not start, or was refused, 2 fe.conf or
+the command line is wrong, 3 replaced.
 Must not know: anything else.
 """
 
@@ -10,23 +11,58 @@ import sys
 import threading
 from pathlib import Path
 
-from syncmgr import settings
+from syncmgr import __version__, settings
 from syncmgr.errors import Code, SyncError
+
+RUN = "run"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="syncmgr", description="The syncmgr frontend: a MySQL console on query_port.")
-    parser.add_argument("--conf", type=Path, default=Path("conf/fe.conf"), help="settings file (default: conf/fe.conf)")
-    parser.add_argument("--print-conf", action="store_true", help="print a fe.conf with every key and its default")
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     if options.print_conf:
         sys.stdout.write(settings.conf_text())
         return 0
     try:
-        return _serve(options.conf)
+        return _serve(options.conf) if options.command == RUN else _copy(options)
     except SyncError as error:
         sys.stderr.write(f"{error}\n")
         return 2 if error.code is Code.BAD_CONFIG else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="syncmgr", description="SQL sync jobs from MySQL binlogs into Iceberg tables."
+    )
+    parser.add_argument("--version", action="version", version=f"syncmgr {__version__}")
+    parser.add_argument("--print-conf", action="store_true", help="print a fe.conf with every key and its default")
+    parser.add_argument("--conf", type=Path, default=Path("conf/fe.conf"), help="settings file (default: conf/fe.conf)")
+    conf = argparse.ArgumentParser(add_help=False)
+    conf.add_argument("--conf", type=Path, default=argparse.SUPPRESS, help="the same, behind the command")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands.add_parser(RUN, parents=[conf], help="the frontend: a MySQL console on query_port (the default)")
+    saving = commands.add_parser("backup", parents=[conf], help="copy metadata, lake and staging of one moment")
+    saving.add_argument("folder", type=Path, help="where to: a folder that is empty or is not there")
+    bringing = commands.add_parser("restore", parents=[conf], help="bring a backup back into the folders of fe.conf")
+    bringing.add_argument("folder", type=Path, help="the folder of the backup")
+    parser.set_defaults(command=RUN)
+    return parser
+
+
+def _copy(options: argparse.Namespace) -> int:
+    values = settings.read(options.conf)
+    from syncmgr.backup.backup import back_up
+    from syncmgr.backup.restore import restore
+
+    if options.command == "backup":
+        back_up(values, options.conf, options.folder, _say)
+    else:
+        restore(values, options.folder, _say)
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _serve(conf: Path) -> int:

@@ -16,11 +16,14 @@ from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription, WithoutKey
 from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import Remedy, remedy
+from syncmgr.job.freshness import of_table
 from syncmgr.job.renewal import Renewal, renewed, terms_of
 from syncmgr.job.resync_where import LEAVE_OUT
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.source import SNAPSHOT, MysqlDescription
 from syncmgr.job.state import JobState
+from syncmgr.job.status import Figures
+from syncmgr.job.stopping import needs_all_rows
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.channels import Joining
 from syncmgr.planning import Inspect, Inspected, Plan, Planner, Survey, Table, Wanted
@@ -54,6 +57,15 @@ from syncsql import (
 )
 
 GAP: Final = f"it is not read any more, and any of its rows may have changed since; {LEAVE_OUT}"
+PLACE: Final = (
+    "error {number} has paused the job, which RESUME meets again unless the table is read whole, as it is now;"
+    f" {LEAVE_OUT}"
+)
+ANEW_BESIDE: Final = (
+    "; ALTER SYNC JOB ... DROP TABLE it; once information_schema.sync_channels has it no more, make the target anew, "
+    "and ALTER SYNC JOB ... ADD TABLE it"
+)
+ANEW_ALONE: Final = "; STOP the job, make the target anew, and create the job again"
 OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
 
 
@@ -90,6 +102,7 @@ class Store(Protocol):
         changed: Collection[Renewal] = (),
     ) -> None: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
+    def figures(self, job_id: JobId) -> Figures: ...
     @property
     def ddl(self) -> DdlLog: ...
     @property
@@ -151,16 +164,17 @@ class Altering:
     def _renewal(self, job: SyncJob, channel: ChannelDescription, inspected: Inspected) -> Renewal:
         """From where the server stands now: what the table has missed comes with its rows."""
         load = self._store.loads.of(job.id).get(channel.token)
-        renewal = renewed(
-            channel,
-            inspected.tables[0],
-            inspected.unique_keys[0],
-            self._catalog.table(channel.target_db, channel.target),
-            terms_of(job.properties),
-            load.changes if load is not None and load.reshapes else (),
-        )
-        again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at, stopped="")
-        return replace(renewal, channel=again)
+        target = self._catalog.table(channel.target_db, channel.target)
+        pending = load.changes if load is not None and load.reshapes else ()
+        committed = self._store.figures(job.id).synced_until
+        stale = of_table(channel, stale=None if load is None else load.stale, waits=None, job=committed)
+        terms = terms_of(job.properties)
+        try:
+            renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
+        except SyncError as error:
+            raise error.saying(ANEW_BESIDE if job.kind.has_others else ANEW_ALONE) from error
+        again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at)
+        return replace(renewal, channel=replace(again, stopped=None), stale_since=stale or 0.0)
 
     def alter(self, job: SyncJob, node: JobAlteration, looked_at: Renewal | None = None) -> bool:
         """Whether what runs of the job must be started anew."""
@@ -202,12 +216,19 @@ class Altering:
             raise SyncError(
                 Code.NOT_SUPPORTED, what="RESYNC TABLE ... WHERE of a target without a key; leave out WHERE"
             )
-        load = self._store.loads.of(job.id).get(channel.token)
-        reading = load is not None and load.upper is None and load.excerpt is None
-        if channel.stopped or reading:
-            reason = GAP if channel.stopped else OPEN
+        reason = self._refusal(job, channel)
+        if reason:
             raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
         return excerpt(channel, self._catalog.table(channel.target_db, channel.target), where)
+
+    def _refusal(self, job: SyncJob, channel: ChannelDescription) -> str:
+        """Why a part of the rows would not do; "": it does."""
+        load = self._store.loads.of(job.id).get(channel.token)
+        if channel.stopped is not None:
+            return GAP
+        if load is not None and load.upper is None and load.excerpt is None:
+            return OPEN
+        return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
 
     def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether no change of the table is read, or can be committed: until somebody has settled what stopped it, or,
@@ -215,7 +236,7 @@ class Altering:
         """
         load = self._store.loads.of(job.id).get(channel.token)
         waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
-        return waits or bool(channel.stopped) or job.state is JobState.PAUSED_BY_ERROR
+        return waits or channel.stopped is not None or job.state is JobState.PAUSED_BY_ERROR
 
     def _rename(self, job: SyncJob, to: str) -> None:
         names = {each.name for each in self._store.jobs(job.db) if each.state is not JobState.CANCELLED}
@@ -225,10 +246,12 @@ class Altering:
 
     def _settle(self, job: SyncJob, node: SettleDdl) -> None:
         """What RESUME does with the statement that paused the job. Raises NO_DDL_TO_SETTLE."""
-        if job.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}:
-            raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered; PAUSE it first")
-        if not self._store.ddl.settle(job.id, node.instead):
-            raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name)
+        is_paused = job.state in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
+        if is_paused and self._store.ddl.settle(job.id, node.instead):
+            return
+        stopped = ", ".join(channel.source.label for channel in job.channels if channel.stopped is not None)
+        more = f"; ALTER SYNC JOB ... RESYNC TABLE brings back what is not read any more: {stopped}" if stopped else ""
+        raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name).saying(more)
 
     def let_go(self, job: SyncJob) -> bool:
         """Channels whose targets were dropped with their sources leave a job of which nothing runs; False: it has no

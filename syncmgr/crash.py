@@ -59,6 +59,10 @@ class CrashPoint(StrEnum):
     COMPACTED = "compacted"
     EXPIRY_BEGUN = "expiry begun"
     EXPIRED = "expired"
+    # a backup and a restore: their own process dies
+    BACKUP_HELD = "backup held"
+    BACKUP_NOTED = "backup noted"
+    RESTORE_COPIED = "restore copied"
 
 
 _FOLDER: Final = os.environ.get(VARIABLE)

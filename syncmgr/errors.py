@@ -6,9 +6,12 @@ some read the number as a signed 16-bit integer: ours stand between 20000 and 32
 Must not know: who raises an error or how it is shown.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
 
 
 class Code(Enum):
@@ -86,7 +89,11 @@ class Code(Enum):
     UNKNOWN_JOB = 20001, "42S02", "Unknown sync job '{job}' in database '{db}'"
     ILLEGAL_TRANSITION = 20002, "HY000", "A {state} job cannot be {event}"
     JOB_EXISTS = 20003, "42S01", "The sync job '{job}' in database '{db}' already exists"
-    TARGET_IN_USE = 20004, "HY000", "Table '{table}' is already the target of sync job '{job}'; stop that job first"
+    TARGET_IN_USE = (
+        20004,
+        "HY000",
+        "Table '{table}' is already the target of sync job '{job}'; stop that job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels has it no more",
+    )
     TARGET_OF_OTHERS = (
         20234,
         "HY000",
@@ -145,6 +152,16 @@ class Code(Enum):
         (
             "A session of the MySQL server at {address}, whose binlog_format is not ROW, {how}, and whether that changes a"
             " table of the job is not known: {reason}. Statement: {statement}"
+        ),
+    )
+    SOURCE_LATE = (
+        20164,
+        "HY000",
+        (
+            "Sessions of the MySQL server at {address}, whose binlog_format is not ROW, have written or read {objects}"
+            " before what this statement says, and whether that changed a table of the job is not known: the server was"
+            " asked before this statement was read, and had run it; compare the tables of the job with the source,"
+            " ALTER SYNC JOB ... RESYNC TABLE those that differ, and RESUME. Statement: {statement}"
         ),
     )
     SOURCE_ROW_IMAGE = 20106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"
@@ -207,7 +224,7 @@ class Code(Enum):
     RESYNC_COLUMNS = (
         20162,
         "HY000",
-        "Table '{table}' cannot be read anew into '{target}': {reason}; DROP TABLE it from the job, make the target anew, and ADD TABLE",
+        "Table '{table}' cannot be read anew into '{target}': {reason}",
     )
     SOURCE_UNNAMED = (
         20163,
@@ -233,7 +250,7 @@ class Code(Enum):
     NO_SOURCE_KEY = (
         20032,
         "HY000",
-        'Table \'{table}\' has no unique key that a target can have; EXCLUDE it, or append by "tables_without_key" = "append"',
+        'No unique key that a target can have: {tables}; EXCLUDE such a table, or append by "tables_without_key" = "append"',
     )
     SHARDS_REFUSED = (
         20033,
@@ -247,6 +264,11 @@ class Code(Enum):
         20145,
         "HY000",
         "Table '{table}' is not read any more, while the other tables of the job go on: {reason}",
+    )
+    TABLES_STOPPED = (
+        20146,
+        "HY000",
+        "{count} tables are not read any more, while the other tables of the job go on: {tables}; of '{table}': {reason}",
     )
     SNAPSHOT_OPEN = 20143, "HY000", "Table '{table}' waits for its snapshot, which is being read"
 
@@ -279,7 +301,7 @@ class Code(Enum):
     TARGET_REPLACED = (
         20203,
         "HY000",
-        "Table '{table}' was rolled back or replaced: snapshot {snapshot} of epoch {epoch} is no longer in its history; {remedy}",
+        "Table '{table}' was rolled back or replaced: snapshot {snapshot} of epoch {epoch} is no longer in its history; ALTER SYNC JOB ... RESYNC TABLE replaces its rows (of a canal job, and where several tables fill it: STOP the job, drop the table and create both anew)",
     )
     FENCED = (
         20204,
@@ -294,7 +316,7 @@ class Code(Enum):
     TARGET_SET_BACK = (
         20231,
         "HY000",
-        "Table '{table}' bears epoch {found} and has had epoch {epoch}: it was made anew, or the lake, or this table, is older than the metadata; restore both together, or stop the job, drop the table and create both anew",
+        "Table '{table}' bears epoch {found} and has had epoch {epoch}: it was made anew, or the lake, or this table, is older than the metadata; restore both together, or ALTER SYNC JOB ... RESYNC TABLE, which replaces its rows (of a canal job, and where several tables fill it: STOP the job, drop the table and create both anew)",
     )
     TABLE_BROKEN = (
         20222,
@@ -304,7 +326,7 @@ class Code(Enum):
     SPEC_CHANGED = (
         20232,
         "HY000",
-        "Table '{table}' has no key index in force, and its partition spec was changed so that rows of one key may lie in two places ({reason}): rewrite all files with CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true')), and partition by columns of the key alone",
+        "Table '{table}' has no key index in force ({index}), and its partition spec was changed so that rows of one key may lie in two places ({reason}): mend what the index lacks, or rewrite all files with CALL system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true')), and partition by columns of the key alone",
     )
     LAKE_CLOCK = (
         20233,
@@ -346,7 +368,7 @@ class Code(Enum):
     TABLE_BUSY = (
         20209,
         "HY000",
-        "Table '{table}' is the target of sync job '{job}'; stop the job before you drop the table",
+        "Table '{table}' is the target of sync job '{job}'; stop the job first, or take the table out of it by ALTER SYNC JOB ... DROP TABLE and wait until information_schema.sync_channels has it no more",
     )
     BAD_TABLE = 20211, "HY000", "Table '{table}' cannot be created: {reason}"
     BAD_NAME = 20212, "42000", "Incorrect {what} name '{name}': {reason}"
@@ -377,6 +399,11 @@ class Code(Enum):
     WRONG_CONFIG = 20304, "HY000", "Config '{name}' cannot be '{value}': {reason}"
     PORT_IN_USE = 20305, "HY000", "Port {port} on {host} cannot be opened: {reason}"
     META_FAILED = 20307, "HY000", "The metadata in {where} cannot be opened: {reason}"
+    META_NEWER = (
+        20311,
+        "HY000",
+        "The metadata was made by a newer syncmgr (schema {found}; this one knows {known}): start that one, or restore the backup from before the upgrade",
+    )
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"
     META_OWNED = (
@@ -384,6 +411,16 @@ class Code(Enum):
         "HY000",
         "The metadata belongs to frontend {owner}, which is alive; stop that one first",
     )
+    BACKUP_REFUSED = 20312, "HY000", "The backup is refused: {reason}"
+    BACKUP_LACKS = 20313, "HY000", "'{path}' of {what} cannot be backed up: {reason}"
+    BACKUP_BROKEN = 20314, "HY000", "'{folder}' holds no whole backup: {reason}"
+    RESTORE_REFUSED = 20315, "HY000", "The restore is refused: {reason}"
+    RESTORE_UNFINISHED = (
+        20317,
+        "HY000",
+        "A restore into '{folder}' was broken off: empty meta_dir, lake_dir (but for jars) and staging_dir, and restore again",
+    )
+    BACKUP_FAILED = 20316, "HY000", "The {what} failed: {reason}"
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"
 
@@ -401,20 +438,39 @@ class Code(Enum):
 
 
 class SyncError(Exception):
-    """An error for the operator: a row of the table and the facts that fill its words."""
+    """An error for the operator: a row of the table, the facts that fill its words, and `more` that follows them."""
 
-    def __init__(self, code: Code, **context: object) -> None:
+    def __init__(self, code: Code, *, more: object = "", **context: object) -> None:
         self.code = code
         self.context = context
-        super().__init__(code.template.format(**context))
+        self.more = more
+        super().__init__(f"{code.template.format(**context)}{more}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """It crosses from worker processes to the FE."""
-        return _rebuild, (self.code, self.context)
+        return _rebuild, (self.code, self.context, self.more)
+
+    def saying(self, more: str) -> "SyncError":
+        """The same, with more words at its end."""
+        return SyncError(self.code, more=f"{self.more}{more}", **self.context)
 
 
-def _rebuild(code: Code, context: dict[str, object]) -> SyncError:
-    return SyncError(code, **context)
+def _rebuild(code: Code, context: dict[str, object], more: object) -> SyncError:
+    return SyncError(code, more=more, **context)
+
+
+def gathered(attempts: Iterable[Callable[[], T]]) -> list[T]:
+    """What each attempt gives. Raises what all that fail say, under the number of the first."""
+    given: list[T] = []
+    errors: list[SyncError] = []
+    for attempt in attempts:
+        try:
+            given.append(attempt())
+        except SyncError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0].saying("".join(f"; {error}" for error in errors[1:])) from errors[0]
+    return given
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

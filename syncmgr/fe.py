@@ -4,9 +4,9 @@ Owns: the order of start and stop, and the reading of settings; nobody else read
 Must not know: how any part works.
 """
 
-import fcntl
 import logging
 import os
+import platform
 import shutil
 import socket
 import sys
@@ -14,23 +14,25 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import IO, Final, assert_never
+from typing import Final, assert_never
 from uuid import uuid4
 
 from alembic.util import CommandError
 from sqlalchemy.exc import SQLAlchemyError
 
+from syncmgr import __version__, log_files
 from syncmgr.canal import opening as canal_opening
 from syncmgr.canal.opening import OpenCanal
 from syncmgr.catalog import Catalog
 from syncmgr.console import limits as console
 from syncmgr.console.server import Console
 from syncmgr.errors import Code, SyncError
+from syncmgr.folders import locked, make_writable, refuse_unfinished
 from syncmgr.history import History
 from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError
 from syncmgr.job.epoch import Thresholds
+from syncmgr.job.exact import Locked, never
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.following import Rules
 from syncmgr.job.policy import OnDdl, deeds_of, stop_of
@@ -47,7 +49,9 @@ from syncmgr.meta.lease import Lease
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store
 from syncmgr.mysql import opening as mysql_opening
+from syncmgr.mysql.address import Locking
 from syncmgr.mysql.opening import OpenMysql
+from syncmgr.mysql.surroundings import Patience
 from syncmgr.pipeline.known_history import KnownHistory
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
@@ -59,17 +63,15 @@ from syncmgr.scheduler import Scheduler
 from syncmgr.setting import Value
 from syncmgr.settings import Settings, find, parse
 from syncmgr.spark.lake import Lake
+from syncmgr.spark.launch import JARS
 from syncmgr.users import Users
 from syncmgr.written import pattern_of, patterns
 
-LOG_BYTES: Final = 64 * 1024 * 1024
-LOG_FILES: Final = 5
 NAME_LENGTH: Final = 255
 REPLACED: Final = 3  # exit status
 RECONNECT_FIRST_SECOND: Final = 0.2
 RECONNECT_MAX_SECOND: Final = 15.0
 
-AUDIT: Final = logging.getLogger("syncmgr.audit")
 log = logging.getLogger(__name__)
 
 
@@ -81,12 +83,14 @@ class Frontend:
         for name in ("meta_dir", "lake_dir", "staging_dir", "log_dir"):
             make_writable(settings.folder(name))
         self._lock = locked(settings.folder("meta_dir"))
-        _log_to(settings.folder("log_dir"), settings.text("log_level"))
-        _audit(settings.text("audit_log"))
+        refuse_unfinished(settings.folder("meta_dir"))
+        log_files.log_to(settings.folder("log_dir"), settings.text("log_level"))
+        log_files.set_audit(on=settings.text("audit_log") == "ON")
+        log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())
         self.config = Config(settings, self._on_config)
         self.lake = Lake(
             lake_dir=settings.folder("lake_dir"),
-            jars_dir=settings.folder("lake_dir") / "jars",
+            jars_dir=settings.folder("lake_dir") / JARS,
             options=settings.spark,
             progress=_say,
             wait_second=settings.seconds("spark_start_timeout_second"),
@@ -155,9 +159,9 @@ class Frontend:
 
     def _on_config(self, name: str) -> None:
         if name == "log_level":
-            logging.getLogger("syncmgr").setLevel(self._settings.text(name))
+            log_files.set_level(self._settings.text(name))
         if name == "audit_log":
-            _audit(self._settings.text(name))
+            log_files.set_audit(on=self._settings.text(name) == "ON")
         self.jobs.retune()
 
     def _new_run(
@@ -187,6 +191,8 @@ class Frontend:
             job.id,
             lambda: settings.seconds("consistent_point_keep_second"),
             lambda: int(value_of(settings, job, "max_dead_letters")),
+            name=f"{job.db}.{job.name}",
+            labels={channel.token: channel.source.label for channel in job.channels},
         )
         listeners = Listeners(on_trouble=on_trouble, on_end=on_end, on_arrival=on_arrival)
         lake = KnownHistory(self.lake, ledger)
@@ -210,14 +216,17 @@ class Frontend:
             values=lambda channel: rules_of(channel, rules.describe, rules.on_value_error),
             max_dead_letters=lambda: int(value_of(self._settings, job, "max_dead_letters")),
         )
-        source = mysql_opening.snapshot(job.source, connect_timeout=timeout)
+        source = mysql_opening.snapshot(job.source, connect_timeout=timeout, locking=self._locking())
         return Snapshot(options, source, ledger, lake)
 
-    def _inspect(self, source: SourceDescription, tables: Sequence[tuple[str, str]]) -> Inspected:
+    def _inspect(
+        self, source: SourceDescription, tables: Sequence[tuple[str, str]], locked: Locked = never
+    ) -> Inspected:
         timeout = self._settings.seconds("source_connect_timeout_second")
         match source:
             case MysqlDescription():
-                return mysql_opening.inspect(source, tables, connect_timeout=timeout)
+                locking = self._locking()
+                return mysql_opening.inspect(source, tables, connect_timeout=timeout, locking=locking, locked=locked)
             case CanalDescription():
                 return canal_opening.inspect(source, tables, connect_timeout=timeout)
             case _:
@@ -228,8 +237,17 @@ class Frontend:
         return mysql_opening.survey(source, patterns, connect_timeout=timeout)
 
     def _check_exact(self, source: MysqlDescription, tables: Sequence[SourceTable]) -> None:
-        mysql_opening.check_exact(
-            source, tables, connect_timeout=self._settings.seconds("source_connect_timeout_second")
+        timeout = self._settings.seconds("source_connect_timeout_second")
+        mysql_opening.check_exact(source, tables, connect_timeout=timeout, locking=self._locking())
+
+    def _locking(self) -> Locking:
+        wait, tries = self._settings.number("source_lock_wait_second"), self._settings.number("source_lock_tries")
+        return Locking(wait=wait, tries=tries)
+
+    def _patience(self) -> Patience:
+        return Patience(
+            question=self._settings.number("source_question_timeout_second"),
+            round=self._settings.number("source_questions_second"),
         )
 
     def _opener(self, job: SyncJob) -> OpenSource:
@@ -244,6 +262,7 @@ class Frontend:
                     connect_timeout=connect_timeout,
                     read_timeout=read_timeout,
                     schema_check=self._settings.seconds("source_schema_check_second"),
+                    patience=self._patience(),
                     retry=retry,
                 )
             case CanalDescription() as source:
@@ -372,17 +391,6 @@ def console_limits(settings: Settings) -> console.Limits:
     )
 
 
-def make_writable(folder: Path) -> None:
-    """The folder exists and takes files. Raises NOT_WRITABLE."""
-    probe = folder / "writable"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise SyncError(Code.NOT_WRITABLE, folder=folder, reason=error.strerror) from error
-
-
 def remove(folder: Path) -> None:
     """The folder and all in it. What cannot be deleted is logged, and tried again at the next call."""
     try:
@@ -391,17 +399,6 @@ def remove(folder: Path) -> None:
         return
     except OSError as error:
         log.warning("cannot delete %s: %s", folder, error)
-
-
-def locked(folder: Path) -> IO[bytes]:
-    """An open file whose lock keeps other frontends out; it ends with the process. Raises META_IN_USE."""
-    file = (folder / "lock").open("ab")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.close()
-        raise SyncError(Code.META_IN_USE, folder=folder) from error
-    return file
 
 
 def name_of(meta_dir: Path) -> str:
@@ -425,38 +422,6 @@ def open_store(settings: Settings) -> Store:
     except (SQLAlchemyError, CommandError, ImportError, ValueError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise SyncError(Code.META_FAILED, where="meta_url" if url else folder, reason=reason) from error
-
-
-class Facts(logging.Formatter):
-    """The message, then what the caller gave as `extra`, as name=value."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        given = sorted(name for name in record.__dict__ if name not in _RECORD_NAMES)
-        facts = " ".join(f"{name}={record.__dict__[name]}" for name in given)
-        return f"{super().format(record)} {facts}".rstrip()
-
-
-_RECORD_NAMES: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"})
-
-
-def _log_to(folder: Path, level: str) -> None:
-    """Our own words at `level`, of the libraries only what is wrong; what was done by whom in a file of its own."""
-    handler = _rotating(folder / "fe.log")
-    handler.setFormatter(Facts("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("syncmgr").setLevel(level)
-    audit = _rotating(folder / "audit.log")
-    audit.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    AUDIT.handlers[:] = [audit]
-    AUDIT.propagate = False
-
-
-def _rotating(file: Path) -> RotatingFileHandler:
-    return RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
-
-
-def _audit(switch: str) -> None:
-    AUDIT.setLevel(logging.INFO if switch == "ON" else logging.CRITICAL)
 
 
 def _say(line: str) -> None:

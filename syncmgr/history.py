@@ -5,12 +5,13 @@ Must not know: who is asking, how the tables are shown.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.status import ddl_row, snapshot_row
+from syncmgr.job.overview import TableOverview
+from syncmgr.job.status import channel_row, ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.store import Store, StoredEpoch
 
@@ -28,11 +29,11 @@ TABLES: Final = (
 
 
 class Jobs(Protocol):
-    """The rows of SHOW SYNC JOB, by id, and how snapshots go now."""
+    """The rows of SHOW SYNC JOB, by id, and how tables and their snapshots stand now."""
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]: ...
     def rates(self, job_id: JobId) -> Mapping[str, float]: ...
-    def failures(self, job_id: JobId) -> Mapping[str, SyncError]: ...
+    def overview(self, job: SyncJob) -> Sequence[TableOverview]: ...
 
 
 class History:
@@ -65,7 +66,8 @@ class History:
 
     def _channels(self, job: SyncJob) -> Iterator[Row]:
         progress = self._store.progress(job.id)
-        for channel in job.channels:
+        for table in self._jobs.overview(job):
+            channel = table.channel
             at = progress.get(channel.token)
             if at is None:  # it has left since the job was read
                 continue
@@ -73,6 +75,7 @@ class History:
             yield (
                 *(*_name(job), channel.source.db, channel.source.name, channel.target_db, channel.target),
                 *(columns, channel.where, at.last_epoch, at.last_snapshot),
+                *channel_row(table),
             )
 
     def _epochs(self, job: SyncJob) -> Iterator[Row]:
@@ -105,11 +108,10 @@ class History:
                     yield *_name(job), stored.epoch.number, _time(stored.committed_at), *where
 
     def _loads(self, job: SyncJob) -> Iterator[Row]:
-        loads, rates, failures = self._store.loads.of(job.id), self._jobs.rates(job.id), self._jobs.failures(job.id)
-        for channel in job.channels:
-            token = channel.token
-            if token in loads:
-                yield *_name(job), *snapshot_row(channel, loads[token], rates.get(token), failures.get(token))
+        loads, rates = self._store.loads.of(job.id), self._jobs.rates(job.id)
+        for table in self._jobs.overview(job):
+            if table.channel.token in loads:
+                yield *_name(job), *snapshot_row(table, loads, rates)
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> dict[tuple[str, str], int]:
         """The snapshot of each of a job's tables at a consistent point; `epoch` None: at the newest.

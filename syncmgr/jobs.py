@@ -12,34 +12,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from syncmgr import altering, planning
+from syncmgr import altering, planning, showing
 from syncmgr.altering import Altering, made
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
-from syncmgr.job.chunk import Load
 from syncmgr.job.description import WithoutKey, overrides_of
-from syncmgr.job.failure import FailType, advice, fail_type, is_due
+from syncmgr.job.failure import FailType, fail_type, is_due
+from syncmgr.job.freshness import when_paused
+from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position
 from syncmgr.job.source import CanalDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.status import (
-    SHOW_COLUMNS,
-    Behind,
-    Figures,
-    IndexStanding,
-    Ran,
-    Reading,
-    behind_facts,
-    index_facts,
-    lag_second,
-    last_upkeep,
-    show_row,
-    snapshot_facts,
-    status_json,
-)
+from syncmgr.job.status import SHOW_COLUMNS
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
 from syncmgr.planning import CheckExact, Inspect, Plan, Planner, Survey, Table, Wanted
+from syncmgr.showing import Showing
 from syncmgr.written import refuse_on_canal
 from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
 
@@ -56,38 +44,29 @@ log = logging.getLogger(__name__)
 __all__ = ["SHOW_COLUMNS", "Jobs"]
 
 
-class Lake(planning.Lake, Protocol):
+class Lake(planning.Lake, showing.Lake, Protocol):
     """What statements ask of the lake."""
 
-    def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
-        """What upkeep did to a table lately, oldest first."""
 
-    def index(self, db: str, table: str) -> IndexStanding:
-        """How the key index of a table stands."""
-
-
-class Run(Protocol):
+class Run(showing.Run, Protocol):
     """A running job."""
 
     def start(self) -> None: ...
     def finish(self) -> None: ...
+    def pause(self) -> None: ...
     def abandon(self) -> None: ...
     def retune(self) -> None: ...
     def join(self, timeout: float) -> bool: ...
-    def reading(self) -> Reading | None: ...
-    def behind(self) -> Sequence[Behind]: ...
-    def rates(self) -> Mapping[str, float]: ...
-    def failures(self) -> Mapping[str, SyncError]: ...
     def recovers(self) -> bool: ...
 
 
-class Loads(Protocol):
-    """The memory of snapshots."""
+class Asked(Protocol):
+    """The memory of when sources were asked."""
 
-    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
+    def settle(self, job_id: JobId) -> None: ...
 
 
-class Store(altering.Store, Protocol):
+class Store(altering.Store, showing.Store, Protocol):
     """The memory of jobs."""
 
     def add(self, job: SyncJob, start: Position, start_time: float, loading: frozenset[str]) -> SyncJob: ...
@@ -98,9 +77,8 @@ class Store(altering.Store, Protocol):
     def forget(self, job_id: JobId) -> None: ...
     def target_of(self, db: str, table: str) -> str | None: ...
     def has_channel(self, token: str) -> bool: ...
-    def figures(self, job_id: JobId) -> Figures: ...
     @property
-    def loads(self) -> Loads: ...
+    def asked(self) -> Asked: ...
 
 
 OnArrival = Callable[[Sequence[Table]], Mapping[Table, SyncError | None]]
@@ -131,7 +109,7 @@ class Jobs:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
         self._store = store
         self._catalog = catalog
-        self._lake = lake
+        self._showing = Showing(store, lake, self._run_of)
         self._planner = Planner(
             catalog=catalog,
             lake=lake,
@@ -176,6 +154,7 @@ class Jobs:
         with made(self._catalog, plan.made):
             self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
+        log.info("job %s.%s: created, with %d tables", job.db, job.name, len(plan.channels))
         self.wake()
         said = (text for channel in plan.channels for text in caveats(channel))
         told = [Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said]
@@ -210,7 +189,8 @@ class Jobs:
         self._store.add(job, start, inspected.server_time, plan.loading)
 
     def pause(self, name: Name, db: str | None) -> None:
-        self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.finish())
+        """What is committed by then is remembered with its time: a quiet source says nothing of it later."""
+        self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.pause())
 
     def stop(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.STOPPED, lambda run: run.abandon())
@@ -227,6 +207,7 @@ class Jobs:
             job = self._store.by_name(*name)
             if self._altering.alter(job, node, looked_at):
                 self._renew(job.id)
+        log.info("job %s.%s: %s", job.db, job.name, node.sql())
 
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
         """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
@@ -236,6 +217,7 @@ class Jobs:
             job = self._store.by_name(*name)
             self._altering.add(job, node, plan)
             self._renew(job.id)
+        log.info("job %s.%s: %s", job.db, job.name, node.sql())
         self.wake()
         return ()
 
@@ -249,9 +231,13 @@ class Jobs:
 
     def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
         with self._changing:
-            job = self._store.by_name(self._database(name, db), name.name)
-            self._store.save(job.on(event, at=time.time()))
+            job, now = self._store.by_name(self._database(name, db), name.name), time.time()
+            after = job.on(event, at=now)
+            if event is JobEvent.RESUMED and job.settles_answers:
+                self._store.asked.settle(job.id)  # first: a crash in between leaves a job that RESUME settles again
             run = self._runs.get(job.id)
+            synced = when_paused(None if run is None else run.reading(), job.synced_until, now)
+            self._store.save(replace(after, synced_until=synced))
         passing(_STORED[event])
         log.info("job %s.%s: %s", job.db, job.name, event)
         if run is not None:
@@ -259,11 +245,14 @@ class Jobs:
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB for a database, or for all, by id. The lake is not asked, which may be away."""
-        return [self._row(job) for job in self._store.jobs(db)]
+        return [self._showing.row(job) for job in self._store.jobs(db)]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""
         return {str(job.id): (job.db, job.name) for job in self._store.jobs(db)}
+
+    def _run_of(self, job_id: JobId) -> Run | None:
+        return self._runs.get(job_id)
 
     def recovers(self, job_id: JobId) -> bool:
         """Whether it has yet to commit what an earlier life of the frontend left."""
@@ -272,13 +261,11 @@ class Jobs:
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
         """Rows a second that a job's snapshot reads now, by channel token."""
-        run = self._runs.get(job_id)
-        return {} if run is None else run.rates()
+        return self._showing.rates(job_id)
 
-    def failures(self, job_id: JobId) -> Mapping[str, SyncError]:
-        """Why the snapshots of single tables of a job do not go on, by channel token."""
-        run = self._runs.get(job_id)
-        return {} if run is None else run.failures()
+    def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
+        """How each table of a job stands now."""
+        return self._showing.overview(job)
 
     def create_text(self, name: Name, db: str | None) -> str:
         """SHOW CREATE SYNC JOB; passwords are masked."""
@@ -354,7 +341,7 @@ class Jobs:
             self._closing = True
             runs = list(self._runs.values())
         for run in runs:
-            run.finish()
+            run.pause()
         deadline = time.monotonic() + timeout
         for run in runs:
             if not run.join(max(0.0, deadline - time.monotonic())):
@@ -370,6 +357,10 @@ class Jobs:
             fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
             if fail is not None or job.fail is not None or job.failures:
                 self._store.save(job.troubled(fail))
+            if fail is not None and (job.fail is None or job.fail.code != fail.code):
+                log.warning("job %s.%s: %s", job.db, job.name, error)
+            if fail is None and job.fail is not None:
+                log.info("job %s.%s: goes on; past is: %s", job.db, job.name, job.fail.message)
 
     def _on_arrival(self, job_id: JobId, tables: Sequence[Table]) -> dict[Table, SyncError | None]:
         """Whatever is there by now and belongs to the job joins it at once, with those that were told."""
@@ -431,24 +422,6 @@ class Jobs:
             targets = {(channel.target_db, channel.target) for channel in ending.channels}
             if targets & wanted and not run.join(ENDING_SECOND):
                 raise SyncError(Code.TARGET_IN_USE, table=ending.channels[0].target, job=ending.name)
-
-    def _row(self, job: SyncJob) -> tuple[str | None, ...]:
-        figures = self._store.figures(job.id)
-        run = self._runs.get(job.id)
-        reading = run.reading() if run is not None else None
-        behind = () if run is None else run.behind()
-        status = status_json(
-            figures,
-            lag=None if reading is None else lag_second(reading, time.time()),
-            server=reading.server or None if reading is not None else None,
-            last_error=job.fail.message if job.fail is not None and job.fail.code else None,
-            advised=None if job.fail is None else advice(job.fail.code),
-            behind={channel.table: behind_facts(channel) for channel in behind},
-            upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
-            index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
-            snapshot=snapshot_facts(job, self._store.loads.of(job.id), self.rates(job.id), self.failures(job.id)),
-        )
-        return show_row(job, status)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Must not know: the lives of jobs, what is stored.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from uuid import uuid4
@@ -13,6 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.canal_text import check_exact as check_canal_exact
 from syncmgr.job.chunk import chunk_rows
 from syncmgr.job.description import ChannelDescription, WithoutKey, check_loadable, plan_channel, quoted
+from syncmgr.job.exact import Locked, UniqueKeys, never
 from syncmgr.job.position import Position
 from syncmgr.job.positional import plan_positional, untold
 from syncmgr.job.schema import SourceTable, TargetTable
@@ -21,7 +23,7 @@ from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescrip
 from syncmgr.job.table_pattern import literal
 from syncmgr.job.whole import SERVERS_OWN, Family, Found, sharded, target_of
 from syncmgr.written import check_names, condition, databases, item, items, odd_names, pattern_of, refuse_twice
-from syncsql import Channel, Name, Shards, Tables
+from syncsql import Channel, Name, Shards, Tables, quote_name
 
 OK: Final = "ok"
 OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as one that ended
@@ -73,7 +75,12 @@ class Lake(Protocol):
         """The tokens of channels that have committed rows in the last seconds."""
 
 
-Inspect = Callable[[SourceDescription, Sequence[Table]], Inspected]
+class Inspect(Protocol):
+    """Asks the source."""
+
+    def __call__(self, source: SourceDescription, tables: Sequence[Table], locked: Locked = never, /) -> Inspected: ...
+
+
 CheckExact = Callable[[MysqlDescription, Sequence[SourceTable]], None]
 Survey = Callable[[MysqlDescription, Sequence[str]], Mapping[Table, Found]]
 
@@ -171,16 +178,26 @@ class Planner:
         places = self._places(wanted)
         if isinstance(wanted.source, CanalDescription):
             return self._positional(wanted.source, places)
-        inspected = self._inspect(wanted.source, [place.table for place in places])
+        inspected = self._inspected(wanted, places)
+        _refuse_keyless(wanted, zip(places, _told(inspected), strict=True))
         made: dict[Table, TargetTable] = {}
         planned = [
             self._channel(wanted, place, told, made) for place, told in zip(places, _told(inspected), strict=True)
         ]
+        self._check_exact_points(wanted, [channel for channel, _ in planned])
         return Plan(
             channels=tuple(replace(channel, known_at=inspected.known_at) for channel, _ in planned),
             inspected=inspected,
             made=tuple(made.values()),
             takes_snapshot=wanted.takes_snapshot,
+        )
+
+    def _inspected(self, wanted: Wanted, places: Sequence[_Place]) -> Inspected:
+        by_table = {place.table: place for place in places}
+        return self._inspect(
+            wanted.source,
+            list(by_table),
+            lambda table, schema, keys: _is_locked(wanted, by_table[table], schema, keys),
         )
 
     def _positional(self, source: CanalDescription, places: Sequence[_Place]) -> Plan:
@@ -220,21 +237,18 @@ class Planner:
             self._lake.check_channel(channel)
         if wanted.takes_snapshot:
             empty = place.target is None or self._lake.is_empty(target.db, target.name, channel.part)
-            self._check_loadable(wanted, channel, is_empty=empty)
+            with _offering_latest(wanted):
+                check_loadable(channel, is_empty=empty)
         return channel, target
 
-    def _check_loadable(self, wanted: Wanted, channel: ChannelDescription, *, is_empty: bool) -> None:
-        """Raises SNAPSHOT_REFUSED, with the way without a snapshot where the statement has a place for it."""
+    def _check_exact_points(self, wanted: Wanted, channels: Iterable[ChannelDescription]) -> None:
+        """Of those whose targets have no key, all at once. Raises SNAPSHOT_REFUSED."""
+        tables = [channel.source for channel in channels if not channel.keys]
+        if not wanted.takes_snapshot or not tables:
+            return
         assert isinstance(wanted.source, MysqlDescription), "canal has no snapshots"
-        try:
-            check_loadable(channel, is_empty=is_empty)
-            if not channel.keys:
-                self._check_exact(wanted.source, [channel.source])
-        except SyncError as error:
-            if error.code is not Code.SNAPSHOT_REFUSED or wanted.source.joins:
-                raise
-            reason = f'{error.context["reason"]}; or write "start" = "latest"'
-            raise SyncError(error.code, **(error.context | {"reason": reason})) from error
+        with _offering_latest(wanted):
+            self._check_exact(wanted.source, tables)
 
     def _made(self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]) -> TargetTable:
         """The target of the first table that needs it is that of all."""
@@ -242,9 +256,8 @@ class Planner:
         table, unique_keys = told
         home = place.node.target.db or wanted.db, place.node.target.name
         if home not in made:
+            _refuse_keyless(wanted, [(place, told)])
             found = replace(target_of(table, unique_keys, place.found, home[0]), name=home[1])
-            if not found.keys and wanted.without_key is WithoutKey.REFUSE:
-                raise SyncError(Code.NO_SOURCE_KEY, table=table.label)
             made[home] = sharded(found) if place.shards is not None else found
         return made[home]
 
@@ -280,7 +293,10 @@ class Planner:
         home = node.target.db or wanted.db
         if wish.found is not None and (home, node.target.name) not in there:
             return wish
-        target = self._catalog.table(home, node.target.name)
+        try:
+            target = self._catalog.table(home, node.target.name)
+        except SyncError as error:
+            raise _told_how_to_make(error, wanted, node) from error
         if node.partitions is not None:
             names = ", ".join(node.partitions.names)
             raise SyncError(Code.PARTITION_REFUSED, partitions=names, table=target.label)
@@ -307,21 +323,21 @@ class Planner:
             return [_row("", "", "tables", "", error)]
         if isinstance(wanted.source, CanalDescription):
             return self._explain_canal(wanted.source, places)
-        rows = [*self._explain_server(wanted)]
+        rows = [*self._explain_server(wanted, places)]
         if rows[0][-1] != OK:
             return rows
         told = self._survey(wanted.source, sorted({literal(place.table[0]) for place in places}))
         made: dict[Table, TargetTable] = {}
-        for place, inspected in zip(places, self._each(wanted.source, places), strict=True):
+        for place, inspected in zip(places, self._each(wanted, places), strict=True):
             rows += self._explain_table(wanted, place, inspected, told.get(place.table), made)
         return rows
 
-    def _each(self, source: SourceDescription, places: Sequence[_Place]) -> Sequence[_Told | SyncError]:
+    def _each(self, wanted: Wanted, places: Sequence[_Place]) -> Sequence[_Told | SyncError]:
         """All at once, and where that fails one by one."""
         try:
-            return _told(self._inspect(source, [place.table for place in places]))
+            return _told(self._inspected(wanted, places))
         except SyncError as error:
-            return [error] if len(places) == 1 else [each for one in places for each in self._each(source, [one])]
+            return [error] if len(places) == 1 else [each for one in places for each in self._each(wanted, [one])]
 
     def _explain_canal(self, source: CanalDescription, places: Sequence[_Place]) -> list[Row]:
         try:
@@ -337,15 +353,25 @@ class Planner:
             ),
         ]
 
-    def _explain_server(self, wanted: Wanted) -> Iterator[Row]:
+    def _explain_server(self, wanted: Wanted, places: Sequence[_Place]) -> Iterator[Row]:
+        """What is wrong with the server, or with the grants for it and all of the tables."""
         address = wanted.source.address
         try:
             start = self._inspect(wanted.source, []).start
         except SyncError as error:
-            yield _row("", "", "source", address, error)
+            yield _row("", "", "source", address, self._with_tables(error, wanted, places))
             return
         yield _row("", "", "source", address)
         yield _row("", "", "start", start.gtids or f"{start.file}:{start.offset}")
+
+    def _with_tables(self, error: SyncError, wanted: Wanted, places: Sequence[_Place]) -> SyncError:
+        if error.code is not Code.SOURCE_GRANT_MISSING:
+            return error
+        try:
+            self._inspected(wanted, places)
+        except SyncError as found:
+            return found if found.code is error.code else error
+        return error
 
     def _explain_table(
         self,
@@ -360,6 +386,7 @@ class Planner:
             if isinstance(inspected, SyncError):
                 raise inspected
             channel, home = self._channel(wanted, place, inspected, made)
+            self._check_exact_points(wanted, [channel])
         except SyncError as error:
             yield _row(source, target, "check", "", error)
             return
@@ -384,6 +411,58 @@ def _of_canal(place: _Place) -> ChannelDescription:
 
 def _told(inspected: Inspected) -> list[_Told]:
     return list(zip(inspected.tables, inspected.unique_keys, strict=True))
+
+
+@contextmanager
+def _offering_latest(wanted: Wanted) -> Iterator[None]:
+    """With the way without a snapshot where the statement has a place for it."""
+    try:
+        yield
+    except SyncError as error:
+        joins = isinstance(wanted.source, MysqlDescription) and wanted.source.joins
+        if error.code is not Code.SNAPSHOT_REFUSED or joins:
+            raise
+        raise error.saying('; or write "start" = "latest"') from error
+
+
+def _is_locked(wanted: Wanted, place: _Place, source: SourceTable | None, unique_keys: UniqueKeys) -> bool:
+    """Whether its rows are read at an exact point, since its target has no key to tell them by."""
+    if not wanted.takes_snapshot:
+        return False
+    if place.target is not None:
+        return not place.target.keys
+    assert place.found is not None, "only tables that were found have no target yet"
+    if source is None or wanted.without_key is not WithoutKey.APPEND:
+        return False
+    return not target_of(source, unique_keys, place.found, wanted.db).keys
+
+
+def _told_how_to_make(error: SyncError, wanted: Wanted, node: Channel) -> SyncError:
+    """Of a channel that asks for nothing but its table, where the rows' types are known before they come."""
+    plain = not node.columns and node.where is None and isinstance(wanted.source, MysqlDescription)
+    if error.code is not Code.NO_SUCH_TABLE or not plain:
+        return error
+    home = Name(db=node.target.db or wanted.db, name=node.source.name)
+    into = f"{quote_name(str(home.db))}.*"
+    return error.saying(f"; FROM {node.source.sql()} INTO {into} makes its target, {home.sql()}")
+
+
+def _refuse_keyless(wanted: Wanted, places: Iterable[tuple[_Place, _Told]]) -> None:
+    """Raises NO_SOURCE_KEY for all tables whose target is to be made and would have no key.
+
+    Of shards the first makes the target of all.
+    """
+    if wanted.without_key is not WithoutKey.REFUSE:
+        return
+    labels = [
+        table.label
+        for place, (table, unique_keys) in places
+        if place.found is not None
+        and place.target is None
+        and not target_of(table, unique_keys, place.found, wanted.db).keys
+    ]
+    if labels:
+        raise SyncError(Code.NO_SOURCE_KEY, tables=", ".join(labels))
 
 
 def _refuse_servers_own(wanted: Wanted) -> None:

@@ -38,8 +38,11 @@ def log_level(value: Value) -> str | None:
     return None if value in {"DEBUG", "INFO", "WARNING", "ERROR"} else "it must be DEBUG, INFO, WARNING or ERROR"
 
 
-def not_empty(value: Value) -> str | None:
-    return None if value else "it must not be empty"
+def folder(value: Value) -> str | None:
+    """Of this machine."""
+    if not value:
+        return "it must not be empty"
+    return "it must be a folder of this machine, not a URL" if "://" in str(value) else None
 
 
 @dataclass(frozen=True, slots=True)

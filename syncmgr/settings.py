@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.setting import Setting, Value, at_least, between, log_level, not_empty, port, switch
+from syncmgr.setting import Setting, Value, at_least, between, folder, log_level, port, switch
 
 MiB: Final = 1024 * 1024
 
@@ -41,7 +41,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         mutable=True,
     ),
     Setting("root_password", "", "text", "Password of the user root. Empty: no password, loopback only.", secret=True),
-    Setting("meta_dir", "var/meta", "folder", "Where the frontend keeps jobs, intents and epochs (SQLite).", not_empty),
+    Setting("meta_dir", "var/meta", "folder", "Where the frontend keeps jobs, intents and epochs (SQLite).", folder),
     Setting(
         "meta_url",
         "",
@@ -49,9 +49,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Database of the metadata instead of SQLite in meta_dir, e.g. of a MySQL or PostgreSQL server.",
         secret=True,
     ),
-    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", not_empty),
-    Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", not_empty),
-    Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", not_empty),
+    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", folder),
+    Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
+    Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", folder),
     Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", log_level, mutable=True),
     Setting(
         "sync_commit_interval_second",
@@ -285,6 +285,34 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "source_connect_timeout_second", 10.0, "seconds", "How long a connection to a source may take.", at_least(1)
     ),
+    Setting(
+        "source_question_timeout_second",
+        5,
+        "seconds",
+        "How long a source may take to say what an object is that a statement in place of rows writes or reads.",
+        between(1, 3600),
+    ),
+    Setting(
+        "source_questions_second",
+        20,
+        "seconds",
+        "How long such questions follow each other on one connection; what is left is asked on the next.",
+        at_least(1),
+    ),
+    Setting(
+        "source_lock_wait_second",
+        1,
+        "seconds",
+        "How long writers may queue after a job that waits to lock a table, for its snapshot without a key or GTIDs.",
+        between(1, 3600),
+    ),
+    Setting(
+        "source_lock_tries",
+        20,
+        "times",
+        "How often such a lock is tried, with a second between in which writers go on.",
+        at_least(1),
+    ),
     Setting("max_connections", 1024, "connections", "Console connections at one time.", at_least(1)),
     Setting("max_allowed_packet", 64 * MiB, "bytes", "Largest statement the console takes.", at_least(1024)),
     Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", at_least(1)),
@@ -314,8 +342,10 @@ def find(name: str) -> Setting:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    """The nearest of some names, whatever their case; "" where none is near."""
+    folded = {each.casefold(): each for each in names}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean '{folded[near[0]]}'?" if near else ""
 
 
 def parse(setting: Setting, text: str) -> Value:
@@ -370,6 +400,12 @@ class Settings:
         """A folder setting as an absolute path; a relative one stands beside the folder of fe.conf."""
         return (self._root / self.text(name)).resolve()
 
+    def given(self) -> str:
+        """What is not the default, for the log; no secret, and of spark.* the names alone, which may have some."""
+        own = [s for s in SETTINGS if self._values[s.name] != s.default]
+        told = [f"{s.name} = {'***' if s.secret else show(self._values[s.name])}" for s in own]
+        return ", ".join([*told, *sorted(self.spark)]) or "nothing"
+
     def set(self, name: str, text: str) -> None:
         """ADMIN SET FRONTEND CONFIG. Raises UNKNOWN_CONFIG, IMMUTABLE_CONFIG, WRONG_CONFIG."""
         setting = find(name)
@@ -403,7 +439,10 @@ def read(path: Path) -> Settings:
     try:
         return read_bytes(path.read_bytes(), path)
     except OSError as error:
-        raise SyncError(Code.BAD_CONFIG, message=f"{path}: {error.strerror}") from error
+        advice = (
+            "; python -m syncmgr --print-conf prints one with every key" if isinstance(error, FileNotFoundError) else ""
+        )
+        raise SyncError(Code.BAD_CONFIG, message=f"{path}: {error.strerror}{advice}") from error
 
 
 def read_bytes(data: bytes, path: Path) -> Settings:

@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 
 from syncmgr.errors import SyncError
 from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
+from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.ddl_step import DdlRecord
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
+from syncmgr.pipeline.worker import Tell
 from tests.until import HANG_SECOND
 
 
@@ -34,7 +36,7 @@ class ScriptedSource:
     ddl_after: int | None = None
     table: tuple[str, str] = ("shop", "orders")
 
-    def __call__(self, plan: WorkerPlan, trouble: Callable[[SyncError | None], None]) -> "OpenedSource":
+    def __call__(self, plan: WorkerPlan, trouble: Tell, _keep: Callable[[int], None]) -> "OpenedSource":
         return OpenedSource(self, plan.start.offset)
 
 
@@ -87,7 +89,7 @@ class BatchSource:
 
     batches: tuple[Batch, ...]
 
-    def __call__(self, plan: WorkerPlan, trouble: Callable[[SyncError | None], None]) -> "OpenedBatches":
+    def __call__(self, plan: WorkerPlan, trouble: Tell, _keep: Callable[[int], None]) -> "OpenedBatches":
         return OpenedBatches(self.batches, plan.start.offset)
 
 
@@ -168,7 +170,7 @@ class TornSource(ScriptedSource):
 
     torn_at: int = 1
 
-    def __call__(self, plan: WorkerPlan, trouble: Callable[[SyncError | None], None]) -> "OpenedTornSource":
+    def __call__(self, plan: WorkerPlan, trouble: Tell, _keep: Callable[[int], None]) -> "OpenedTornSource":
         source = OpenedTornSource(self, plan.start.offset)
         source.inside = source.resumed_inside = plan.start.ordinal > 0
         return source
@@ -236,6 +238,10 @@ class MemoryLake:
         self.before_commit: Callable[[ChannelCommit], None] = lambda _: None
         self.after_commit: Callable[[ChannelCommit], None] = lambda _: None
 
+    def give_up(self, chunk: ChunkRows) -> None: ...
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
+
     def check_whole(self, db: str, table: str) -> None:
         if self.broken is not None:
             raise self.broken
@@ -274,7 +280,9 @@ class MemoryLedger:
         self._progress = {token: MemoryProgress() for token in tokens}
         self.learnt: dict[str, SourceTable] = {}
         self.refused: list[DdlRecord] = []
+        self.overturned: list[str] = []
         self.described: dict[str, ChannelDescription] = {}
+        self.asked: list[int] = []
 
     def add_intent(self, epoch: Epoch) -> None:
         assert epoch.number == self.stored[-1][0].number + 1, "epochs follow each other without a gap"
@@ -327,11 +335,20 @@ class MemoryLedger:
     def refuse(self, record: DdlRecord) -> None:
         self.refused.append(record)
 
+    def overturn(self, token: str, reason: str) -> None:
+        self.overturned.append(token)
+
     def note(self, record: DdlRecord) -> None:
         self.refused.append(record)
 
     def settled(self, position: Position) -> DdlRecord | None:
         return None
+
+    def keep_asked(self, second: int) -> None:
+        self.asked.append(second)
+
+    def asked_until(self) -> int:
+        return max(self.asked, default=0)
 
     def last_epoch(self) -> Epoch:
         return self.stored[-1][0]

@@ -8,15 +8,21 @@ import contextlib
 import socket
 import threading
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tests.until import HANG_SECOND
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 CHUNK: Final = 16 * 1024
+LOOK_SECOND: Final = 0.02
 
 
 class Proxy:
-    """Forwards connections to a port. `rate`: bytes a second and direction, None: as they come."""
+    """Forwards connections to a port. `rate`: bytes a second and direction, None: as they come. `holds`: what is not
+    forwarded as long as it says so; `held`: there was something.
+    """
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -24,6 +30,8 @@ class Proxy:
         self.port = int(self._listener.getsockname()[1])
         self.rate: float | None = None
         self.refuses = False
+        self.holds: Callable[[bytes], bool] = lambda _: False
+        self.held = threading.Event()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
@@ -68,6 +76,9 @@ class Proxy:
     def _forward(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(CHUNK):
+                while self.holds(data):
+                    self.held.set()
+                    time.sleep(LOOK_SECOND)
                 target.sendall(data)
                 rate = self.rate
                 if rate is not None:

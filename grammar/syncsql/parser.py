@@ -6,6 +6,7 @@ Must not know: the inside of any statement.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from syncsql import read_session, read_show, read_sync, read_table, read_user
@@ -173,6 +174,9 @@ _BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]
     "EXPLAIN": {"SYNC": read_sync.explain_sync},
 }
 
+_FIRST_WORDS: Final = sorted({"SELECT", "WITH", *_BY_FIRST_WORD, *_BY_SECOND_WORD})
+LIKENESS: Final = 0.75  # of a slip; WITHOUT is none of WITH
+
 
 def parse(sql: str) -> tuple[Parsed, ...]:
     """The statements of a text, in order; raises SqlSyntaxError for the first that is not in the language."""
@@ -192,7 +196,13 @@ def _statement(tokens: TokenisedStatement) -> Statement:
     if first in _BY_FIRST_WORD:
         at.take(first)
         return _BY_FIRST_WORD[first](at)
-    raise at.error("unknown statement")
+    raise at.error(f"unknown statement{_meant(first)}")
+
+
+def _meant(word: str) -> str:
+    """The first word of a statement that it may be a slip of."""
+    near = get_close_matches(word, _FIRST_WORDS, n=1, cutoff=LIKENESS)
+    return f"; did you mean {near[0]}?" if near and word not in _FIRST_WORDS else ""
 
 
 def _refuse_not_offered(at: Cursor) -> None:

@@ -94,7 +94,7 @@ class OpenCanal:
     read_timeout: float
     retry: Retry
 
-    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None]) -> CanalSource:
+    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None], _keep: object) -> CanalSource:
         there = self.description
         label = f"{there.address}/{there.destination}"
         truths = [TableTruth(channel, time_zone=there.time_zone, address=label) for channel in plan.channels]

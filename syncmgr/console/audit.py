@@ -7,6 +7,7 @@ Must not know: sockets, files; who writes the logger's lines decides where they 
 import json
 import logging
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 log = logging.getLogger("syncmgr.audit")
@@ -40,4 +41,5 @@ def login(*, user: str, host: str, error: int | None) -> None:
 
 
 def _tell(facts: dict[str, object]) -> None:
-    log.info(json.dumps(facts, ensure_ascii=False))
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    log.info(json.dumps({"time": now, **facts}, ensure_ascii=False))

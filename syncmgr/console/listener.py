@@ -172,7 +172,7 @@ class Listener:
             else:
                 await connection.run(lambda it: self._session_for(it, self._registry))
         except (ConnectionLost, ProtocolError, TimeoutError, OSError) as error:
-            log.info("connection %d of %s ended: %s", connection.id, peer[0], str(error) or type(error).__name__)
+            log.debug("connection %d of %s ended: %s", connection.id, peer[0], str(error) or type(error).__name__)
         except Exception:
             log.exception("connection %d of %s failed unexpectedly", connection.id, peer[0])
         finally:

@@ -6,9 +6,9 @@ Must not know: packets; how jobs, the catalog or the lake do their work.
 
 import datetime as dt
 import itertools
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from functools import partial
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 
 from syncmgr.console import accounts, information_schema, job_changes, metadata, show, time_zone
 from syncmgr.console import help as help_topics
@@ -21,6 +21,7 @@ from syncmgr.console.information_schema import Present
 from syncmgr.console.job_changes import JobChange
 from syncmgr.console.limits import Limits
 from syncmgr.console.lite import Lite, rows_of
+from syncmgr.console.nearest import with_nearest
 from syncmgr.console.places import placeholders
 from syncmgr.console.points import pinned, pins
 from syncmgr.console.question import Asker, Question, question
@@ -86,6 +87,8 @@ from syncsql import (
     parse,
 )
 
+T = TypeVar("T")
+
 MAX_USER_VARIABLES: Final = 1000
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
 
@@ -116,6 +119,16 @@ class StatementSession:
 
     async def use(self, db: str) -> None:
         """Raises UNKNOWN_DATABASE."""
+        await self._with_nearest(self._use(db))
+
+    async def _with_nearest(self, asked: Awaitable[T]) -> T:
+        """A name that is not there is told with the one that may have been meant."""
+        try:
+            return await asked
+        except SyncError as error:
+            raise await self._workers.slow(with_nearest, error, self._frontend) from error
+
+    async def _use(self, db: str) -> None:
         await self._workers.slow(metadata.check_database, self._frontend.catalog, db)
         self._connection.db = db
         self._connection.changes.schema(db)
@@ -129,7 +142,7 @@ class StatementSession:
             statement = each.statement
             self._remarks.begin(asks=asks_for_counts(each.text), keeps=isinstance(statement, ShowMeta))
             self._connection.limit_time(self.statement_timeout(each.text))
-            yield await self._run(statement), left > 0
+            yield await self._with_nearest(self._run(statement)), left > 0
 
     async def fields(self, table: str) -> Sequence[Column]:
         found = await self._workers.slow(metadata.table, self._frontend.catalog, Name(name=table), self._connection.db)
@@ -264,7 +277,7 @@ class StatementSession:
             case DropTable():
                 return self._done(await slow(catalog.drop_table, statement, self._connection.db))
             case Use():
-                await self.use(statement.db)
+                await self._use(statement.db)
             case Select():
                 return await self._select(statement.text)
             case ExplainSelect():

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from syncmgr.job.excerpt import Excerpt
-from syncmgr.job.position import Position
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.select_list import quoted
+from syncmgr.job.shard import Part
 from syncmgr.job.source import MysqlDescription
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 Bound = tuple[str, ...]  # a value of each key column, as SQL literals
 
-ALTERED: Final = "altered"  # in the context of SNAPSHOT_BROKEN: columns are not what they were
 MOST_CHUNKS: Final = 500  # each is a commit: a bigger table has bigger chunks
 CHUNK_BYTES: Final = 256 * 1024 * 1024  # of rows at the source: a consistent read that long, a file of that size
 MOST_CONNECTIONS: Final = 64  # of one job at a time
@@ -159,7 +159,9 @@ class Load:
 
     `upper`: where the source's binlog ended behind the last read; None: chunks are missing. `caught_up`: that end has
     been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come; those of
-    an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows.
+    an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows. `begun_at`: unix
+    seconds, None: of an earlier version. `stale_since`: up to where of the source's time the target has all until
+    they are there, None: as the other tables of the job; 0.0: never, or nobody knows.
     """
 
     token: str
@@ -171,11 +173,32 @@ class Load:
     replaces: bool = False
     excerpt: Excerpt | None = None
     changes: "tuple[LakeChange, ...]" = ()
+    begun_at: float | None = None
+    stale_since: float | None = None
+
+    def renews(self, part: Part | None) -> bool:
+        """Whether all rows of the target are replaced. Where others fill it too, as those of a `part` say, what they
+        have lost would go unseen.
+        """
+        return self.replaces and self.excerpt is None and part is None
+
+    def repeats(self, end: Position | None) -> bool:
+        """Whether changes behind that place may be of rows as the reading has seen them. A table without a key has its
+        own point, before which no change is read.
+        """
+        if self.caught_up or (self.plan is not None and self.plan.point is not None):
+            return False
+        return self.upper is None or end is None or not has_passed(end, self.upper)
 
     @property
     def reshapes(self) -> bool:
         """Whether the target has yet to become what the rows need."""
         return bool(self.changes) and not self.done
+
+    @property
+    def stale(self) -> float | None:
+        """As `stale_since`, while that matters."""
+        return self.stale_since if self.upper is None else None
 
     @property
     def missing(self) -> tuple[int, ...]:

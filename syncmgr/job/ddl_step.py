@@ -49,6 +49,7 @@ class DdlState(StrEnum):
 
     DONE = "DONE"
     STOPPED = "STOPPED"  # its table is not read any more
+    RESYNCED = "RESYNCED"  # it had stopped its table, whose rows were read anew since
     PAUSED = "PAUSED"
     SKIP = "SKIP"  # it is passed over at RESUME
     APPLY = "APPLY"  # another one is applied in its place at RESUME

@@ -4,6 +4,7 @@ Owns: what is told of it.
 Must not know: why it was kept out, where it is kept.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -29,3 +30,11 @@ class DeadLetter:
     def text(self) -> str:
         """In an error's words."""
         return f"column '{self.column}' holds {self.value}: {self.reason}"
+
+
+def not_known(letters: Iterable[DeadLetter], known: Iterable[DeadLetter]) -> tuple[DeadLetter, ...]:
+    """Those whose row and column are not among `known`: a change that a snapshot's reading had seen before the binlog
+    brought it.
+    """
+    seen = {(letter.token, letter.column, letter.row) for letter in known}
+    return tuple(letter for letter in letters if (letter.token, letter.column, letter.row) not in seen)

@@ -9,9 +9,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, SyncError, gathered
+from syncmgr.job.channel_state import Stop
 from syncmgr.job.fitting import Fit, fit
 from syncmgr.job.policy import OF_ONE_KIND, OnDdl, OnDdlStop
 from syncmgr.job.position import Position, has_passed
@@ -210,7 +212,7 @@ class ChannelDescription:
     it. `left`: target columns that it filled once, which keep those values. `shadows`: copies that may take its place,
     and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
     `known_at`: where in the binlog the table was as `source` says; None: of a job of an earlier version, or on canal.
-    `stopped`: why it is not read any more, "": it is.
+    `stopped`: why it is not read any more, None: it is.
     """
 
     token: str
@@ -230,11 +232,7 @@ class ChannelDescription:
     shadows: tuple[Shadow, ...] = ()
     after: Position | None = None
     known_at: Position | None = None
-    stopped: str = ""
-
-    def has_begun(self, at: Position) -> bool:
-        """Whether what stands right before that place of the source's history is a change of this channel."""
-        return self.is_read and not self.skips(at)
+    stopped: Stop | None = None
 
     def skips(self, end: Position) -> bool:
         """Whether nothing of this channel is wanted up to there: it came, or comes, with the rows of the table."""
@@ -242,7 +240,7 @@ class ChannelDescription:
 
     @property
     def is_read(self) -> bool:
-        return not self.stopped and not self.dropped
+        return self.stopped is None and not self.dropped
 
     @property
     def expressions(self) -> str:
@@ -289,23 +287,24 @@ def plan_channel(
     `unique_keys`: the column sets of the source's primary and NOT NULL unique keys. No items: every source column
     goes into the target column of its name. `checked`: each value will be looked at, so that a target may be narrower
     than its source. `shard`: tables of other databases go into the target, too. Raises UNKNOWN_COLUMN,
-    DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED.
+    DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED:
+    every name that is wrong, else everything that does not fit.
     """
     follows = not items
     items = items or [ColumnItem(target=column.name) for column in source.columns]
     if shard:
         items = _told_apart(items, source, target)
-    mapped = [_mapped(item, source, target, checked=checked) for item in items]
+    mapped = gathered(partial(_mapped, item, source, target) for item in items)
     _refuse_duplicates(column.target for column, _ in mapped)
-    plain = {
-        column.target: reads[0]
-        for (column, reads), item in zip(mapped, items, strict=True)
-        if not item.expression and item.constant is None
-    }
-    source_keys = _source_keys(target, plain, {column.target for column, _ in mapped if column.constant is not None})
-    if target.keys:
-        check_key_covers(source, target, source_keys, list(unique_keys))
-    _check_not_null(source, target, mapped, plain)
+    copies = (each for each, item in zip(mapped, items, strict=True) if not item.expression and item.constant is None)
+    plain = {column.target: reads[0] for column, reads in copies}
+    constants = {column.target for column, _ in mapped if column.constant is not None}
+    checks = [
+        *(partial(_check_fits, source, name, target, filled, checked=checked) for filled, name in plain.items()),
+        partial(_check_keys, source, target, plain, constants, list(unique_keys)),
+        *(partial(_check_filled, source, target, c, mapped, plain.get(c.name)) for c in target.columns),
+    ]
+    gathered(checks)
     needed = {name for _, reads in mapped for name in reads}
     if where is not None:
         needed |= {_source_column(source, name) for name in where.reads}
@@ -316,7 +315,7 @@ def plan_channel(
         target=target.name,
         columns=tuple(column for column, _ in mapped),
         keys=target.keys,
-        source_keys=source_keys,
+        source_keys=_source_keys(target, plain, constants),
         reads=tuple(c.name for c in source.columns if c.name in needed),
         where=where.expression if where else None,
         follows=follows,
@@ -332,9 +331,7 @@ def _told_apart(items: Sequence[ColumnItem], source: SourceTable, target: Target
     return list(items)
 
 
-def _mapped(
-    item: ColumnItem, source: SourceTable, target: TargetTable, *, checked: bool
-) -> tuple[MappedColumn, tuple[str, ...]]:
+def _mapped(item: ColumnItem, source: SourceTable, target: TargetTable) -> tuple[MappedColumn, tuple[str, ...]]:
     column = target.column(item.target)
     if column is None:
         raise SyncError(Code.UNKNOWN_COLUMN, column=item.target, where=target.label)
@@ -347,7 +344,6 @@ def _mapped(
         reads = tuple(_source_column(source, name) for name in item.reads)
         return MappedColumn(target=column.name, expression=_narrowed(item.expression, column)), reads
     name = _source_column(source, item.target)
-    _check_fits(source, name, column, checked=checked)
     return MappedColumn(target=column.name, expression=quoted(name)), (name,)
 
 
@@ -374,9 +370,10 @@ def _source_column(source: SourceTable, name: str) -> str:
     return column.name
 
 
-def _check_fits(source: SourceTable, name: str, column: TargetColumn, *, checked: bool) -> None:
-    origin = source.column(name)
+def _check_fits(source: SourceTable, name: str, target: TargetTable, filled: str, *, checked: bool) -> None:
+    origin, column = source.column(name), target.column(filled)
     assert origin is not None
+    assert column is not None
     found, reason = fit(origin, column.type)
     if found is Fit.CHECKED and not checked:
         reason += '; or set "on_value_error", and each value is looked at'
@@ -408,6 +405,17 @@ def _source_keys(target: TargetTable, plain: Mapping[str, str], constants: Colle
     return tuple(plain[key] for key in keys)
 
 
+def _check_keys(
+    source: SourceTable,
+    target: TargetTable,
+    plain: Mapping[str, str],
+    constants: Collection[str],
+    unique_keys: Sequence[tuple[str, ...]],
+) -> None:
+    if target.keys:
+        check_key_covers(source, target, _source_keys(target, plain, constants), unique_keys)
+
+
 def check_key_covers(
     source: SourceTable,
     target: TargetTable,
@@ -425,28 +433,32 @@ def check_key_covers(
     raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
 
 
-def _check_not_null(
+def _check_filled(
     source: SourceTable,
     target: TargetTable,
+    column: TargetColumn,
     mapped: Iterable[tuple[MappedColumn, tuple[str, ...]]],
-    plain: Mapping[str, str],
+    origin: str | None,
 ) -> None:
-    filled = {column.target for column, _ in mapped}
-    for column in target.columns:
-        if column.nullable:
-            continue
-        origin = source.column(plain[column.name]) if column.name in plain else None
-        if column.name not in filled:
-            raise SyncError(Code.COLUMN_NOT_COVERED, column=column.name, table=target.label)
-        if origin is not None and origin.nullable:
-            raise SyncError(
-                Code.TYPE_DOES_NOT_FIT,
-                source=f"{source.label}.{origin.name}",
-                source_type=origin.text,
-                target=column.name,
-                target_type=f"{column.type.text} NOT NULL",
-                reason="the source column may be NULL",
-            )
+    """A column that takes no NULL gets none. `origin`: the source column that fills it as it is.
+
+    What is said of a key that is not filled is said by the check of keys.
+    """
+    is_filled = column.name in {each.target for each, _ in mapped}
+    if column.nullable or (column.name in target.keys and not is_filled):
+        return
+    if not is_filled:
+        raise SyncError(Code.COLUMN_NOT_COVERED, column=column.name, table=target.label)
+    filling = None if origin is None else source.column(origin)
+    if filling is not None and filling.nullable:
+        raise SyncError(
+            Code.TYPE_DOES_NOT_FIT,
+            source=f"{source.label}.{filling.name}",
+            source_type=filling.text,
+            target=column.name,
+            target_type=f"{column.type.text} NOT NULL",
+            reason="the source column may be NULL",
+        )
 
 
 def check_loadable(channel: ChannelDescription, *, is_empty: bool) -> None:

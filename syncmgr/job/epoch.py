@@ -5,7 +5,7 @@ Must not know: where rows come from, or how they are committed. Sizes in bytes, 
 """
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -122,6 +122,26 @@ class Epoch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Backlog:
+    """What one channel has not committed. `since`: source time of the oldest of it, unix seconds."""
+
+    epochs: int
+    bytes: int
+    since: float
+
+
+def backlogs(epochs: Iterable[Epoch]) -> dict[str, Backlog]:
+    """By channel token, of epochs in their order."""
+    found: dict[str, Backlog] = {}
+    for epoch in epochs:
+        for token, files in epoch.files.items():
+            before = found.get(token, Backlog(epochs=0, bytes=0, since=epoch.source_time))
+            size = before.bytes + sum(file.bytes for file in files)
+            found[token] = replace(before, epochs=before.epochs + 1, bytes=size)
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelCommit:
     """What the lake needs to commit one channel's segment of one epoch into one table, exactly once.
 
@@ -133,6 +153,7 @@ class ChannelCommit:
     `settled` False: the rows before were no state of the source, so that a change may meet a row that has it, or none.
     `chunk`: of a snapshot, instead of `files`: its rows go behind `epoch`, which stays the one that the table bears.
     `part`: where other channels commit to the table, too: the rows that are this one's.
+    `renews`: what the table has had of the channel does not matter: all of its rows are replaced, now or next.
     """
 
     token: str
@@ -149,6 +170,7 @@ class ChannelCommit:
     settled: bool = True
     chunk: ChunkRows | None = None
     part: Part | None = None
+    renews: bool = False
 
     @property
     def empty(self) -> bool:
@@ -173,7 +195,8 @@ class ChannelAlter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelCommitted:
-    """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written. `rows`: of a chunk.
+    """`snapshot`: the table's snapshot that holds the epoch, None where nothing had to be written. `rows`, `bytes`: of
+    the files of a chunk.
 
     `passed_over`: the table bore the epoch already. `dead`: of a chunk, the rows that were kept out. `sequence`: of the
     snapshot among those of a table that other channels commit to, too; None: none does.
@@ -182,5 +205,6 @@ class ChannelCommitted:
     snapshot: int | None
     passed_over: bool = False
     rows: int = 0
+    bytes: int = 0
     dead: tuple[DeadLetter, ...] = ()
     sequence: int | None = None

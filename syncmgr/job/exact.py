@@ -1,6 +1,6 @@
 """The hand-shake by which a reader's view of a table and a place in the binlog are made one.
 
-Owns: the names of its locks, and what the reader says before its first row.
+Owns: the names of its locks, how it is asked which tables are locked, and what the reader says before its first row.
 Must not know: connections, who is on the other side.
 
 The other side, which knows the binlog, holds `go` and `stored` from the begin.
@@ -15,10 +15,21 @@ Where the other side dies, nobody holds `sealed`: the reader fails. A second ses
 would be another, meets `closed` and fails.
 """
 
+from collections.abc import Callable
 from typing import Final
+
+from syncmgr.job.schema import SourceTable
+
+UniqueKeys = tuple[tuple[str, ...], ...]
+# whether a table will be locked for a moment; its schema is None where it is not there, or may not be seen
+Locked = Callable[[tuple[str, str], SourceTable | None, UniqueKeys], bool]
 
 READY_SECOND: Final = 10  # an earlier session may need a moment to end
 WAIT_SECOND: Final = 60
+
+
+def never(_table: tuple[str, str], _schema: SourceTable | None, _unique_keys: UniqueKeys) -> bool:
+    return False
 
 
 def ready(name: str) -> str:

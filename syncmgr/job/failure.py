@@ -4,6 +4,7 @@ Owns: the one table of errors and their remedies, the back-off of retries and of
 Must not know: clocks, threads, where an error came from.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,18 +33,58 @@ class Remedy(StrEnum):
     OPERATOR = "OPERATOR"  # a person: the job pauses until RESUME SYNC JOB
 
 
+_THEN_RESUME: Final = re.compile(r"[,;.] [Tt]hen RESUME")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobKind:
+    """What of a job decides which advice works: whether its source has rows to read again, which canal has not,
+    whether there are other tables, so that one may leave, and whether it runs, which RESUME refuses.
+    """
+
+    has_rows: bool
+    has_others: bool
+    runs: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What an error does to a job, and what the operator does about it."""
+    """What an error does to a job, and what the operator does about it.
+
+    `by_person`: it passes by no time alone, however often it is tried again meanwhile. `on_canal`: in place of the
+    advice, where rows cannot be read again. `of_many`: what else helps where the job has other tables.
+    """
 
     remedy: Remedy
     advice: str
+    by_person: bool = False
+    on_canal: str = ""
+    of_many: str = ""
+
+    def told(self, kind: JobKind) -> str:
+        """What works for a job of that kind."""
+        said = self.advice if kind.has_rows or not self.on_canal else self.on_canal
+        said = f"{said} {self.of_many}" if kind.has_others and self.of_many else said
+        return _THEN_RESUME.sub("", said) if kind.runs else said
+
+    @property
+    def whole(self) -> str:
+        """What works for which job."""
+        more = (f"Of a job of several tables: {self.of_many}" if self.of_many else "",)
+        canal = (f"Of a canal job: {self.on_canal}" if self.on_canal else "",)
+        return " ".join(filter(None, (self.advice, *more, *canal)))
 
 
 _T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
-_O = partial(Treatment, Remedy.OPERATOR)
-_CANAL: Final = "Of a canal job: STOP it, bring the target in line, and create it again."
-_AGAIN: Final = "STOP the job, empty the target (drop and create it), and create the job again."
+_O = partial(Treatment, Remedy.OPERATOR, by_person=True)
+_TP, _RP = partial(_T, by_person=True), partial(_R, by_person=True)  # it goes on by itself once a person has mended it
+_CANAL: Final = "STOP the job, bring its targets in line with the source, and create it again."
+_AGAIN: Final = (
+    "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again: "
+    'its default "start" brings all rows.'
+)
+_RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE, then RESUME."
+_LEAVE: Final = "ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
 
 TREATMENTS: Final[Mapping[Code, Treatment]] = {
     # MySQL and the network to it
@@ -53,84 +94,144 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
     Code.SOURCE_NOT_ROW: _O(
         "Set binlog_format to ROW for that session. ALTER SYNC JOB ... RESYNC TABLE for each table that the statement "
-        "may have changed, all of the job where it says any, then RESUME. " + _CANAL
+        "may have changed, all of the job where it says any, then RESUME.",
+        on_canal="Set binlog_format to ROW for that session. " + _CANAL,
     ),
     Code.SOURCE_UNSEEN: _O("Do on the server what the message says, then RESUME: the statement is judged again."),
-    Code.SOURCE_ROW_IMAGE: _O(
-        "Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: RESYNC TABLE, then RESUME. "
-        + _CANAL
+    Code.SOURCE_LATE: _O(
+        "Compare the tables of the job with the source, ALTER SYNC JOB ... RESYNC TABLE those that differ, and RESUME: "
+        "you say by it that they are right."
     ),
-    Code.SOURCE_POSITION_LOST: _O("Rows between the two places are gone from the binlog. " + _AGAIN),
+    Code.SOURCE_ROW_IMAGE: _O(
+        "Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: " + _RESYNC,
+        on_canal="Set binlog_row_image to FULL on the server. Rows written meanwhile are cut. " + _CANAL,
+    ),
+    Code.SOURCE_POSITION_LOST: _O(
+        "If the server is a replica that lags, RESUME once it has caught up. Else rows between the two places are gone "
+        "from the binlog. " + _AGAIN
+    ),
     Code.SOURCE_MOVED: _T("Nothing: the job goes on."),
-    Code.SOURCE_SERVER_ID: _R("Find the replica with the same id, or give the job another 'mysql.server_id'."),
-    Code.SOURCE_UNKNOWN_TABLE: _O("Create the table again under its name, or STOP the job."),
+    Code.SOURCE_SERVER_ID: _RP(
+        "End the other replica of that id, or give that one another; the job resumes by itself. Else STOP the job, and "
+        "create it with another 'mysql.server_id' and the position of Status as \"start\"."
+    ),
+    Code.SOURCE_UNKNOWN_TABLE: _O(
+        "Create the table again under its name, then RESUME; or STOP the job.", of_many=_LEAVE
+    ),
     Code.SOURCE_UNKNOWN_COLUMN: _O("STOP the job and create it with the columns that the table has."),
-    Code.SOURCE_SCHEMA: _O("ALTER SYNC JOB ... RESYNC TABLE, then RESUME. " + _CANAL),
+    Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL),
     Code.SOURCE_DDL: _O(
-        "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME. " + _CANAL
+        "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME.",
+        on_canal=_CANAL,
     ),
     Code.SOURCE_VALUE: _O(
-        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null"; or mend the row at the source and RESYNC '
-        "TABLE. Then RESUME. " + _CANAL
+        'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null"; or mend the row at the source and '
+        "ALTER SYNC JOB ... RESYNC TABLE. Then RESUME.",
+        on_canal="STOP the job, make the target anew with a column that holds the value, and create the job again.",
     ),
-    Code.SOURCE_UNSUPPORTED: _O("Turn off at the server what the message names, then RESUME."),
+    Code.SOURCE_UNSUPPORTED: _O(
+        "Turn off at the server what the message names. ALTER SYNC JOB ... RESYNC TABLE if it names a table, whose "
+        "rows are in the binlog as they were written; then RESUME. If that meets the same event again: " + _AGAIN
+    ),
     Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
     Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
-    Code.SOURCE_CASCADES: _O("Let the server log what foreign keys change, or accept that the table will differ."),
+    Code.SOURCE_CASCADES: _O(
+        "Let the server log what foreign keys change, then RESUME; or STOP the job and create it with "
+        '"unlogged_cascades" = "accept".'
+    ),
     Code.SOURCE_UNLOGGED: _O("Read the server that it replicates from, or let it log. Rows are missing: " + _AGAIN),
     Code.SOURCE_FILTERED: _O("Start the server without the filter. Rows of filtered databases are missing: " + _AGAIN),
     Code.DEAD_LETTERS_FULL: _O(
-        "Read information_schema.sync_dead_letters, mend the source, and raise max_dead_letters or create the job anew."
+        "Read information_schema.sync_dead_letters, and mend the source where it can be. ALTER SYNC JOB ... SET "
+        '("max_dead_letters" = "more"), then RESUME.'
     ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
-    Code.SNAPSHOT_REFUSED: _O('Create the target anew, or the job with "start" = "latest".'),
+    Code.SNAPSHOT_REFUSED: _O(
+        'Do what the message says, then RESUME. Else STOP the job, and create it with "start" = "latest".',
+        of_many=_LEAVE,
+    ),
     Code.SNAPSHOT_BROKEN: _O(
         "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it. Else "
-        "ALTER SYNC JOB ... RESYNC TABLE, then RESUME."
+        + _RESYNC
     ),
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
-    Code.TABLE_STOPPED: _T("Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, or DROP TABLE."),
+    Code.TABLE_STOPPED: _TP(
+        "Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE; or ALTER SYNC JOB ... DROP TABLE leaves the "
+        "table out."
+    ),
+    Code.TABLES_STOPPED: _TP(
+        "Mend for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE; or ALTER SYNC JOB ... DROP "
+        "TABLE leaves it out."
+    ),
     Code.SNAPSHOT_OPEN: _T("Nothing: its changes follow when its rows are there."),
-    Code.APPEND_CHANGE: _O("Create the target with UNIQUE KEY, or the job with append_on_change."),
+    Code.APPEND_CHANGE: _O(
+        'ALTER SYNC JOB ... SET ("append_on_change" = "append") or "ignore", then RESUME. Else STOP the job, make the '
+        "target anew with UNIQUE KEY, and create the job again."
+    ),
     # canal and ZooKeeper
     Code.CANAL_UNREACHABLE: _T("Nothing if the server comes back; else look at the server, its port and ZooKeeper."),
     Code.CANAL_REFUSED: _T("Nothing while canal starts; else look at the destination in canal's log."),
-    Code.CANAL_IN_USE: _T("End the other reader of the destination."),
+    Code.CANAL_IN_USE: _TP("End the other reader of the destination."),
     Code.CANAL_PROTOCOL: _R("Nothing if it passes; else look at the version of canal."),
     Code.CANAL_ACCESS_DENIED: _O("Mend user and password on the canal server, then RESUME."),
-    Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or somebody else has read: rows are missing. " + _AGAIN),
-    Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _AGAIN),
-    Code.CANAL_INEXACT: _O("Give `canal.time_zone`, or leave the column out."),
+    Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or somebody else has read: rows are missing. " + _CANAL),
+    Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _CANAL),
+    Code.CANAL_INEXACT: _O("STOP the job, and create it with `canal.time_zone`, or without the column."),
     # Spark and Iceberg
     Code.LAKE_STARTING: _T("Nothing: Spark starts by itself."),
     Code.LAKE_FAILED: _T("Nothing if it passes; else read the reason and log/fe.log."),
     Code.LAKE_SLOW: _T("Nothing if it ends; else look at the load, at log/fe.log, and restart the frontend."),
-    Code.LAKE_FULL: _T("Make room where the lake lies; the job goes on by itself."),
-    Code.SPEC_CHANGED: _T("Nothing if the key index is being built; else rewrite all files as the message says."),
+    Code.LAKE_FULL: _TP("Make room where the lake lies; the job goes on by itself."),
+    Code.SPEC_CHANGED: _T(
+        "Nothing if the key index is being built. Else mend what it lacks (an identifier: ALTER TABLE ... SET "
+        "IDENTIFIER FIELDS in Spark), or rewrite all files as the message says."
+    ),
     Code.LAKE_CLOCK: _T("Set the clock right; else commits go on when it has caught up."),
     Code.LAKE_DENIED: _O("Mend the rights of the frontend where the lake lies, then RESUME."),
     Code.LAKE_DAMAGED: _O("Restore the catalog from a backup, together with the metadata, then RESUME."),
-    Code.JAVA_MISSING: _R("Install Java 17 or 21 and start the frontend again."),
-    Code.TARGET_REPLACED: _O("Somebody rolled the table back or replaced it. STOP, and create target and job again."),
+    Code.JAVA_MISSING: _RP("Install Java 17 or 21 and start the frontend again."),
+    Code.TARGET_REPLACED: _O(
+        "Somebody rolled the table back or replaced it. ALTER SYNC JOB ... RESYNC TABLE replaces all of its rows; then "
+        "RESUME.",
+        on_canal="Somebody rolled the table back or replaced it. " + _CANAL,
+    ),
     Code.TABLE_BROKEN: _O("Set the catalog back as the message says, or restore a backup, then RESUME."),
-    Code.OTHER_HISTORY: _O("Restore metadata and lake of one moment, or create target and job again."),
-    Code.TARGET_SET_BACK: _O("Restore metadata and lake of one moment, or create target and job again."),
-    Code.FENCED: _O("Two frontends commit for one job: stop the one that is not wanted."),
-    Code.NO_SUCH_TABLE: _O("Bring the target back under its name, then RESUME: its rows wait. Else STOP the job."),
-    Code.UNKNOWN_COLUMN: _O("The target has lost a column: add it again, then RESUME."),
-    Code.COLUMN_NOT_COVERED: _O("Make the target's column nullable, or STOP the job and map the column."),
+    Code.OTHER_HISTORY: _O(
+        "Restore metadata and lake of one moment. Else " + _AGAIN,
+        on_canal="Restore metadata and lake of one moment. Else " + _CANAL,
+    ),
+    Code.TARGET_SET_BACK: _O(
+        "Restore metadata and lake of one moment; or ALTER SYNC JOB ... RESYNC TABLE, which replaces all rows of the "
+        "table. Then RESUME.",
+        on_canal="Restore metadata and lake of one moment. Else " + _CANAL,
+    ),
+    Code.FENCED: _O("Two frontends commit for one job: stop the one that is not wanted, then RESUME."),
+    Code.NO_SUCH_TABLE: _O(
+        "Bring the target back under its name, then RESUME: its rows wait. Else STOP the job.", of_many=_LEAVE
+    ),
+    Code.UNKNOWN_COLUMN: _O("The target has lost a column: add it again, by ALTER TABLE in Spark, then RESUME."),
+    Code.COLUMN_NOT_COVERED: _O(
+        "Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and create it "
+        "with that column."
+    ),
     Code.BAD_EXPRESSION: _O("STOP the job and create it with another expression or WHERE."),
-    Code.TYPE_DOES_NOT_FIT: _O("Make the target column wider, or STOP the job and map another column."),
+    Code.TYPE_DOES_NOT_FIT: _O(
+        "Make the target column wider, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and create it with "
+        "another column."
+    ),
     Code.CHANNEL_BEHIND: _T("Mend what the reason says; the table then catches up by itself."),
-    Code.BACKLOG_WAITS: _R("Mend what the reason says; the job resumes by itself and the table catches up."),
+    Code.BACKLOG_WAITS: _RP("Mend what the reason says; the job resumes by itself and the table catches up."),
     Code.BACKLOG_STUCK: _O("Mend what the reason says, then RESUME; or STOP the job and create it without the table."),
     # the disk of the frontend, and the frontend itself
-    Code.DISK_FULL: _T("Make room in staging_dir; the job goes on by itself."),
-    Code.NOT_WRITABLE: _T("Mend rights or disk of the folder; the job goes on by itself."),
-    Code.STAGED_LOST: _O("Rows that were read and not committed are gone. " + _AGAIN),
-    Code.META_DOWN: _T("Make room in meta_dir, or mend the database of meta_url; the job goes on by itself."),
+    Code.DISK_FULL: _TP("Make room in staging_dir; the job goes on by itself."),
+    Code.NOT_WRITABLE: _TP("Mend rights or disk of the folder; the job goes on by itself."),
+    Code.STAGED_LOST: _O(
+        "Rows that were read and not committed are gone. " + _AGAIN,
+        on_canal="Rows that were read and not committed are gone. " + _CANAL,
+    ),
+    Code.META_DOWN: _TP("Make room in meta_dir, or mend the database of meta_url; the job goes on by itself."),
     Code.WORKER_DIED: _T("Nothing: a new worker starts. If that repeats, look in the kernel's log for an OOM kill."),
-    Code.INTERNAL: _R("A fault of syncmgr: report it with log/fe.log."),
+    Code.INTERNAL: _RP("A fault of syncmgr: report it with log/fe.log."),
 }
 # An error that is not here may pass, and pausing loses nothing.
 UNKNOWN: Final = _R("Read the message and log/fe.log.")
@@ -159,9 +260,14 @@ def fail_type(code: Code) -> FailType:
     return FailType.SUBMIT_FAIL if reads else FailType.RUN_FAIL
 
 
-def advice(number: int) -> str | None:
+def needs_person(number: int) -> bool:
+    """Whether the error of that number passes by no time alone."""
+    return any(treatment.by_person for code, treatment in TREATMENTS.items() if code.number == number)
+
+
+def advice(number: int, kind: JobKind) -> str | None:
     """What to do about the error of that number, None where there is none to give."""
-    return next((treatment.advice for code, treatment in TREATMENTS.items() if code.number == number), None)
+    return next((treatment.told(kind) for code, treatment in TREATMENTS.items() if code.number == number), None)
 
 
 def mildest(errors: Iterable[SyncError]) -> SyncError:

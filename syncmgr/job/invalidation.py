@@ -25,7 +25,9 @@ _OTHERS: Final = frozenset({"PROCEDURE", "PACKAGE", "EVENT", "INDEX", "USER", "R
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Late:
-    """These objects were judged by what they became only after the statement, or by it."""
+    """These objects were judged by what they became only after the statement, or by it. None: one that is not known
+    any more may have been.
+    """
 
     tables: tuple[Table, ...]
 
@@ -35,8 +37,8 @@ def after(known: Known, text: str, db: str, modes: Modes, *, at: int, thread: in
     try:
         tokens = _tokens(text, modes)
     except UnclearError:
-        unsure = tuple(table for table, fact in known.facts.items() if fact.asked_at >= at)
-        return Late(tables=unsure) if unsure else replace(known, facts={})
+        every = tuple(table for table, fact in known.facts.items() if fact.asked_at >= at)
+        return Late(tables=every) if every or _forgot(known, at) else replace(known, facts={})
     words = [token.word for token in tokens]
     kind = next((word for word in words if word in _LEADING | _OTHERS), "")
     if words[0] not in _SHAPING or kind in _OTHERS:
@@ -48,12 +50,15 @@ def after(known: Known, text: str, db: str, modes: Modes, *, at: int, thread: in
     concerned = frozenset(_concerned(of_kind, tokens, db, whole=kind in _WHOLE)) - own
     late = sorted(table for table in concerned if known.facts[table].asked_at >= at)
     takes_away = _takes_away(words, kind)
-    if late and takes_away:
+    unsure = _forgot(known, at) and kind in _LEADING and not _remembered(known, text, db, modes, own)
+    if takes_away and (late or unsure):
         return Late(tables=tuple(late))
     facts = dict(known.facts)
     if takes_away or words[0] == "CREATE" or "REFERENCES" in words:
         facts = {table: fact for table, fact in facts.items() if table not in concerned}
-    fresh = {table: FRESH for table in _fresh(known, text, db, modes, words) if table not in own}
+        facts |= {table: Fact(asked_at=known.facts[table].asked_at) for table in late}
+    named = [table for table in _fresh(known, text, db, modes, words) if table not in own]
+    fresh = {table: FRESH for table in named if table not in facts or facts[table].function is None}
     known = _of_session(known, text, db, modes, thread)
     return _bounded(replace(known, facts={**facts, **fresh}))
 
@@ -72,6 +77,8 @@ def _concerned(facts: Collection[Table], tokens: Sequence[Token], db: str, *, wh
 
 
 def _is_of(fact: Fact, kind: str) -> bool:
+    if fact == Fact(asked_at=fact.asked_at):  # nobody knows of what any more
+        return True
     match kind:
         case "FUNCTION":
             return fact.function is not None
@@ -88,6 +95,23 @@ def _takes_away(words: Sequence[str], kind: str) -> bool:
         renamed = {second for first, second in pairs if first == "RENAME"} - {"COLUMN", "INDEX", "KEY"}
         return bool(renamed) or bool({("DROP", "FOREIGN"), ("DROP", "CONSTRAINT")} & pairs)
     return words[0] != "CREATE" or ("OR", "REPLACE") in set(itertools.pairwise(words[:4]))
+
+
+def _forgot(known: Known, at: int) -> bool:
+    """Whether the server was asked in that second or later of what is not known any more."""
+    return 0 < known.forgotten >= at
+
+
+def _remembered(known: Known, text: str, db: str, modes: Modes, own: Collection[Table]) -> bool:
+    """Whether all that it takes away is known, or a session's own, so that its facts say whether it was asked too
+    late. What else a statement takes away its text does not name as certainly.
+    """
+    match _parsed(text, db, modes):
+        case nodes.DropTables(tables=tables):
+            dropped = {fold(table, modes) for table in tables}.difference(own)
+            return all(known.facts.get(table, Fact()).shape is not None for table in dropped)
+        case _:
+            return False
 
 
 def _of_session(known: Known, text: str, db: str, modes: Modes, thread: int) -> Known:
@@ -128,5 +152,6 @@ def _bounded(known: Known) -> Known:
         known = replace(known, temporary=frozenset())
     if len(known.facts) <= MOST:
         return known
-    newest = sorted(known.facts.items(), key=lambda item: item[1].asked_at)[-MOST // 2 :]
-    return replace(known, facts=dict(newest))
+    by_age = sorted(known.facts.items(), key=lambda item: item[1].asked_at)
+    dropped, kept = by_age[: -MOST // 2], by_age[-MOST // 2 :]
+    return replace(known, facts=dict(kept), forgotten=max(known.forgotten, dropped[-1][1].asked_at))

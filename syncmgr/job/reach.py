@@ -11,7 +11,7 @@ from typing import Final, assert_never
 from syncmgr.job.statement.functions import BUILT_IN
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import Modes, UnclearError
-from syncmgr.job.statement.writing import Written, written
+from syncmgr.job.statement.writing import Event, Written, written
 from syncmgr.job.surroundings import (
     ONCE_GONE,
     SERVER_OWN,
@@ -30,6 +30,7 @@ from syncmgr.job.surroundings import (
     folded,
 )
 
+ADDS: Final = frozenset({Event.INSERT})  # which no foreign key passes on
 SHOWS_FUNCTIONS: Final = {False: "SHOW_ROUTINE ON *.*", True: "SELECT ON mysql.proc"}  # by whether it is MariaDB
 
 
@@ -85,31 +86,25 @@ class _Ways:
         self._known = known
         self._temporary = temporary
         self._mariadb = modes.mariadb
-        self._met: set[Table] = set()  # written
-        self._seen: set[Table] = set()  # read
+        self._met: dict[Table, frozenset[Event]] = {}  # written
+        self._seen: set[tuple[Table, bool]] = set()  # read, and whether as what may be a common table
         self._run: set[Table] = set()  # functions
-        self._changed: list[Table] = []  # base tables
-        self._adds = True  # and nothing else
-        self._common: set[str] = set()  # names of common tables
+        self._changed: list[Table] = []  # base tables to which rows do more than come
 
     def of(self, found: Written) -> Iterator[Reach | Unasked]:
         """What the text says itself comes first: then nothing is asked."""
-        own = tuple(table for table in found.tables if table in self._synced)
+        own = tuple(table for table in found.events if table in self._synced)
         if own:
             yield Reach(how=f"changes {_labels(own)} of the job", tables=own)
         yield from self._done(found, "")
-        if not self._adds:
-            yield from self._cascades()
+        yield from self._cascades()
 
     def _done(self, found: Written, how: str) -> Iterator[Reach | Unasked]:
         """By a statement, or by the body of a trigger or function; `how` it comes to run."""
-        self._adds &= found.adds or not found.tables
-        self._common |= found.common
         yield from self._called(found, f"{how}calls")
-        for table in found.tables:
-            yield from self._written(table, f"{how}changes {_labels([table])}")
-        for table in sorted(found.names - {*found.tables}):
-            yield from self._read(table)
+        for table, events in found.events.items():
+            yield from self._written(table, events, f"{how}changes {_labels([table])}")
+        yield from self._reads(found, found.events.keys())
 
     def _called(self, found: Written, how: str) -> Iterator[Reach | Unasked]:
         for name in found.calls:
@@ -135,10 +130,11 @@ class _Ways:
                 case _:
                     assert_never(does)
 
-    def _written(self, table: Table, how: str) -> Iterator[Reach | Unasked]:
-        if table in self._met:
+    def _written(self, table: Table, events: frozenset[Event], how: str) -> Iterator[Reach | Unasked]:
+        before = self._met.get(table, frozenset())
+        if events <= before:
             return
-        self._met.add(table)
+        self._met[table] = before | events
         if table in self._synced:
             yield Reach(how=f"{how}, and so {_labels([table])} of the job", tables=(table,))
             return
@@ -147,18 +143,19 @@ class _Ways:
             case None:
                 yield Unasked(shapes=frozenset({table}))
             case BaseTable():
-                self._changed.append(table)
-                yield from self._triggered(table, fact, how)
+                if events - ADDS and not before - ADDS:
+                    self._changed.append(table)
+                yield from self._triggered(table, fact, events - before, how)
             case View(query=query):
                 yield from self._called(query, f"{how}, a view that calls")
                 for shown in sorted(query.names):
-                    yield from self._written(shown, f"{how}, a view")
+                    yield from self._written(shown, events, f"{how}, a view")
             case Gone() | Hidden() | Unreadable():
                 yield from self._unseen(table, fact.shape, how)
             case _:
                 assert_never(fact.shape)
 
-    def _triggered(self, table: Table, fact: Fact, how: str) -> Iterator[Reach | Unasked]:
+    def _triggered(self, table: Table, fact: Fact, events: frozenset[Event], how: str) -> Iterator[Reach | Unasked]:
         match fact.triggers:
             case None:
                 yield Unasked(triggers=frozenset({table}))
@@ -166,7 +163,8 @@ class _Ways:
                 yield Reach(how=how, unknown=self._grant(TO_WRITE, table))
             case triggers:
                 for trigger in triggers:
-                    yield from self._fired(trigger, how)
+                    if trigger.events & events:
+                        yield from self._fired(trigger, how)
 
     def _fired(self, trigger: Trigger, how: str) -> Iterator[Reach | Unasked]:
         match trigger.does:
@@ -177,11 +175,16 @@ class _Ways:
             case _:
                 assert_never(trigger.does)
 
-    def _read(self, table: Table) -> Iterator[Reach | Unasked]:
-        """A view may call a function, which may change any table."""
-        if table in self._synced or table in self._met | self._seen or table[0].lower() in SERVER_OWN:
+    def _reads(self, found: Written, but: Collection[Table]) -> Iterator[Reach | Unasked]:
+        for table in sorted(found.names.difference(but)):
+            yield from self._read(table, common=table in found.common)
+
+    def _read(self, table: Table, *, common: bool) -> Iterator[Reach | Unasked]:
+        """A view may call a function, which may change any table. `common`: it may be no table of the server."""
+        done = table in self._met or not self._seen.isdisjoint({(table, False), (table, common)})
+        if done or table in self._synced or table[0].lower() in SERVER_OWN:
             return
-        self._seen.add(table)
+        self._seen.add((table, common))
         how = f"reads {_labels([table])}"
         found = self._known.facts.get(table, Fact()).shape
         match found:
@@ -191,11 +194,12 @@ class _Ways:
                 pass
             case View(query=query):
                 yield from self._called(query, f"{how}, a view that calls")
-                for shown in sorted(query.names):
-                    yield from self._read(shown)
+                yield from self._reads(query, ())
             case Hidden():
                 reason = f"{self._grant(TO_READ, table)}, and SELECT too where it is a view"
                 yield Reach(how=how, unknown=reason)
+            case Gone() if common:
+                pass
             case Gone() | Unreadable():
                 yield from self._unseen(table, found, how)
             case _:
@@ -203,7 +207,7 @@ class _Ways:
 
     def _unseen(self, table: Table, found: Gone | Hidden | Unreadable, how: str) -> Iterator[Reach]:
         match found:
-            case Gone() if table in self._temporary or table[1].casefold() in self._common:
+            case Gone() if table in self._temporary:
                 pass
             case Gone():
                 yield Reach(how=how, unknown=f"{_labels([table])} is gone; {ONCE_GONE}")

@@ -19,10 +19,13 @@ from syncmgr.job.target import iceberg_type
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Renewal:
-    """`channel`: as it reads from now on. `changes`: of its target, in the commit of the rows."""
+    """`channel`: as it reads from now on. `changes`: of its target, in the commit of the rows; `stale_since`: up to
+    where of the source's time that has all until then.
+    """
 
     channel: ChannelDescription
     changes: tuple[LakeChange, ...] = ()
+    stale_since: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,20 +1,21 @@
 """What SHOW SYNC JOB says of a job.
 
-Owns: Doris' twelve columns and their formats, the Status JSON, the meaning of lag.
+Owns: Doris' twelve columns and their formats, the Status JSON, rows of the sync_* tables.
 Must not know: where the figures were measured.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from syncmgr.errors import SyncError
+from syncmgr.job.channel_state import ChannelState, Shown
 from syncmgr.job.chunk import Load, load_facts
 from syncmgr.job.ddl_step import DdlRecord
-from syncmgr.job.description import ChannelDescription
-from syncmgr.job.failure import advice, time_text
+from syncmgr.job.failure import time_text
+from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position
+from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 
 SHOW_COLUMNS: Final = (
@@ -37,42 +38,11 @@ EXPLAIN_COLUMNS: Final = ("Source", "Target", "Item", "Value", "Outcome")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
-    """How far a running job is behind its source. Times are unix seconds.
-
-    `heard_at`: last sign of life of the source. `waiting_since`: source time of the oldest row that was read and is
-    not in the lake yet, None if there is none. `drained`: nothing that was read waits. `idle`: the source had nothing
-    more to give. `read_time`: source time of the newest event read, of whatever table.
-    `silence_second`: how long the source may be silent, heartbeats included, before that counts as lag. `server`: who
-    is read now.
-    """
-
-    heard_at: float
-    read_time: float
-    idle: bool
-    waiting_since: float | None
-    drained: bool
-    committed_time: float
-    silence_second: float
-    server: str = ""
-
-
-def lag_second(reading: Reading, now: float) -> float:
-    """Seconds that the lake is behind the source: 0 only when caught up and in touch with the source."""
-    if reading.waiting_since is not None:
-        return max(0.0, now - reading.waiting_since)
-    if reading.drained and reading.heard_at and (reading.idle or reading.read_time):
-        behind = now - (reading.heard_at if reading.idle else reading.read_time)
-        return 0.0 if behind <= reading.silence_second else behind
-    return max(0.0, now - reading.committed_time) if reading.committed_time else 0.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Figures:
     """What a job has committed since it was created. `position` None: nothing is known yet.
 
     `prepared`: XA transactions that are open there and have rows of synced tables. `dead_letters`: changes that were
-    kept out of the targets.
+    kept out of the targets. `synced_until`: source time of the last commit, None: not known.
     """
 
     position: Position | None
@@ -81,6 +51,7 @@ class Figures:
     commits: int
     prepared: int = 0
     dead_letters: int = 0
+    synced_until: float | None = None
 
 
 class Ran(Protocol):
@@ -129,75 +100,103 @@ def index_facts(at: IndexStanding) -> dict[str, str | int | None]:
     }
 
 
-class Behind(Protocol):
-    """A channel that is behind the others of its job. `since`: unix seconds. `error` None: it is catching up."""
-
-    @property
-    def table(self) -> str: ...
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def since(self) -> float: ...
-    @property
-    def error(self) -> SyncError | None: ...
+Fact = str | int | None
 
 
-def behind_facts(channel: Behind) -> dict[str, str | int | None]:
-    """What the Status column says of a channel that is behind."""
-    error = channel.error
+def behind_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
+    """What the Status column says of tables that do not stream, by target."""
     return {
-        "epochs": channel.epochs,
-        "bytes": channel.bytes,
-        "since": _time(channel.since),
-        "error": None if error is None else error.code.number,
-        "reason": None if error is None else str(error),
-        "advice": None if error is None else advice(error.code.number),
+        f"{table.channel.target_db}.{table.channel.filled}": {
+            "state": table.shown.state.value,
+            "epochs": 0 if table.backlog is None else table.backlog.epochs,
+            "bytes": 0 if table.backlog is None else table.backlog.bytes,
+            **_reasons(table.shown),
+        }
+        for table in tables
+        if table.shown.state is not ChannelState.STREAMING
     }
+
+
+def stopped_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
+    """What the Status column says of tables that are not read any more, by source, as RESYNC TABLE names them."""
+    stopped = [table for table in tables if table.shown.state is ChannelState.STOPPED]
+    return {table.channel.source.label: _reasons(table.shown) for table in stopped}
+
+
+def _reasons(shown: Shown) -> dict[str, Fact]:
+    return {"since": _time(shown.since), "error": shown.error, "reason": shown.reason, "advice": shown.advice}
+
+
+def channel_row(table: TableOverview) -> tuple[Fact, ...]:
+    """State, since, error, reason and advice, as information_schema.sync_channels has them."""
+    shown = table.shown
+    return shown.state.value, _time(shown.since), shown.error, shown.reason, shown.advice
 
 
 def snapshot_facts(
-    job: SyncJob, loads: Mapping[str, Load], rates: Mapping[str, float], failures: Mapping[str, SyncError]
+    tables: Iterable[TableOverview], loads: Mapping[str, Load], rates: Mapping[str, float]
 ) -> dict[str, dict[str, str | int | float | None]]:
-    """What the Status column says of a job's snapshot, by target. All mappings by channel token."""
-    targets = {channel.token: channel.filled for channel in job.channels}
-    return {
-        targets[token]: {**load_facts(load, rates.get(token)), "error": _reason(failures.get(token))}
-        for token, load in loads.items()
-    }
-
-
-def _reason(error: SyncError | None) -> str | None:
-    return None if error is None else str(error)
+    """What the Status column says of a job's snapshot, by target. Mappings by channel token."""
+    read = [table for table in tables if table.channel.token in loads]
+    return {table.channel.filled: _read_facts(table, loads, rates) for table in read}
 
 
 def snapshot_row(
-    channel: ChannelDescription, load: Load, rate: float | None, error: SyncError | None
+    table: TableOverview, loads: Mapping[str, Load], rates: Mapping[str, float]
 ) -> tuple[str | int | float | None, ...]:
-    """One row of information_schema.sync_snapshots behind its job. `error`: why it does not go on."""
-    facts = load_facts(load, rate)
+    """One row of information_schema.sync_snapshots behind its job."""
+    channel, facts = table.channel, _read_facts(table, loads, rates)
     return (
         *(channel.source.db, channel.source.name, channel.target_db, channel.target),
         *(facts["phase"], facts["rows"], facts["estimated_rows"], facts["chunks"], facts["chunks_done"]),
-        *(facts["rows_per_second"], facts["left_second"], _reason(error), facts["where"]),
+        *(facts["rows_per_second"], facts["left_second"], facts["error"], facts["where"]),
     )
+
+
+def _read_facts(
+    table: TableOverview, loads: Mapping[str, Load], rates: Mapping[str, float]
+) -> dict[str, str | int | float | None]:
+    """The phase is none of a reading where the table is not read any more; the error is why the reading fails."""
+    token, shown = table.channel.token, table.shown
+    facts = load_facts(loads[token], rates.get(token)) | {"error": None}
+    match shown.state:
+        case ChannelState.STOPPED:
+            return facts | {"phase": "stopped", "error": shown.reason}
+        case ChannelState.SNAPSHOT:
+            return facts | {"error": None if shown.error is None else shown.reason}
+        case _:
+            return facts
+
+
+def pause_facts(job: SyncJob) -> dict[str, str | int | None]:
+    """Who or what has paused it, until when, and its last error; that stays while the error is tried again."""
+    by = {JobState.PAUSED: "user", JobState.PAUSED_BY_ERROR: "error"}.get(job.state)
+    fail = job.fail if job.fail is not None and job.fail.code else None
+    return {
+        "paused_by": by,
+        "resume_at": _time(job.resume_at),
+        "error": None if fail is None else fail.code,
+        "error_at": None if fail is None else _time(fail.at),
+        "last_error": None if fail is None else fail.message,
+        "advice": job.advised,
+    }
 
 
 def status_json(
     figures: Figures,
     *,
-    lag: float | None,
+    tables: Sequence[TableOverview],
+    synced: float | None,
+    now: float,
+    needs_operator: bool,
     server: str | None,
-    last_error: str | None,
-    advised: str | None,
-    behind: Mapping[str, Mapping[str, str | int | None]],
+    paused: Mapping[str, str | int | None],
     upkeep: Mapping[str, Mapping[str, str | None]],
     index: Mapping[str, Mapping[str, str | int | None]],
     snapshot: Mapping[str, Mapping[str, str | int | float | None]],
 ) -> str:
-    """The Status column. `server`: who is read now. `advised`: what to do about the last error.
-    `behind`: by target table, the channels that the others do not wait for.
+    """The Status column. `server`: who is read now. `paused`: see pause_facts.
+    `synced`: up to where of the source's time the oldest of its tables has all.
     `upkeep`: by target table, when each kind ran last.
     `index`: by target table with a key, how its key index stands.
     `snapshot`: by target table that began with one, how far it is.
@@ -212,10 +211,12 @@ def status_json(
         "commits": figures.commits,
         "prepared_xa": figures.prepared,
         "dead_letters": figures.dead_letters,
-        "lag_second": None if lag is None else round(lag, 3),
-        "last_error": last_error,
-        "advice": advised,
-        "behind": behind,
+        "synced_until": _time(synced),
+        "lag_second": None if synced is None else round(max(0.0, now - synced), 3),
+        "needs_operator": needs_operator,
+        **paused,
+        "stopped": stopped_facts(tables),
+        "behind": behind_facts(tables),
         "upkeep": upkeep,
         "index": index,
         "snapshot": snapshot,

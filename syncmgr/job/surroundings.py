@@ -12,7 +12,7 @@ from typing import Final
 from syncmgr.job.statement.body import body, of_function
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import Modes, UnclearError, Words
-from syncmgr.job.statement.writing import Written, written
+from syncmgr.job.statement.writing import EVERY, Event, Written, united, written
 
 TO_WRITE: Final = "SELECT, SHOW VIEW, TRIGGER"  # what shows objects of a database and where they lead
 TO_READ: Final = "SHOW VIEW"  # shows that an object is a table, and none of its rows
@@ -62,10 +62,11 @@ class Unreadable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trigger:
-    """`does`: what its body may do."""
+    """`does`: what its body may do. `events`: what fires it."""
 
     name: str
     does: Written | Unreadable
+    events: frozenset[Event] = EVERY
 
 
 Shape = BaseTable | View | Gone | Hidden | Unreadable
@@ -91,11 +92,15 @@ FRESH: Final = Fact(shape=BaseTable(), triggers=())  # a table, as the stream sh
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
-    """`temporary`: tables that sessions have made for themselves, by thread. `account`: ours, as a GRANT names it."""
+    """`temporary`: tables that sessions have made for themselves, by thread. `account`: ours, as a GRANT names it.
+
+    `forgotten`: the second of the newest answer that may be among the facts no more; 0: none.
+    """
 
     facts: Mapping[Table, Fact] = field(default_factory=dict)
     temporary: frozenset[tuple[int, Table]] = frozenset()
     account: str = ""
+    forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +138,25 @@ def told(known: Known, answers: Answers) -> Known:
     return replace(known, facts=facts, account=answers.account)
 
 
-def trigger(name: str, text: str, db: str, sql_mode: str, modes: Modes) -> Trigger:
-    """`text`: its body; `db`: of names without one; `sql_mode`: in which it was made."""
+def unasked(known: Known) -> Known:
+    """What the stream has told alone: no answer has been gone by that matters any more."""
+    facts = {table: fact for table, fact in known.facts.items() if not fact.asked_at}
+    return replace(known, facts=facts, forgotten=0)
+
+
+def trigger(name: str, event: str, text: str, db: str, sql_mode: str, modes: Modes) -> Trigger:
+    """`event`: in the server's word. `text`: its body; `db`: of names without one. `sql_mode`: of when it was made."""
+    events = fired_by(event)
     try:
-        return Trigger(name=name, does=folded(body(text, db, _made_in(sql_mode, modes)), modes))
+        return Trigger(name=name, does=folded(body(text, db, _made_in(sql_mode, modes)), modes), events=events)
     except UnclearError as error:
-        return Trigger(name=name, does=Unreadable(reason=str(error)))
+        return Trigger(name=name, does=Unreadable(reason=str(error)), events=events)
+
+
+def fired_by(event: str) -> frozenset[Event]:
+    """MariaDB 12 has triggers of several events. Any, where the text has other words too."""
+    words = frozenset(re.findall(r"\w+", event.upper())) - {"OR"}
+    return frozenset(Event(word) for word in words) if words and words <= {*Event} else EVERY
 
 
 def function(created: str, db: str, sql_mode: str, modes: Modes) -> Function:
@@ -173,11 +191,14 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
 
 
 def view(query: str, db: str, modes: Modes) -> Shape:
-    """Of its query, in which every table has its database, and every function that is not of the view's own, `db`."""
+    """Of its query, in which every table but a common one has its database, and every function that is not of the
+    view's own, `db`.
+    """
     try:
         found = written(query, "", modes)
         calls = tuple((name[0] or db, name[1]) for name in found.calls)
-        return View(query=folded(replace(found, calls=calls), modes))
+        tables = found.names - found.common
+        return View(query=folded(replace(found, calls=calls, names=tables, common=frozenset()), modes))
     except UnclearError as error:
         return Unreadable(reason=str(error))
 
@@ -245,9 +266,8 @@ def fold(table: Table, modes: Modes) -> Table:
 def folded(found: Written, modes: Modes) -> Written:
     """Names of functions differ in no case, those of databases as tables' do."""
     return Written(
-        tables=tuple(fold(table, modes) for table in found.tables),
-        adds=found.adds,
+        events=united((fold(table, modes), events) for table, events in found.events.items()),
         calls=tuple((fold(name, modes)[0], name[1].lower()) for name in found.calls),
         names=frozenset(fold(table, modes) for table in found.names),
-        common=found.common,
+        common=frozenset(fold(table, modes) for table in found.common),
     )

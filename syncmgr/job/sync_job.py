@@ -11,7 +11,7 @@ from typing import NewType, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.failure import FailMsg, FailType, Remedy, remedy, resume_after
+from syncmgr.job.failure import FailMsg, FailType, JobKind, Remedy, advice, remedy, resume_after
 from syncmgr.job.source import MysqlDescription, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state
 
@@ -24,6 +24,7 @@ class SyncJob:
 
     `statement`: CREATE SYNC as it was understood, passwords masked. `properties`: settings that the job overrides.
     `failures`: how often in a row it was paused by an error. `resume_at`: when it resumes by itself, None if never.
+    `synced_until`: up to where of the source's time all was committed when it was paused last, None: not known.
     """
 
     id: JobId
@@ -42,6 +43,21 @@ class SyncJob:
     fail: FailMsg | None = None
     failures: int = 0
     resume_at: float | None = None
+    synced_until: float | None = None
+
+    @property
+    def kind(self) -> JobKind:
+        """By which it is advised."""
+        has_rows = isinstance(self.source, MysqlDescription)
+        runs = self.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
+        return JobKind(has_rows=has_rows, has_others=len(self.channels) > 1, runs=runs)
+
+    @property
+    def advised(self) -> str | None:
+        """What to do about its Msg."""
+        if self.fail is None or not self.fail.code:
+            return None
+        return ENDED if self.state is JobState.CANCELLED else advice(self.fail.code, self.kind)
 
     def on(self, event: JobEvent, *, at: float, fail: FailMsg | None = None) -> "SyncJob":
         """The job after an event. Raises ILLEGAL_TRANSITION."""
@@ -63,6 +79,17 @@ class SyncJob:
                 return _cancelled(after, at, gone)
             case _:
                 assert_never(event)
+
+    @property
+    def paused_by(self) -> int | None:
+        """The number of the error that has paused it, until somebody resumes it, or pauses it himself."""
+        paused = self.state is JobState.PAUSED_BY_ERROR
+        return self.fail.code if paused and self.fail is not None else None
+
+    @property
+    def settles_answers(self) -> bool:
+        """Whether RESUME is a person's word that what was judged by answers of the source is right by now."""
+        return self.paused_by == Code.SOURCE_LATE.number
 
     def failed(self, error: SyncError, kind: FailType, *, at: float) -> "SyncJob":
         """The job paused by an error; `resume_at` is set where time can mend it."""
@@ -94,6 +121,7 @@ def fail_msg(error: SyncError, kind: FailType, *, at: float) -> FailMsg:
 
 
 USER_CANCEL = "user cancel"
+ENDED = "Create target and job again if they are wanted."  # RESUME is for jobs that have not ended
 TARGET_GONE = "The table has been deleted. Change job state to cancelled"
 
 

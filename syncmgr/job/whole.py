@@ -7,9 +7,10 @@ Must not know: servers, statements, whether a target is there already.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, SyncError, gathered
 from syncmgr.job import shard, target
 from syncmgr.job.derived_type import derived
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
@@ -146,7 +147,7 @@ def sharded(made: TargetTable) -> TargetTable:
 
 def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found: Found, db: str) -> TargetTable:
     """The table that takes all of a source table. Raises TYPE_DOES_NOT_FIT, and what CREATE TABLE does."""
-    kinds = {column.name: _kind(source, column) for column in source.columns}
+    kinds = dict(gathered(partial(_named_kind, source, column) for column in source.columns))
     keys = _keys(source, unique_keys, kinds)
     columns = tuple(
         TargetColumn(
@@ -169,7 +170,7 @@ def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found
     return made
 
 
-def _kind(source: SourceTable, column: SourceColumn) -> TargetType:
+def _named_kind(source: SourceTable, column: SourceColumn) -> tuple[str, TargetType]:
     found = derived(column)
     if found is None:
         raise SyncError(
@@ -180,7 +181,7 @@ def _kind(source: SourceTable, column: SourceColumn) -> TargetType:
             target_type="any type",
             reason="nothing is known of it; create the target without that column",
         )
-    return found
+    return column.name, found
 
 
 def _keys(

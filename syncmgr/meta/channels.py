@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, func, insert, null, select, update
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.excerpt import Excerpt, widened
-from syncmgr.job.lake_change import LakeChange
+from syncmgr.job.renewal import Renewal
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
@@ -26,11 +26,15 @@ Connecting = Callable[[], AbstractContextManager[Connection]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelProgress:
-    """How far a channel's table is."""
+    """How far a channel's table is. `resyncing`: it is to be read anew, which has not begun; `stale_since`: as that
+    reading will have it.
+    """
 
     token: str
     last_snapshot: int | None
     last_epoch: int
+    resyncing: bool = False
+    stale_since: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +66,7 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
             "resyncing": False,
             "excerpt": null(),
             "changes": null(),
+            "stale_since": None,
         }
         connection.execute(insert(CHANNELS).values(values))
     loads.begin(connection, joining.loading)
@@ -77,11 +82,11 @@ def mark(connection: Connection, *, leaving: Collection[str], resyncing: Mapping
         connection.execute(update(CHANNELS).where(this).values(resyncing=True, excerpt=_stored(read)))
 
 
-def reshape(connection: Connection, changes: Mapping[str, Sequence[LakeChange]]) -> None:
-    """What targets become when their tables are read anew."""
-    for token, made in changes.items():
-        this = CHANNELS.c.token == token
-        connection.execute(update(CHANNELS).where(this).values(changes=codec.changes_json(made)))
+def renew(connection: Connection, changed: Iterable[Renewal]) -> None:
+    """What targets become when their tables are read anew, and how stale they are until then."""
+    for renewal in changed:
+        values = {"changes": codec.changes_json(renewal.changes), "stale_since": renewal.stale_since}
+        connection.execute(update(CHANNELS).where(CHANNELS.c.token == renewal.channel.token).values(values))
 
 
 def _stored(read: Excerpt | None) -> Any:  # noqa: ANN401 - JSON, or SQL's NULL
@@ -110,9 +115,10 @@ def resync(connection: Connection, job_id: JobId) -> None:
     excerpts = {row.token: _wanted(row, open_loads.get(row.token)) for row in rows}
     these = CHANNELS.c.token.in_(excerpts)
     changes = {row.token: codec.changes_of(row.changes) for row in rows if row.changes is not None}
-    done = {"resyncing": False, "excerpt": null(), "changes": null()}
+    stale = {row.token: row.stale_since for row in rows if row.stale_since is not None}
+    done = {"resyncing": False, "excerpt": null(), "changes": null(), "stale_since": None}
     connection.execute(update(CHANNELS).where(these).values(done))
-    loads.begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts, changes=changes)
+    loads.begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts, changes=changes, stale=stale)
 
 
 def _wanted(row: Any, load: Load | None) -> Excerpt | None:  # noqa: ANN401 - a row of channels
@@ -162,6 +168,8 @@ def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress
             token=row.token,
             last_snapshot=row.last_snapshot,
             last_epoch=row.last_epoch,
+            resyncing=row.resyncing,
+            stale_since=row.stale_since,
         )
         for row in rows
     }

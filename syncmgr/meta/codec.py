@@ -13,6 +13,7 @@ from typing import Any, Final, get_args
 from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel_state import Stop
 from syncmgr.job.chunk import ChunkPlan
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.dead_letter import DeadLetter
@@ -92,8 +93,16 @@ def channel_of(stored: Json) -> ChannelDescription:
         "shadows": tuple(map(_shadow_of, stored.get("shadows", ()))),
         "after": None if stored.get("after") is None else position_of(stored["after"]),
         "known_at": None if stored.get("known_at") is None else position_of(stored["known_at"]),
+        "stopped": _stop_of(stored.get("stopped")),
     }
     return ChannelDescription(**(stored | lists | made))
+
+
+def _stop_of(stored: Json | str | None) -> Stop | None:
+    """Jobs of earlier versions have the reason alone, "" where there is none."""
+    if isinstance(stored, str):
+        return Stop(reason=stored) if stored else None
+    return None if stored is None else Stop(**stored)
 
 
 def _shadow_of(stored: Json) -> Shadow:

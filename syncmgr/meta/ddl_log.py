@@ -4,7 +4,7 @@ Owns: the records of a job, and how its channels become those behind a statement
 Must not know: why a statement was followed or refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -14,7 +14,7 @@ from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import channels, codec
-from syncmgr.meta.tables import CHANNELS, DDL
+from syncmgr.meta.tables import CHANNELS, DDL, EPOCHS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
 KEPT: Final = 1000  # records of a job
@@ -55,6 +55,36 @@ class DdlLog:
         with self._writing() as connection:
             _record(connection, job_id, record)
 
+    def cure(self, job_id: JobId, tokens: Collection[str]) -> None:
+        """These tables, which statements may have stopped, are read on; but for those that are stopped by now."""
+        with self._writing() as connection:
+            read = [channel for channel in channels.of(connection, job_id) if channel.stopped is None]
+            labels = [channel.source.label for channel in read if channel.token in tokens]
+            mine = (DDL.c.job_id == job_id) & DDL.c.table_name.in_(labels)
+            stopped = update(DDL).where(mine, DDL.c.state == DdlState.STOPPED.value)
+            connection.execute(stopped.values(state=DdlState.RESYNCED.value))
+
+    def overturn(self, job_id: JobId, token: str, reason: str) -> None:
+        """A table stops, since its rows are not what a statement was said to have made of them: the newest one, if none
+        of its rows was read since.
+        """
+        with self._writing() as connection:
+            this = select(CHANNELS.c.description, CHANNELS.c.last_epoch).where(CHANNELS.c.token == token)
+            channel = connection.execute(this).one()
+            label = codec.channel_of(channel.description).source.label
+            mine = (DDL.c.job_id == job_id) & (DDL.c.table_name == label)
+            newest = connection.execute(select(DDL).where(mine).order_by(DDL.c.id.desc()).limit(1)).first()
+            if newest is None or newest.state != DdlState.DONE.value:
+                return
+            since = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number >= channel.last_epoch)
+            rows = connection.execute(select(EPOCHS.c.end, EPOCHS.c.files).where(since).order_by(EPOCHS.c.number)).all()
+            ends = [row.end for row in rows]
+            waits = [place for place, row in enumerate(rows) if token in row.files]
+            if newest.position not in ends or any(place > ends.index(newest.position) for place in waits):
+                return
+            values = {"state": DdlState.STOPPED.value, "outcome": f"{newest.outcome}; then the table stopped: {reason}"}
+            connection.execute(update(DDL).where(DDL.c.id == newest.id).values(values))
+
     def settle(self, job_id: JobId, instead: str | None) -> bool:
         """What RESUME does with the statement that pauses the job; `instead` None: nothing. False: there is none."""
         state = DdlState.SKIP if instead is None else DdlState.APPLY
@@ -85,7 +115,7 @@ def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -
 
 
 def _unsettled(job_id: JobId) -> ColumnElement[bool]:
-    settled = (DdlState.DONE.value, DdlState.STOPPED.value)
+    settled = (DdlState.DONE.value, DdlState.STOPPED.value, DdlState.RESYNCED.value)
     return and_(DDL.c.job_id == job_id, DDL.c.state.not_in(settled))
 
 

@@ -5,14 +5,16 @@ Must not know: what is in it.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
+META_FILE: Final = "meta.db"
+
 
 def sqlite_url(folder: Path) -> str:
-    return f"sqlite:///{folder / 'meta.db'}"
+    return f"sqlite:///{folder / META_FILE}"
 
 
 def engine_of(url: str) -> Engine:

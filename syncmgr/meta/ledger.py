@@ -4,13 +4,16 @@ Owns: the job's share of the store, with its clock and its keeping time.
 Must not know: what is committed, or why.
 """
 
+import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.ddl_step import DdlRecord, DdlState
-from syncmgr.job.dead_letter import DeadLetter
+from syncmgr.job.dead_letter import DeadLetter, not_known
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.excerpt import Excerpt
@@ -19,6 +22,8 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta.channels import ChannelProgress
 from syncmgr.meta.store import Store
+
+log = logging.getLogger(__name__)
 
 
 class JobLedger:
@@ -30,16 +35,39 @@ class JobLedger:
         job_id: JobId,
         keep_second: Callable[[], float],
         max_dead_letters: Callable[[], int] = lambda: 0,
+        name: str = "",
+        labels: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        """`name` of the job and `labels` of its source tables, by channel token: for the log."""
         self._store = store
         self._job_id = job_id
         self._keep_second = keep_second
         self._max_dead_letters = max_dead_letters
+        self._name, self._labels = name, labels
 
     def add_intent(self, epoch: Epoch) -> None:
         """Raises DEAD_LETTERS_FULL."""
-        self._refuse_too_many(epoch.dead)
-        self._store.add_intent(self._job_id, epoch)
+        dead = self._unread(epoch.dead)
+        self._refuse_too_many(dead)
+        self._store.add_intent(self._job_id, replace(epoch, dead=dead))
+        self._tell_dead(dead)
+
+    def _unread(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:
+        """Without those that a snapshot has told, of tables for which the binlog brings what it had seen."""
+        if not dead:
+            return dead
+        last, loads = self.last_epoch(), self.loads()
+        repeated = {token for token, load in loads.items() if load.repeats(None if last is None else last.end)}
+        known = (letter for epoch, letter in self._store.dead_letters.of(self._job_id) if not epoch)
+        return not_known(dead, (letter for letter in known if letter.token in repeated))
+
+    def _tell_dead(self, dead: tuple[DeadLetter, ...]) -> None:
+        if dead:
+            table = self._label(dead[0].token)
+            log.warning("job %s: %d changes kept out, the first of %s: %s", self._name, len(dead), table, dead[0].text)
+
+    def _label(self, token: str) -> str:
+        return self._labels.get(token, token)
 
     def _refuse_too_many(self, dead: tuple[DeadLetter, ...]) -> None:
         most = self._max_dead_letters()
@@ -49,6 +77,9 @@ class JobLedger:
     def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None:
         now = time.time()
         self._store.commit_epoch(self._job_id, epoch, committed, at=now, keep_since=now - self._keep_second())
+        if epoch.ddl is not None:
+            for token, done in epoch.ddl.done.items():
+                log.info("job %s: %s: %s (%s)", self._name, self._label(token), done, epoch.ddl.statement)
 
     def hold(self) -> None:
         """Raises META_OWNED where another frontend has taken over."""
@@ -80,31 +111,57 @@ class JobLedger:
 
     def begin_loads(self, excerpts: Mapping[str, Excerpt | None]) -> None:
         self._store.loads.begin_anew(excerpts)
+        for token in excerpts:
+            log.info("job %s: the rows of %s are read from the beginning", self._name, self._label(token))
 
     def plan_load(self, token: str, plan: ChunkPlan) -> None:
         self._store.loads.plan(token, plan)
+        table = self._label(token)
+        log.info("job %s: reads some %d rows of %s in %d chunks", self._name, plan.rows, table, plan.count)
 
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None:
         """Raises DEAD_LETTERS_FULL."""
-        self._refuse_too_many(committed.dead)
-        self._store.loads.add_chunk(self._job_id, token, number, committed)
+        known = (letter for _, letter in self._store.dead_letters.of(self._job_id)) if committed.dead else ()
+        dead = not_known(committed.dead, known)  # a row that was kept out before is read again by RESYNC
+        self._refuse_too_many(dead)
+        self._store.loads.add_chunk(self._job_id, token, number, replace(committed, dead=dead))
+        self._tell_dead(dead)
 
     def end_loads(self, tokens: Collection[str], upper: Position) -> None:
         self._store.loads.end(tokens, upper)
+        for token in tokens:
+            log.info("job %s: the rows of %s are there", self._name, self._label(token))
 
     def catch_up(self, tokens: Collection[str]) -> None:
+        """A crash in between does both once more."""
+        self._store.ddl.cure(self._job_id, tokens)
         self._store.loads.catch_up(self._job_id, tokens)
 
     def refuse(self, record: DdlRecord) -> None:
         self._store.ddl.refuse(self._job_id, record)
+        self._tell_refused(record)
 
     def note(self, record: DdlRecord) -> None:
         self._store.ddl.note(self._job_id, record)
+        self._tell_refused(record)
+
+    def _tell_refused(self, record: DdlRecord) -> None:
+        facts = self._name, record.table, record.state, record.outcome, record.statement
+        log.warning("job %s: DDL on %s %s: %s (%s)", *facts)
+
+    def overturn(self, token: str, reason: str) -> None:
+        self._store.ddl.overturn(self._job_id, token, reason)
 
     def settled(self, position: Position) -> DdlRecord | None:
         """What an operator wants done with the statement that ends there, if anything."""
         told = (r for r in self._store.ddl.of(self._job_id) if r.position == position)
         return next((record for record in told if record.state in {DdlState.SKIP, DdlState.APPLY}), None)
+
+    def keep_asked(self, second: int) -> None:
+        self._store.asked.keep(self._job_id, second)
+
+    def asked_until(self) -> int:
+        return self._store.asked.until(self._job_id)
 
     def last_epoch(self) -> Epoch | None:
         return self._store.last_epoch(self._job_id)

@@ -4,6 +4,7 @@ Owns: reading and writing plans, done chunks and upper bounds, each change in on
 Must not know: how a table is cut or read.
 """
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
@@ -55,7 +56,8 @@ class Loads:
             connection.execute(update(LOADS).where(this).values(done=done, rows=load.rows + committed.rows))
             standing.stand(connection, {token: committed})
             dead_letters.add(connection, job_id, 0, committed.dead)
-            totals = {"rows": TOTALS.c.rows + committed.rows, "commits": TOTALS.c.commits + 1}
+            came = {"rows": TOTALS.c.rows + committed.rows, "bytes": TOTALS.c.bytes + committed.bytes}
+            totals = {**came, "commits": TOTALS.c.commits + 1}
             connection.execute(update(TOTALS).where(TOTALS.c.job_id == job_id).values(**totals))
 
     def end(self, tokens: Collection[str], upper: Position) -> None:
@@ -98,19 +100,24 @@ def begin(
     replaces: bool = False,
     excerpts: Mapping[str, Excerpt | None] = MappingProxyType({}),
     changes: Mapping[str, tuple[LakeChange, ...]] = MappingProxyType({}),
+    stale: Mapping[str, float | None] = MappingProxyType({}),
 ) -> None:
     """Channels whose rows, or parts of them, come by a snapshot first, perhaps not for the first time.
 
-    `changes`: of their targets, in the commit of the rows; what an earlier reading was to make is made still.
+    `changes`: of their targets, in the commit of the rows; what an earlier reading was to make is made still. `stale`:
+    up to where those have all until then, where somebody knows; else as an earlier reading, that was not through, said.
     """
     earlier = [_load(row) for row in connection.execute(select(LOADS).where(LOADS.c.token.in_(tokens))).all()]
     changes = {load.token: load.changes for load in earlier if load.reshapes} | dict(changes)
+    stale = {load.token: load.stale_since for load in earlier if load.upper is None} | dict(stale)
+    now = time.time()
     connection.execute(delete(LOADS).where(LOADS.c.token.in_(tokens)))
     for token in sorted(tokens):
         values = {"plan": null(), "done": "", "rows": 0, "upper": null(), "caught_up": False, "replaces": replaces}
         excerpt = codec.excerpt_json(excerpts.get(token))
         values["excerpt"] = null() if excerpt is None else excerpt
         values["changes"] = codec.changes_json(changes[token]) if changes.get(token) else null()
+        values |= {"begun_at": now, "stale_since": stale.get(token, None if replaces else 0.0)}
         connection.execute(insert(LOADS).values(token=token, **values))
 
 
@@ -129,4 +136,6 @@ def _load(row: Row[Any]) -> Load:
         replaces=row.replaces,
         excerpt=codec.excerpt_of(row.excerpt),
         changes=codec.changes_of(row.changes),
+        begun_at=row.begun_at,
+        stale_since=row.stale_since,
     )

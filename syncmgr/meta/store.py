@@ -7,12 +7,9 @@ Must not know: when a job may change, what an epoch holds.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import (
     Connection,
     Row,
@@ -30,7 +27,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, backlogs
 from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
 from syncmgr.job.renewal import Renewal
@@ -38,7 +35,7 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta import channels, codec, ddl_log, dead_letters, loads, standing
+from syncmgr.meta import asked, channels, codec, ddl_log, dead_letters, loads, standing, versions
 from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.channels import ChannelProgress, Joining
 from syncmgr.meta.engine import engine_of
@@ -70,8 +67,9 @@ class Store:
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
         self.dead_letters = dead_letters.DeadLetters(self._reading)
+        versions.refuse_newer(self._engine)
         if not self._was_taken():
-            self._migrate()
+            versions.migrate(self._engine)
 
     @property
     def accounts(self) -> AccountStore:
@@ -84,6 +82,11 @@ class Store:
         return loads.Loads(self._reading, self._writing)
 
     @property
+    def asked(self) -> asked.Asked:
+        """Until when the sources of all jobs have answered."""
+        return asked.Asked(self._reading, self._writing)
+
+    @property
     def ddl(self) -> ddl_log.DdlLog:
         """What was done with DDL."""
         return ddl_log.DdlLog(self._reading, self._writing)
@@ -94,13 +97,6 @@ class Store:
     def _was_taken(self) -> bool:
         """Whether a frontend has it or had it: then only the next owner may migrate, beside none that lives."""
         return inspect(self._engine).has_table(OWNER.name) and self.owner() is not None
-
-    def _migrate(self) -> None:
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-        with self._engine.begin() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -117,7 +113,8 @@ class Store:
         return None if row is None else Owner(frontend=row.frontend, beat=row.beat)
 
     def take_over(self, frontend: str, seen: Owner | None) -> bool:
-        """Whether it is ours now; False where the owner is not the one that was seen."""
+        """Whether it is ours now; False where the owner is not the one that was seen. Raises META_NEWER."""
+        versions.refuse_newer(self._engine)  # the owner may have brought it there since we looked
         with self._engine.begin() as connection:
             if seen is None:
                 taken = connection.execute(select(OWNER)).first() is None
@@ -129,7 +126,7 @@ class Store:
                 taken = changed.rowcount == 1
         if taken:
             self._frontend = frontend
-            self._migrate()
+            versions.migrate(self._engine)
         return taken
 
     def beat(self, frontend: str) -> bool:
@@ -215,7 +212,7 @@ class Store:
                 channels.join(connection, job.id, joining)
             channels.describe(connection, [renewal.channel for renewal in changed])
             channels.mark(connection, leaving=leaving, resyncing=resyncing)
-            channels.reshape(connection, {renewal.channel.token: renewal.changes for renewal in changed})
+            channels.renew(connection, changed)
 
     def part(self, job_id: JobId) -> None:
         """The channels that were told to leave are gone, with all that waits for them, and those that are to be read
@@ -390,7 +387,7 @@ class Store:
 
     def figures(self, job_id: JobId) -> Figures:
         newest = (
-            select(EPOCHS.c.end, EPOCHS.c.prepared)
+            select(EPOCHS.c.end, EPOCHS.c.prepared, EPOCHS.c.source_time)
             .where(EPOCHS.c.job_id == job_id, EPOCHS.c.committed_at.is_not(None))
             .order_by(EPOCHS.c.number.desc())
             .limit(1)
@@ -405,12 +402,17 @@ class Store:
             commits=totals.commits,
             prepared=0 if last is None else sum(bool(p.files) for p in codec.prepared_of(last.prepared).values()),
             dead_letters=self.dead_letters.count(job_id),
+            synced_until=(last.source_time or None) if last is not None else None,
         )
 
     def progress(self, job_id: JobId) -> dict[str, ChannelProgress]:
         """By channel token."""
         with self._reading() as connection:
             return channels.progress(connection, job_id)
+
+    def waiting(self, job_id: JobId) -> dict[str, Backlog]:
+        """What channels have not committed of epochs that count, by channel token."""
+        return backlogs(self.backlog(job_id))
 
     def oldest_snapshot(self, token: str, job_id: JobId) -> int | None:
         """The snapshot of a channel's table at the oldest kept consistent point."""
@@ -436,6 +438,7 @@ _PLAIN = (
     "finished_at",
     "failures",
     "resume_at",
+    "synced_until",
 )
 
 

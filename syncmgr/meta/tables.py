@@ -42,6 +42,8 @@ JOBS = Table(
     Column("fail", JSON),
     Column("failures", Integer, nullable=False),
     Column("resume_at", Double),
+    Column("synced_until", Double),  # of the source's time, when it was paused; NULL: not known
+    Column("asked_until", BigInteger),  # unix second, of the source; NULL: never asked
     Index("jobs_by_name", "db", "name"),
 )
 
@@ -59,6 +61,7 @@ CHANNELS = Table(
     Column("resyncing", Boolean, nullable=False),  # it is read anew when that has ended
     Column("excerpt", JSON),  # of its rows, that are then read; NULL: all
     Column("changes", JSON),  # of its target, in the commit of those rows; NULL: none
+    Column("stale_since", Double),  # of that reading
 )
 
 LOADS = Table(
@@ -73,6 +76,8 @@ LOADS = Table(
     Column("replaces", Boolean, nullable=False),  # its rows take the place of those in the table
     Column("excerpt", JSON),  # of its rows, that do so; NULL: all
     Column("changes", JSON),  # of the table, in their commit; NULL: none
+    Column("begun_at", Double),  # NULL: of an earlier version
+    Column("stale_since", Double),  # the table has all up to there until then; 0: nobody knows; NULL: as the others
 )
 
 EPOCHS = Table(

@@ -23,6 +23,14 @@ Connection: TypeAlias = "pymysql.connections.Connection[Any]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Locking:
+    """How a table is locked: `wait` whole seconds at a time, in which writers queue after us, `tries` times."""
+
+    wait: int = 1
+    tries: int = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MysqlAddress:
     """Where a server is and who we are to it. Times in seconds."""
 
@@ -33,6 +41,7 @@ class MysqlAddress:
     ssl: SslMode = "preferred"
     connect_timeout: float = 10.0
     query_timeout: float = 30.0
+    locking: Locking = Locking()
 
     @property
     def label(self) -> str:

@@ -7,7 +7,7 @@ Must not know: jobs, targets, how the stream is read.
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -16,6 +16,7 @@ from pymysql import err
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
+from syncmgr.job.exact import Locked, never
 from syncmgr.job.logged import refusal
 from syncmgr.job.position import MariadbGtids, Position, parse_gtids
 from syncmgr.job.schema import SourceTable
@@ -23,7 +24,16 @@ from syncmgr.job.source import LATEST, SNAPSHOT
 from syncmgr.job.surroundings import MERGE
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.mysql.events import xid
-from syncmgr.mysql.exact import NO_GTIDS, check_lock
+from syncmgr.mysql.exact import NO_GTIDS, check_locks
+from syncmgr.mysql.grants import (
+    LOCK_TABLES,
+    REPLICATION_SLAVE,
+    SELECT,
+    Lacking,
+    grants_missing,
+    unlockable,
+    unreadable,
+)
 from syncmgr.mysql.merge_tables import CHILD_ENGINE, merging
 from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
 from syncmgr.mysql.stream import (
@@ -32,12 +42,11 @@ from syncmgr.mysql.stream import (
     DuplicateServerIdError,
     StreamLostError,
     StreamOptions,
+    register,
     replication_grant_missing,
 )
 from syncmgr.mysql.tables import cascades, quoted, schema_of, unique_keys
 
-NO_SUCH: Final = frozenset({1049, 1146})
-SELECT_DENIED: Final = frozenset({1044, 1142, 1143})
 PROBE_SECOND: Final = 2.0
 SETTLE_TRIES: Final = 5
 XA_SECOND: Final = 10.0  # how long CREATE SYNC waits for prepared XA transactions to end
@@ -73,17 +82,24 @@ class SourceFacts:
 
 
 def inspect_server(
-    address: MysqlAddress, tables: Sequence[Table], start: str, server_id: int, *, joins: bool = False
+    address: MysqlAddress,
+    tables: Sequence[Table],
+    start: str,
+    server_id: int,
+    *,
+    joins: bool = False,
+    locked: Locked = never,
 ) -> SourceFacts:
     """Everything that must hold before a job may read. `server_id` 0: not chosen by the user, so not checked.
 
-    `joins`: the tables are of a job that runs, so that their rows are read after whatever it has read. Raises
-    SyncError: each SOURCE_* code, SNAPSHOT_REFUSED, and PROPERTY_WRONG for `start`.
+    `joins`: the tables are of a job that runs, so that their rows are read after whatever it has read. `locked`:
+    whether a table will be for a moment, of which nothing may be known yet. Raises SyncError: each SOURCE_* code,
+    SNAPSHOT_REFUSED, and PROPERTY_WRONG for `start`.
     """
     connection = connect(address)
     try:
         with naming_failures(address):
-            return _Inspection(address, connection, joins=joins).facts(tables, start, server_id)
+            return _Inspection(address, connection, joins=joins).facts(tables, start, server_id, locked)
     finally:
         connection.close()
 
@@ -98,15 +114,15 @@ class _Inspection:
         self._server = Server(address, connection)
         self._variables = self._server.variables
 
-    def facts(self, tables: Sequence[Table], start: str, server_id: int) -> SourceFacts:
+    def facts(self, tables: Sequence[Table], start: str, server_id: int, locked: Locked) -> SourceFacts:
         self._check_binlog()
+        self._refuse_missing_grants(tables, locked)
         for table in tables:
             self._check_table(table)
         self._server.refuse_incomplete()
         position, known_at, schemas = self._settled(tables, start)
         if self._joins and not self._server.by_gtid:
-            for schema in schemas:
-                check_lock(self._address, self._connection, schema, NO_GTIDS)
+            check_locks(self._address, self._connection, schemas, NO_GTIDS)
         self._check_server_id(server_id)
         position = self._probed(position)
         return SourceFacts(
@@ -126,6 +142,35 @@ class _Inspection:
 
     # -- settings and grants
 
+    def _refuse_missing_grants(self, tables: Sequence[Table], locked: Locked) -> None:
+        """Raises SOURCE_GRANT_MISSING for all of them, so that one visit to the server is enough."""
+        lacking = [
+            *self._unregistrable(),
+            *self._server.hidden(),
+            *(Lacking(SELECT, table) for table in unreadable(self._connection, tables)),
+        ]
+        if lacking:
+            lacking += [Lacking(LOCK_TABLES, table[:1]) for table in self._unlockable(tables, locked)]
+            raise grants_missing(self._address, self._connection, lacking)
+
+    def _unlockable(self, tables: Sequence[Table], locked: Locked) -> list[Table]:
+        """Asked for only beside other grants: where it alone lacks, whoever checks the locks says what they are for."""
+        known = {table: (schema_of(self._connection, table), unique_keys(self._connection, table)) for table in tables}
+        every = self._joins and not self._server.by_gtid
+        return unlockable(
+            self._address, self._connection, [table for table in tables if every or locked(table, *known[table])]
+        )
+
+    def _unregistrable(self) -> Iterator[Lacking]:
+        """On a connection of its own: one that is registered is a replica."""
+        with closing(connect(self._address)) as connection:
+            try:
+                register(self._address, connection, _random_id())
+            except SyncError as error:
+                if error.code is not Code.SOURCE_GRANT_MISSING:
+                    raise
+                yield Lacking(REPLICATION_SLAVE)
+
     def _check_binlog(self) -> None:
         refused = refusal(self._variables)
         if refused is not None:
@@ -134,15 +179,6 @@ class _Inspection:
 
     def _check_table(self, table: Table) -> None:
         label = ".".join(table)
-        try:
-            query(self._connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
-        except err.MySQLError as error:
-            number = error.args[0] if error.args else 0
-            if number in NO_SUCH:
-                raise self._unknown_table(label) from error
-            if number in SELECT_DENIED:
-                raise self._server.grant_missing(f"SELECT on {label}", "SELECT", quoted(table)) from error
-            raise
         found = query(
             self._connection,
             "SELECT TABLE_TYPE kind, ENGINE engine FROM information_schema.TABLES"
@@ -331,8 +367,13 @@ class _Inspection:
             raise unreachable(self._address, str(error)) from error
 
     def _stream(self, position: Position) -> BinlogStream:
-        options = StreamOptions(server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1, heartbeat=PROBE_SECOND / 10)
+        options = StreamOptions(server_id=_random_id(), heartbeat=PROBE_SECOND / 10)
         return BinlogStream(self._address, options, position)
+
+
+def _random_id() -> int:
+    """Of a replica that is gone in a moment; people choose smaller ones."""
+    return secrets.randbelow(1 << 31) + (1 << 31) - 1
 
 
 def _is_end(start: str, position: Position) -> bool:

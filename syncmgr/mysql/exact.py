@@ -11,20 +11,25 @@ from typing import Final, Self
 from pymysql import err
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl import Table
 from syncmgr.job.exact import begun, closed, go, ready, sealed, stored
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
-from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
+from syncmgr.mysql.grants import (
+    LOCK_DENIED,
+    LOCK_TABLES,
+    LOCK_TIMEOUT,
+    Lacking,
+    grants_missing,
+    unlockable,
+)
+from syncmgr.mysql.server import Server
 from syncmgr.mysql.tables import quoted
 
-ACCESS_DENIED: Final = 1044
 NO_KEY: Final = "it has no key"
 NO_GTIDS: Final = "the server has no GTIDs"
 WITH_VIEWS: Final = frozenset({"InnoDB", "ROCKSDB"})
-LOCK_TIMEOUT: Final = 1205
-LOCK_SECOND: Final = 1  # so long writers may queue behind us, while we wait for a transaction that has written
-LOCK_TRIES: Final = 20
 PAUSE_SECOND: Final = 1.0  # between two tries, in which writers go on
 BEGUN_SECOND: Final = 2.0  # the reader's answer, while the table is locked
 POLL_SECOND: Final = 0.002
@@ -98,19 +103,21 @@ class ExactPoint:
 
 
 def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why: str) -> None:
-    """LOCK TABLES ... READ: once nobody who has written the table is in a transaction. Writers queue after it for a
-    second at most, and go on between two tries.
+    """LOCK TABLES ... READ: once nobody who has written the table is in a transaction. Writers queue after it while it
+    waits, and go on between two tries.
 
     Raises SNAPSHOT_REFUSED, in which `why` says what it is for; SNAPSHOT_BROKEN.
     """
-    query(connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
-    for _ in range(LOCK_TRIES):
+    query(connection, f"SET SESSION lock_wait_timeout = {address.locking.wait}")
+    for _ in range(address.locking.tries):
         try:
             query(connection, f"LOCK TABLES {quoted((table.db, table.name))} READ")
         except err.MySQLError as error:
             number = error.args[0] if error.args else 0
+            if number in LOCK_DENIED:
+                raise _refused(address, connection, [(table.db, table.name)], why) from error
             if number != LOCK_TIMEOUT:
-                raise refused(address, connection, table, error, why) from error
+                raise
         else:
             return
         time.sleep(PAUSE_SECOND)
@@ -132,7 +139,7 @@ def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:
         with naming_failures(address):
             for table in tables:
                 _check_engine(connection, table)
-                check_lock(address, connection, table, NO_KEY)
+            check_locks(address, connection, tables, NO_KEY)
     finally:
         connection.close()
 
@@ -149,27 +156,14 @@ def _check_engine(connection: Connection, table: SourceTable) -> None:
         raise SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
 
 
-def check_lock(address: MysqlAddress, connection: Connection, table: SourceTable, why: str) -> None:
-    """A transaction that has it locked now says nothing of the grant."""
-    query(connection, f"SET SESSION lock_wait_timeout = {LOCK_SECOND}")
-    try:
-        query(connection, f"LOCK TABLES {quoted((table.db, table.name))} READ")
-    except err.MySQLError as error:
-        if error.args[0] != LOCK_TIMEOUT:
-            raise refused(address, connection, table, error, why) from error
-    finally:
-        query(connection, "UNLOCK TABLES")
+def check_locks(address: MysqlAddress, connection: Connection, tables: Sequence[SourceTable], why: str) -> None:
+    """Raises SNAPSHOT_REFUSED for all that may not be locked."""
+    denied = unlockable(address, connection, [(table.db, table.name) for table in tables])
+    if denied:
+        raise _refused(address, connection, denied, why)
 
 
-def refused(
-    address: MysqlAddress, connection: Connection, table: SourceTable, error: err.MySQLError, why: str
-) -> Exception:
-    """What a failed LOCK TABLES is called."""
-    number = error.args[0] if error.args else 0
-    if number in {*PRIVILEGE_MISSING, ACCESS_DENIED}:
-        grant = Server(address, connection).grant_missing(
-            f"LOCK TABLES on {table.db}", "LOCK TABLES", f"`{table.db}`.*"
-        )
-        reason = f"{why}, so that it is locked for a moment: {grant}"
-        return SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
-    return error
+def _refused(address: MysqlAddress, connection: Connection, tables: Sequence[Table], why: str) -> SyncError:
+    grant = grants_missing(address, connection, [Lacking(LOCK_TABLES, table[:1]) for table in tables])
+    reason = f"{why}, so that it is locked for a moment: {grant}"
+    return SyncError(Code.SNAPSHOT_REFUSED, table=", ".join(map(".".join, tables)), reason=reason)

@@ -10,19 +10,22 @@ from typing import Final, Protocol, TypeVar
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl import Table
+from syncmgr.job.exact import Locked, never
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription, wrong_property
 from syncmgr.job.whole import Found, Pattern
 from syncmgr.mysql import exact
-from syncmgr.mysql.address import MysqlAddress
+from syncmgr.mysql.address import Locking, MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.replica import start_at
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Channel, subscriptions
+from syncmgr.mysql.surroundings import Patience
 from syncmgr.mysql.survey import found_on
+from syncmgr.mysql.unlogged import Keep
 
 T = TypeVar("T")
 HEARTBEATS: Final = 4  # in one read time-out
@@ -46,14 +49,23 @@ class Plan(Protocol):
     def prepared(self) -> Mapping[str, Prepared]: ...
     @property
     def families(self) -> Sequence[Pattern]: ...
+    @property
+    def asked_until(self) -> int: ...
 
 
-def inspect(source: MysqlDescription, tables: Sequence[Table], *, connect_timeout: float) -> SourceFacts:
+def inspect(
+    source: MysqlDescription,
+    tables: Sequence[Table],
+    *,
+    connect_timeout: float,
+    locking: Locking,
+    locked: Locked = never,
+) -> SourceFacts:
     """What CREATE SYNC must know of the server. Raises SyncError for whatever forbids the job."""
-    addresses = _addresses(source, connect_timeout)
+    addresses = _with(locking, _addresses(source, connect_timeout))
     for address in addresses:
         try:
-            facts = inspect_server(address, tables, source.start, source.server_id, joins=source.joins)
+            facts = inspect_server(address, tables, source.start, source.server_id, joins=source.joins, locked=locked)
         except SyncError as error:
             if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
                 raise
@@ -79,10 +91,12 @@ def survey(source: MysqlDescription, patterns: Sequence[str], *, connect_timeout
 
     Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
-    return _of_one(source, connect_timeout, lambda address: found_on(address, patterns))
+    return _of_one(_addresses(source, connect_timeout), lambda address: found_on(address, patterns))
 
 
-def check_exact(source: MysqlDescription, tables: Sequence[SourceTable], *, connect_timeout: float) -> None:
+def check_exact(
+    source: MysqlDescription, tables: Sequence[SourceTable], *, connect_timeout: float, locking: Locking
+) -> None:
     """Whether tables without a key can be read at an exact point.
 
     Raises SNAPSHOT_REFUSED, SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
@@ -92,12 +106,11 @@ def check_exact(source: MysqlDescription, tables: Sequence[SourceTable], *, conn
             "it has no key, and its exact point in the binlog is known on the source alone; leave out snapshot.host"
         )
         raise SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
-    _of_one(source, connect_timeout, lambda address: exact.check_exact(address, tables))
+    _of_one(_with(locking, _addresses(source, connect_timeout)), lambda address: exact.check_exact(address, tables))
 
 
-def _of_one(source: MysqlDescription, connect_timeout: float, ask: Callable[[MysqlAddress], T]) -> T:
+def _of_one(addresses: Sequence[MysqlAddress], ask: Callable[[MysqlAddress], T]) -> T:
     """The answer of the first server that can be reached."""
-    addresses = _addresses(source, connect_timeout)
     for address in addresses:
         try:
             return ask(address)
@@ -107,9 +120,9 @@ def _of_one(source: MysqlDescription, connect_timeout: float, ask: Callable[[Mys
     raise AssertionError("the last one returned or raised")
 
 
-def snapshot(source: MysqlDescription, *, connect_timeout: float) -> MysqlSnapshot:
+def snapshot(source: MysqlDescription, *, connect_timeout: float, locking: Locking) -> MysqlSnapshot:
     """Whom a snapshot asks."""
-    return MysqlSnapshot(_addresses(source, connect_timeout), _replica(source, connect_timeout))
+    return MysqlSnapshot(_with(locking, _addresses(source, connect_timeout)), _replica(source, connect_timeout))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,13 +134,15 @@ class OpenMysql:
     connect_timeout: float
     read_timeout: float
     schema_check: float
+    patience: Patience
     retry: Retry
 
-    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None]) -> MysqlSource:
+    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None], keep: Keep) -> MysqlSource:
         options = SourceOptions(
             heartbeat=self.read_timeout / HEARTBEATS,
             read_timeout=self.read_timeout,
             schema_check=self.schema_check,
+            patience=self.patience,
             retry=self.retry,
         )
         return MysqlSource(
@@ -139,11 +154,17 @@ class OpenMysql:
             trouble=trouble,
             prepared={xid: bool(prepared.files) for xid, prepared in plan.prepared.items()},
             families=plan.families,
+            keep=keep,
+            asked_until=plan.asked_until,
         )
 
 
 def _addresses(source: MysqlDescription, connect_timeout: float) -> tuple[MysqlAddress, ...]:
     return tuple(_address(source, host, port, connect_timeout) for host, port in source.hosts)
+
+
+def _with(locking: Locking, addresses: Sequence[MysqlAddress]) -> tuple[MysqlAddress, ...]:
+    return tuple(replace(address, locking=locking) for address in addresses)
 
 
 def _replica(source: MysqlDescription, connect_timeout: float) -> MysqlAddress | None:

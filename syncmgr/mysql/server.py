@@ -4,6 +4,7 @@ Owns: the questions that CREATE SYNC and a snapshot share.
 Must not know: jobs, tables, how the stream is read.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from pymysql import err
@@ -12,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.logged import UPDATES, left_out, without_replicated
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
 from syncmgr.mysql.address import Connection, MysqlAddress, query
+from syncmgr.mysql.grants import Lacking, grants_missing
 
 VARIABLES: Final = (
     "binlog_checksum",
@@ -91,6 +93,19 @@ class Server:
             end = "RESET SLAVE ALL" if self.mariadb else "RESET REPLICA ALL"
             raise SyncError(Code.SOURCE_UNLOGGED, address=label, variable=variable, end=end)
 
+    def hidden(self) -> Iterator[Lacking]:
+        """What it may not be asked, for want of a grant."""
+        asks: list[Callable[[], object]] = [self._binlog_status]
+        if without_replicated(self.variables) is not None and not self.in_galera:
+            asks.append(self._replicates)
+        for ask in asks:
+            try:
+                ask()
+            except SyncError as error:
+                if error.code is not Code.SOURCE_GRANT_MISSING:
+                    raise
+                yield Lacking(str(error.context["grant"]))
+
     def _replicates(self) -> bool:
         """Whether it has a source, even one that it does not follow at the moment."""
         if not self.mariadb:
@@ -142,15 +157,7 @@ class Server:
             except err.MySQLError as error:
                 number = error.args[0] if error.args else 0
                 if number in PRIVILEGE_MISSING:
-                    raise self.grant_missing(grant, grant, "*.*") from error
+                    raise grants_missing(self._address, self._connection, [Lacking(grant)]) from error
                 if number != SYNTAX or text == texts[-1]:
                     raise
         raise AssertionError("the last one returned or raised")
-
-    def grant_missing(self, shown: str, grant: str, on: str) -> SyncError:
-        """`shown`: what lacks, `grant` and `on`: what would give it."""
-        user = self._address.user
-        account = query(self._connection, "SELECT CURRENT_USER() account")[0]["account"]
-        name, _, host = account.rpartition("@")
-        remedy = f"GRANT {grant} ON {on} TO '{name}'@'{host}'"
-        return SyncError(Code.SOURCE_GRANT_MISSING, user=user, grant=shown, address=self._address.label, remedy=remedy)

@@ -12,7 +12,8 @@ from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import ALTERED, Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
+from syncmgr.job.channel_state import ALTERED
+from syncmgr.job.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
 from syncmgr.job.position import GtidSet, Order, Position, compare, parse_gtids
 from syncmgr.job.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.job.select_list import quoted as quoted_column

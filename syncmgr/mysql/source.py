@@ -23,7 +23,8 @@ from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
 from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
-from syncmgr.mysql.surroundings import asked
+from syncmgr.mysql.surroundings import Patience, asked
+from syncmgr.mysql.unlogged import Keep, Unlogged
 from syncmgr.mysql.unlogged_alter import UnloggedAlters
 from syncmgr.mysql.wire import MalformedEventError
 
@@ -38,7 +39,7 @@ class SourceOptions:
     `linger`: how long rows wait for company, which makes batches out of a trickle; for company that is there already,
     MOST_LINGERS times as long, or a process that shares its core would make many small batches. `position_interval`:
     how often the position alone is told while only foreign transactions pass. `schema_check`: how often tables are
-    looked at for an ALTER that is in no binlog.
+    looked at for an ALTER that is in no binlog. `patience`: with questions about objects that are not read.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -48,6 +49,7 @@ class SourceOptions:
     linger: float = 0.01
     position_interval: float = 1.0
     schema_check: float = 30.0
+    patience: Patience = field(default_factory=Patience)
     retry: Retry = field(default_factory=Retry)
 
 
@@ -65,11 +67,14 @@ class MysqlSource:
         trouble: Callable[[SyncError | None], None] = lambda _: None,
         prepared: Mapping[str, bool] | None = None,
         families: Collection[Pattern] = (),
+        keep: Keep = lambda _: None,
+        asked_until: int = 0,
     ) -> None:
         """`addresses`: servers of one history; one is read, the next when that fails. `trouble` hears of each failure
 
         that is retried, and None once it has passed. Connects at the first get. `prepared`: by xid, the XA transactions
-        that are open at `start`, and whether they have rows. `families`: whose new tables are told as DDL.
+        that are open at `start`, and whether they have rows. `families`: whose new tables are told as DDL. `keep`: the
+        second in which the server has answered of objects, before the answer is used; `asked_until`: what it kept last.
         """
         self._addresses = addresses
         self._turn = 0  # whose turn it is
@@ -78,7 +83,8 @@ class MysqlSource:
         self._options = options or SourceOptions()
         self._line = Line(self._options.retry, trouble)
         label = ",".join(address.label for address in addresses)
-        self._subscriptions = Subscriptions(tables, label, self._ask, families)
+        unlogged = Unlogged(label, self._ask, keep, asked_until=asked_until)
+        self._subscriptions = Subscriptions(tables, label, unlogged, families)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
         self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known)
         self._stream: BinlogStream | None = None
@@ -168,7 +174,8 @@ class MysqlSource:
         """Beside the stream. Raises StreamLostError where the server gives no answer: then it is asked again."""
         assert self._stream is not None
         try:
-            return asked(self._address, self._stream.server, unasked, modes, self._line.opened)
+            opened, patience = self._line.opened, self._options.patience
+            return asked(self._address, self._stream.server, unasked, modes, opened, patience)
         except SyncError as error:
             if error.code is Code.SOURCE_UNREACHABLE:
                 raise StreamLostError(error) from error

@@ -21,7 +21,7 @@ from syncmgr.job.causes import GRANT_MISSING, of_binlog
 from syncmgr.job.going_on import gap, other_history
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.mysql import wire
-from syncmgr.mysql.address import MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.mysql.server import Server
 from syncmgr.mysql.wire import Cursor, MalformedEventError
 
@@ -122,7 +122,7 @@ class BinlogStream:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
                 query(self._connection, "SET @slave_connect_state=%s", self._start.gtids)
-        self._register(options.server_id)
+        register(self._address, self._connection, options.server_id)
         if isinstance(gtids, GtidSet) and gtids:
             self._dump_gtid(gtids, options.server_id)
         else:
@@ -175,19 +175,6 @@ class BinlogStream:
         except SyncError as error:  # it may have been purged since it was listed
             raise self._lost(str(error)) from error
         raise self.silent(self._options.read_timeout)
-
-    def _register(self, server_id: int) -> None:
-        """SHOW REPLICAS lists us. A server that refuses it lacks the grant that the dump needs too."""
-        name = b"syncmgr"
-        body = struct.pack("<I", server_id) + bytes([len(name)]) + name + b"\0\0" + struct.pack("<HII", 0, 0, 0)
-        self._connection._execute_command(COMMAND.COM_REGISTER_SLAVE, body)  # type: ignore[attr-defined]  # noqa: SLF001
-        try:
-            self._connection._read_packet()  # type: ignore[no-untyped-call]  # noqa: SLF001
-        except Exception as error:
-            number, reason = (*getattr(error, "args", ()), 0, "")[:2]
-            if number in GRANT_MISSING:
-                raise replication_grant_missing(self._address, str(reason)) from error
-            raise
 
     def _dump_file(self, server_id: int, *, by_gtid: bool) -> None:
         name, offset = ("", FIRST_OFFSET) if by_gtid else (self._start.file, max(self._start.offset, FIRST_OFFSET))
@@ -353,6 +340,20 @@ class BinlogStream:
 
 class DuplicateServerIdError(Exception):
     """Another replica came with our server id."""
+
+
+def register(address: MysqlAddress, connection: Connection, server_id: int) -> None:
+    """SHOW REPLICAS lists us. A server that refuses it lacks the grant that the dump needs too."""
+    name = b"syncmgr"
+    body = struct.pack("<I", server_id) + bytes([len(name)]) + name + b"\0\0" + struct.pack("<HII", 0, 0, 0)
+    connection._execute_command(COMMAND.COM_REGISTER_SLAVE, body)  # type: ignore[attr-defined]  # noqa: SLF001
+    try:
+        connection._read_packet()  # type: ignore[no-untyped-call]  # noqa: SLF001
+    except Exception as error:
+        number, reason = (*getattr(error, "args", ()), 0, "")[:2]
+        if number in GRANT_MISSING:
+            raise replication_grant_missing(address, str(reason)) from error
+        raise
 
 
 def replication_grant_missing(address: MysqlAddress, _reason: str) -> SyncError:

@@ -25,7 +25,7 @@ from syncmgr.mysql.decoder import RowsDecoder, Wanted
 from syncmgr.mysql.events import Query
 from syncmgr.mysql.reached import Gtid, Reached
 from syncmgr.mysql.table_map import TableMap, agreed, identified, parse, refuse_unknown, source_table
-from syncmgr.mysql.unlogged import Ask, Unlogged
+from syncmgr.mysql.unlogged import Unlogged
 from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
@@ -104,12 +104,16 @@ class Subscriptions:
 
     `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
     explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
-    those of a MariaDB do. `system_zone`: what the server calls its own time zone. All are set by who connects. `ask`:
-    where a statement that stands for rows leads.
+    those of a MariaDB do. `system_zone`: what the server calls its own time zone. All are set by who connects.
+    `unlogged`: where a statement that stands for rows leads.
     """
 
     def __init__(
-        self, tables: Mapping[Table, Subscription], address: str, ask: Ask, families: Collection[Pattern] = ()
+        self,
+        tables: Mapping[Table, Subscription],
+        address: str,
+        unlogged: Unlogged,
+        families: Collection[Pattern] = (),
     ) -> None:
         self.tables = dict(tables)
         self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
@@ -118,8 +122,7 @@ class Subscriptions:
         self.session_defaults = False
         self.system_zone = ""
         self._address = address
-        self._ask = ask
-        self._unlogged = Unlogged(address, ask)
+        self._unlogged = unlogged
         self._families = families
         self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
@@ -205,7 +208,7 @@ class Subscriptions:
     def stands_for_rows(self, query: Query, at: int, passed: Collection[Table]) -> bool:
         """Whether it was logged in place of the rows that it changed. Where they may be subscribed ones, it raises
 
-        SOURCE_NOT_ROW or SOURCE_UNSEEN. `at`: its second. `passed`: tables whose rows were read after it.
+        SOURCE_NOT_ROW, SOURCE_UNSEEN or SOURCE_LATE. `at`: its second. `passed`: tables whose rows were read after it.
         """
         tables = [table for table in self.tables if table not in passed]
         return self._unlogged.heed(query, self._modes(query), tables, at)
@@ -273,8 +276,7 @@ class Subscriptions:
 
     def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
         """What is read after a DDL statement at that place."""
-        made = Subscriptions(subscriptions(channels, here), self._address, self._ask, self._families)
-        made._unlogged = self._unlogged
+        made = Subscriptions(subscriptions(channels, here), self._address, self._unlogged, self._families)
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         made.system_zone = self.system_zone

@@ -14,7 +14,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -44,17 +44,15 @@ from syncmgr.job.surroundings import (
     view,
 )
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.grants import NO_SUCH
 from syncmgr.mysql.tables import quoted
 
 T = TypeVar("T")
 
-PATIENCE_SECOND: Final = 5  # with one question
-ROUND_SECOND: Final = 20.0  # with those that come at once; what is left is asked again
-UNKNOWN: Final = frozenset({1049, 1146})  # database, table
 DENIED: Final = frozenset({1044, 1142, 1143, 1227, 1345})
 TRANSIENT: Final = frozenset({1205, 1213, 1317, 3024})  # locks, KILL QUERY; from 2000 on: the connection's
 
-_PLAIN: Final = f"SET SESSION sql_mode = '', sql_quote_show_create = 1, lock_wait_timeout = {PATIENCE_SECOND}"
+_PLAIN: Final = "SET SESSION sql_mode = '', sql_quote_show_create = 1, lock_wait_timeout = %s"
 _KIND: Final = (
     f"SELECT IF(ENGINE = '{MERGE}', ENGINE, TABLE_TYPE) told FROM information_schema.TABLES"  # noqa: S608 - a constant
     " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
@@ -66,30 +64,45 @@ _PARENTS: Final = (
     " AND (UPDATE_RULE NOT IN ('RESTRICT', 'NO ACTION') OR DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION'))"
 )
 _TRIGGERS: Final = (
-    "SELECT TRIGGER_NAME name, ACTION_STATEMENT body, SQL_MODE mode FROM information_schema.TRIGGERS"
-    " WHERE EVENT_OBJECT_SCHEMA = %s AND EVENT_OBJECT_TABLE = %s"
+    "SELECT TRIGGER_NAME name, EVENT_MANIPULATION event, ACTION_STATEMENT body, SQL_MODE mode"
+    " FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = %s AND EVENT_OBJECT_TABLE = %s"
 )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patience:
+    """Whole seconds, with one `question`, and with those of a `round`, which come at once; what is left of that is
+    asked again.
+    """
+
+    question: int = 5
+    round: int = 20
+
+
 def asked(
-    address: MysqlAddress, server: str, unasked: Unasked, modes: Modes, opened: Callable[[socket.socket], None]
+    address: MysqlAddress,
+    server: str,
+    unasked: Unasked,
+    modes: Modes,
+    opened: Callable[[socket.socket], None],
+    patience: Patience,
 ) -> Answers:
     """Of as many as there was time for, at least one. `server`: whose answers count, as a position names it.
 
     Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
-    address = replace(address, query_timeout=PATIENCE_SECOND)
+    address = replace(address, query_timeout=patience.question)
     with naming_failures(address), contextlib.closing(connect(address, opened)) as connection:
         row = query(connection, f"SELECT @@global.{'server_id' if modes.mariadb else 'server_uuid'} id")[0]
         if str(row["id"]) != server:
             raise unreachable(address, "another server has come to its address")
-        return _answers(connection, unasked, modes)
+        return _answers(connection, unasked, modes, patience)
 
 
-def _answers(connection: Connection, unasked: Unasked, modes: Modes) -> Answers:
-    query(connection, _PLAIN)
+def _answers(connection: Connection, unasked: Unasked, modes: Modes, patience: Patience) -> Answers:
+    query(connection, _PLAIN, patience.question)
     modes = replace(modes, ansi_quotes=False, no_backslash=False, oracle=False)  # the answers are written as it says
-    ends = time.monotonic() + ROUND_SECOND
+    ends = time.monotonic() + patience.round
     grants = [str(next(iter(row.values()))) for row in query(connection, "SHOW GRANTS")]
     shape_of = partial(_created, connection) if modes.mariadb else partial(_listed, connection, grants)
     shapes = _asked(sorted(unasked.shapes), ends, lambda table: shape_of(table, modes))
@@ -144,7 +157,7 @@ def _text(row: dict[str, Any]) -> str:
 def _failure(error: err.MySQLError) -> Shape:
     """Raises it where it says nothing of the table."""
     number = error.args[0] if error.args else 0
-    if number in UNKNOWN:
+    if number in NO_SUCH:
         return Gone()
     if number in DENIED:
         return Hidden()
@@ -164,7 +177,7 @@ def _triggers(connection: Connection, table: Table, grants: Iterable[str], modes
     if not shows_triggers(grants, table):
         return Hidden()
     found = query(connection, _TRIGGERS, *table)
-    return tuple(trigger(row["name"], row["body"], table[0], row["mode"], modes) for row in found)
+    return tuple(trigger(row["name"], row["event"], row["body"], table[0], row["mode"], modes) for row in found)
 
 
 def _function(connection: Connection, name: Table, grants: Iterable[str], modes: Modes) -> Function:

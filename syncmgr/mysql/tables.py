@@ -116,6 +116,6 @@ def _length(word: str, row: dict[str, Any]) -> int | None:
     return row["digits"] if word == "bit" else None
 
 
-def quoted(table: Table) -> str:
-    """The table in a statement."""
-    return ".".join("`" + name.replace("`", "``") + "`" for name in table)
+def quoted(names: Sequence[str]) -> str:
+    """A table, or what else names are of, in a statement."""
+    return ".".join("`" + name.replace("`", "``") + "`" for name in names)

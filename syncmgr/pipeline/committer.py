@@ -12,14 +12,16 @@ from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel_state import Verdict, held, verdict
 from syncmgr.job.ddl_step import DdlRecord
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.lake_change import LakeChange
-from syncmgr.job.position import Position
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.schema import SourceTable
 from syncmgr.pipeline.laggards import Laggards, job_wide
 from syncmgr.pipeline.segment import same_columns
+from syncmgr.pipeline.standings import Standings
 
 GATHERED_BYTES: Final = 64 * 1024 * 1024  # staged files of one channel that are committed at once
 
@@ -51,7 +53,12 @@ class Ledger(Protocol):
     def describe(self, channel: ChannelDescription) -> None: ...
     def refuse(self, record: DdlRecord) -> None: ...
     def note(self, record: DdlRecord) -> None: ...
+    def overturn(self, token: str, reason: str) -> None:
+        """A table stops since it is not what the newest statement on it was said to have made."""
+
     def settled(self, position: Position) -> DdlRecord | None: ...
+    def keep_asked(self, second: int) -> None: ...
+    def asked_until(self) -> int: ...
 
 
 class Lake(Protocol):
@@ -78,12 +85,16 @@ class Committer:
         max_backlog_bytes: Callable[[], int],
         ending: Callable[[], bool],
         keeps_out: bool = False,
-        held: Callable[[str, Position], SyncError | None] = lambda _, __: None,
+        standings: Standings | None = None,
+        renews: Callable[[str], bool] = lambda _: False,
+        points: Callable[[], Mapping[str, Position]] = dict,
     ) -> None:
         """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody.
 
         `keeps_out`: rows that the targets cannot hold, so that a change may meet none that it changes.
-        `held`: why a channel, by token, must not commit yet what ends there.
+        `standings`: of all channels; None: as their descriptions say.
+        `renews`: whether all rows of a channel's table are about to be replaced. `points`: by token, where changes of
+        tables without a key begin.
         """
         self.read_as(channels)
         self._keeps_out = keeps_out
@@ -93,9 +104,11 @@ class Committer:
         self._pool = pool
         self._ack = ack
         self._ending = ending
-        self._held = held
+        self._standings = standings or Standings(channels)
+        self._renews = renews
+        self._points = points
         labels = {channel.token: f"{channel.target_db}.{channel.filled}" for channel in channels}
-        self.laggards = Laggards(labels, self._submit, self._took, self._gathered, max_backlog_bytes)
+        self.laggards = Laggards(labels, self._submit, self._took, self._gathered, max_backlog_bytes, self._standings)
         self._recovered = False
         self._settled = False  # an earlier life knew of its intents
 
@@ -154,7 +167,7 @@ class Committer:
         Raises where the job cannot go on: for what concerns every table, where no channel is left, and where a table
         could not follow a DDL statement, which no channel leaves behind.
         """
-        futures = {token: self._submit(token, epoch) for token in epoch.files if token not in self.laggards}
+        futures = {token: self._begin(token, epoch) for token in epoch.files if self._may_commit(token, epoch)}
         if epoch.ddl is not None:
             futures |= {token: self._alter(token, epoch, changes) for token, changes in epoch.ddl.changes.items()}
         wait(futures.values())
@@ -165,25 +178,37 @@ class Committer:
                 committed[token] = future.result()
             except SyncError as error:
                 failed[token] = error
-        wide = next(iter(failed.values()), None) if epoch.ddl is not None else job_wide(failed.values())
+        known = {token: self._standings.obstacle(token) for token in epoch.files.keys() - futures.keys()}
+        waiting = {token: error for token, error in known.items() if error is not None}
+        errors = [*failed.values(), *waiting.values()]
+        wide = next(iter(failed.values()), None) if epoch.ddl is not None else job_wide(errors)
         if wide is not None:
             raise wide
-        self.laggards.refuse_standstill(failed)
+        self.laggards.refuse_standstill(waiting | failed)
         return committed, failed
 
-    def _submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
-        held = self._held(token, epoch.end)
-        if held is not None:
-            refused: Future[ChannelCommitted] = Future()
-            refused.set_exception(held)
-            return refused
+    def _may_commit(self, token: str, epoch: Epoch) -> bool:
+        skipped = self._channels[token].skips(epoch.end)
+        return verdict(self._standings[token], staged=True, skipped=skipped) is Verdict.COMMIT
+
+    def _submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted] | None:
+        """What waits longest of a channel; None: it waits for rows."""
+        return None if self._is_held(token, epoch.end) else self._begin(token, epoch)
+
+    def _is_held(self, token: str, end: Position) -> bool:
+        return held(self._standings[token], skipped=self._channels[token].skips(end))
+
+    def _begin(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
         progress = self._ledger.progress()[token]
         commit = self._channel_commit(token, epoch, self._files(token, epoch), progress)
         return self._pool.submit(self._commit_channel, commit)
 
     def _files(self, token: str, epoch: Epoch) -> tuple[StagedFile, ...]:
         """What was staged before the place from which a channel counts came with its rows; the epoch is borne alone."""
-        return () if self._channels[token].skips(epoch.end) else epoch.files[token]
+        channel = self._channels[token]
+        point = None if channel.keys else self._points().get(token)
+        came = point is not None and has_passed(point, epoch.end)
+        return () if came or channel.skips(epoch.end) else epoch.files[token]
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
         """Looks first at what an earlier life left of the table. A failure may come from rows that are gone."""
@@ -212,7 +237,7 @@ class Committer:
         Stored before it is tried, and none of them was: what a table bears is then either all of it or none. Their
         files have the same columns: a newer version of ours may stage a type otherwise.
         """
-        if not self._channels[token].keys or self._held(token, epochs[-1].end) is not None:
+        if not self._channels[token].keys or self._is_held(token, epochs[-1].end):
             return epochs[0]
         taken: list[Epoch] = []
         files: tuple[StagedFile, ...] = ()
@@ -250,6 +275,7 @@ class Committer:
             last_snapshot=progress.last_snapshot,
             settled=self._settled and not self._keeps_out and token not in self.laggards,
             part=channel.part,
+            renews=not files and self._renews(token),
         )
 
     def caught_up(self, tokens: Collection[str]) -> bool:

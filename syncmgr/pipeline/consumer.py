@@ -6,6 +6,7 @@ Must not know: the rules of the cut (job/epoch.py), processes, the lake.
 
 import contextlib
 import queue
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -44,6 +45,7 @@ class Inbox:
         self.finish = False
         self.committed = 0  # number of the last epoch that is in the lake
         self.altered: queue.Queue[tuple[WorkerChannel, ...]] = queue.Queue()  # one per Met
+        self.kept = threading.Semaphore(0)  # one per Asked
 
 
 class Consumer:

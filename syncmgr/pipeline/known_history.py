@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
-from syncmgr.pipeline.committer import Lake
+from syncmgr.pipeline.snapshot import Lake
 
 
 class Ledger(Protocol):
@@ -34,6 +35,12 @@ class KnownHistory:
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
         with self._told_apart(f"{commit.db}.{commit.table}"):
             return self._lake.commit(commit)
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
+        self._lake.check_chunks(db, table, plan)
+
+    def give_up(self, chunk: ChunkRows) -> None:
+        self._lake.give_up(chunk)
 
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         with self._told_apart(f"{alter.db}.{alter.table}"):

@@ -9,14 +9,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job import channel_state
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.failure import JOB_WIDE, Remedy, Retry, Series, mildest, remedy
+from syncmgr.pipeline.standings import Standings
 
 OPEN_SECOND: Final = 0.5  # how often it is looked whether the rows of a table are there
-Submit = Callable[[str, Epoch], Future[ChannelCommitted]]
+Submit = Callable[[str, Epoch], Future[ChannelCommitted] | None]
 Took = Callable[[str, Epoch, ChannelCommitted], None]
 Gather = Callable[[str, Sequence[Epoch]], Epoch]
 
@@ -25,6 +28,7 @@ Gather = Callable[[str, Sequence[Epoch]], Epoch]
 class Behind:
     """A channel that is behind. `since`: source time of its oldest row that waits, unix seconds."""
 
+    token: str
     table: str
     epochs: int
     bytes: int
@@ -39,7 +43,6 @@ class Laggard:
     token: str
     table: str
     epochs: deque[Epoch] = field(default_factory=deque)
-    error: SyncError | None = None
     series: Series = field(default_factory=Series)
     retry_at: float = 0.0  # monotonic
     future: Future[ChannelCommitted] | None = None
@@ -49,29 +52,38 @@ class Laggard:
     def bytes(self) -> int:
         return sum(file.bytes for epoch in tuple(self.epochs) for file in epoch.files[self.token])
 
-    def shown(self) -> Behind | None:
+    def shown(self, error: SyncError | None) -> Behind | None:
         epochs = tuple(self.epochs)
         if not epochs:
             return None
         since = epochs[0].source_time
-        return Behind(table=self.table, epochs=len(epochs), bytes=self.bytes, since=since, error=self.error)
+        return Behind(
+            token=self.token, table=self.table, epochs=len(epochs), bytes=self.bytes, since=since, error=error
+        )
 
 
 class Laggards:
     """Belongs to the thread of the job's run, but for `shown` and `trouble`."""
 
     def __init__(
-        self, tables: Mapping[str, str], submit: Submit, took: Took, gather: Gather, limit: Callable[[], int]
+        self,
+        tables: Mapping[str, str],
+        submit: Submit,
+        took: Took,
+        gather: Gather,
+        limit: Callable[[], int],
+        standings: Standings,
     ) -> None:
         """`tables`: of every channel of the job, its label by token. `submit` begins the commit of one channel and one
-        epoch, `took` hears that it is in. `gather`: of the epochs that wait for a channel, one that has the files of
-        all up to it. `limit`: bytes that may wait for one channel.
+        epoch, unless rows come before it; `took` hears that it is in. `gather`: of the epochs that wait for a channel,
+        one that has the files of all up to it. `limit`: bytes that may wait for one channel.
         """
         self._tables = tables
         self._submit = submit
         self._took = took
         self._gather = gather
         self._limit = limit
+        self._standings = standings
         self._by_token: dict[str, Laggard] = {}
 
     def __contains__(self, token: object) -> bool:
@@ -79,7 +91,7 @@ class Laggards:
 
     def shown(self) -> tuple[Behind, ...]:
         """May be called from any thread."""
-        shown = (laggard.shown() for laggard in list(self._by_token.values()))
+        shown = (laggard.shown(self._why(laggard)) for laggard in list(self._by_token.values()))
         return tuple(behind for behind in shown if behind is not None)
 
     def trouble(self) -> SyncError | None:
@@ -94,6 +106,7 @@ class Laggards:
         """An epoch that this channel has not committed; `error`: why, where that is news."""
         laggard = self._by_token.setdefault(token, Laggard(token, self._tables[token]))
         laggard.epochs.append(epoch)
+        self._standings.change(token, partial(channel_state.waited, since=epoch.source_time))
         if error is not None:
             self._failed(laggard, error)
 
@@ -101,7 +114,7 @@ class Laggards:
         """Raises the mildest error where no channel of the job could go on if those of `failed` could not; not where
         all wait for their rows, while what comes behind them is staged.
         """
-        errors = {token: laggard.error for token, laggard in self._by_token.items() if laggard.error is not None}
+        errors = {token: error for token in self._by_token if (error := self._standings.obstacle(token)) is not None}
         errors |= failed
         waits = all(error.code is Code.SNAPSHOT_OPEN for error in errors.values())
         if not waits and len(errors) == len(self._tables):
@@ -110,7 +123,7 @@ class Laggards:
     def refuse_behind(self, tokens: Collection[str]) -> None:
         """Raises the error for which one of these channels is behind."""
         for token in tokens:
-            error = self._by_token[token].error if token in self._by_token else None
+            error = self._standings.obstacle(token) if token in self._by_token else None
             if error is not None:
                 raise error
 
@@ -132,7 +145,7 @@ class Laggards:
 
     def rejoin(self) -> None:
         """Waits for those that move and have one epoch left: under steady load they would stay one behind for good."""
-        last = [laggard for laggard in self._by_token.values() if laggard.error is None and len(laggard.epochs) == 1]
+        last = [each for each in self._by_token.values() if self._why(each) is None and len(each.epochs) == 1]
         for laggard in last:
             self._begin(laggard)
         wait([laggard.future for laggard in last if laggard.future is not None])
@@ -144,12 +157,13 @@ class Laggards:
         `for_snapshots`: also for what waits for rows that are being read.
         """
         while (full := self._full(for_snapshots=for_snapshots)) is not None and not ending():
-            if _is_open(full):
+            error = self._why(full)
+            if error is not None and error.code is Code.SNAPSHOT_OPEN:
                 time.sleep(OPEN_SECOND)
                 self.tend()
                 continue
-            if full.error is not None:
-                raise self._too_much(full, full.error)
+            if error is not None:
+                raise self._too_much(full, error)
             self._begin(full)
             wait([] if full.future is None else [full.future])
             self.tend()
@@ -161,8 +175,17 @@ class Laggards:
                 self._take(laggard, laggard.future)
 
     def _full(self, *, for_snapshots: bool) -> Laggard | None:
-        over = (each for each in self._by_token.values() if each.bytes > self._limit())
-        return next((each for each in over if for_snapshots or not _is_open(each)), None)
+        waits = (each for each in self._by_token.values() if channel_state.comes(self._standings[each.token]))
+        over = (each for each in waits if each.bytes > self._limit())
+        return next((each for each in over if for_snapshots or not self._is_open(each)), None)
+
+    def _why(self, laggard: Laggard) -> SyncError | None:
+        return self._standings.obstacle(laggard.token)
+
+    def _is_open(self, laggard: Laggard) -> bool:
+        """Whether it waits for the rows of its table."""
+        error = self._why(laggard)
+        return error is not None and error.code is Code.SNAPSHOT_OPEN
 
     def _too_much(self, laggard: Laggard, error: SyncError) -> SyncError:
         passing = remedy(error.code) in {Remedy.RETRY, Remedy.RESUME}
@@ -172,11 +195,14 @@ class Laggards:
     def _begin(self, laggard: Laggard) -> None:
         if laggard.future is not None:
             return
-        if len(laggard.epochs) > 1 and laggard.moved and laggard.error is None:
+        if len(laggard.epochs) > 1 and laggard.moved and self._why(laggard) is None:
             gathered = self._gather(laggard.token, tuple(laggard.epochs))
             later = (epoch for epoch in laggard.epochs if epoch.number > gathered.number)
             laggard.epochs = deque((gathered, *later))
         laggard.future = self._submit(laggard.token, laggard.epochs[0])
+        error = self._why(laggard)
+        if laggard.future is None and error is not None and error.code in JOB_WIDE:
+            raise error
 
     def _take(self, laggard: Laggard, future: Future[ChannelCommitted]) -> None:
         laggard.future = None
@@ -191,23 +217,17 @@ class Laggards:
         self._took(laggard.token, laggard.epochs[0], outcome)
         laggard.epochs.popleft()
         laggard.moved = True
-        laggard.error, laggard.series, laggard.retry_at = None, Series(), 0.0
+        laggard.series, laggard.retry_at = Series(), 0.0
+        waits = laggard.epochs[0].source_time if laggard.epochs else None
         if not laggard.epochs:
             del self._by_token[laggard.token]
+        self._standings.change(laggard.token, partial(channel_state.moved, waits=waits, at=time.time()))
 
     def _failed(self, laggard: Laggard, error: SyncError) -> None:
         now = time.monotonic()
-        laggard.error = error
-        if _is_open(laggard):  # no failure, however often it is looked at
-            laggard.retry_at = now + OPEN_SECOND
-            return
+        self._standings.change(laggard.token, partial(channel_state.failed, error=error, at=time.time()))
         laggard.series = laggard.series.failed(now)
         laggard.retry_at = now + laggard.series.wait(Retry())
-
-
-def _is_open(laggard: Laggard) -> bool:
-    """Whether it waits for the rows of its table."""
-    return laggard.error is not None and laggard.error.code is Code.SNAPSHOT_OPEN
 
 
 def job_wide(errors: Iterable[SyncError]) -> SyncError | None:

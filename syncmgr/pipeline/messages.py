@@ -71,6 +71,7 @@ class WorkerPlan:
     """Where a worker begins and what it stages. `folder`: its own, absolute; it bears the worker's incarnation.
 
     `prepared`: by xid, the XA transactions that are open at `start`. `families`: tables that join when they are made.
+    `asked_until`: the second of the newest Asked that was Kept; 0: none.
     """
 
     job_id: int
@@ -82,6 +83,7 @@ class WorkerPlan:
     folder: str
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
     families: tuple[Pattern, ...] = ()
+    asked_until: int = 0
 
 
 # -- from the worker
@@ -136,6 +138,15 @@ class Met:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """The source has answered, in this second of its clock, of objects that are not read; the worker waits for Kept
+    before it goes by the answer.
+    """
+
+    second: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Trouble:
     """A passing trouble that the worker retries; None: it has passed."""
 
@@ -154,7 +165,7 @@ class Finished:
     """The worker ended because it was told to; whatever it staged has been sent."""
 
 
-FromWorker = Staged | Told | Met | Progress | Trouble | Failed | Finished
+FromWorker = Staged | Told | Met | Asked | Progress | Trouble | Failed | Finished
 
 # -- to the worker
 
@@ -175,6 +186,11 @@ class Altered:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """The second of the oldest Asked that was not answered yet outlives the worker and the frontend."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Retune:
     """Limits were changed while the job runs."""
 
@@ -186,4 +202,4 @@ class Finish:
     """Stop reading; stage what is whole, drop what is not, and end."""
 
 
-ToWorker = Committed | Altered | Retune | Finish
+ToWorker = Committed | Altered | Kept | Retune | Finish

@@ -12,31 +12,35 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import ddl
+from syncmgr.job import channel_state, ddl
+from syncmgr.job.channel_state import Standing, Verdict, held, verdict
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.epoch import Epoch
+from syncmgr.job.epoch import Backlog, Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Series, remedy
 from syncmgr.job.following import arrived, not_followed, refused, settle
+from syncmgr.job.freshness import Reading, of_table
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
-from syncmgr.job.status import Reading
-from syncmgr.job.stopping import advised, standstill, stopped_by
+from syncmgr.job.stopping import advised, standstill, stop_of, stopped_by
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
 from syncmgr.pipeline.life import POLL_SECOND, Life, WorkerLost
 from syncmgr.pipeline.messages import (
     Altered,
+    Asked,
     Committed,
     Failed,
     Finish,
     Finished,
     FromWorker,
+    Kept,
     Met,
     Progress,
     Retune,
@@ -49,6 +53,7 @@ from syncmgr.pipeline.messages import (
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot
 from syncmgr.pipeline.staging import listed, sweep
+from syncmgr.pipeline.standings import Standings
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 
@@ -75,6 +80,7 @@ class JobRun:
         self._open_source = open_source
         self._listeners = listeners
         self._snapshot = snapshot
+        self._standings = Standings(options.channels) if snapshot is None else snapshot.standings
         self._ending = threading.Event()  # finish or abandon
         self._committer = Committer(
             options.channels,
@@ -85,7 +91,9 @@ class JobRun:
             max_backlog_bytes=options.max_backlog_bytes,
             ending=self._ending.is_set,
             keeps_out=options.rules.keeps_out,
-            held=self._held,
+            standings=self._standings,
+            renews=self._renews,
+            points=self._points,
         )
         self._life: Life | None = None
         self._recovers = True
@@ -106,10 +114,18 @@ class JobRun:
         if life is not None:
             threading.Thread(target=life.send, args=(Finish(),), name="finish", daemon=True).start()
 
+    def pause(self) -> None:
+        """The same, and give up rows that are being read, however long they would take. Returns at once."""
+        self.finish()  # first: a reading that is given up is not through
+        if self._snapshot is not None:
+            self._snapshot.give_up()
+
     def abandon(self) -> None:
         """End as soon as the commit under way has ended; what is only staged is dropped. Returns at once."""
         self._abandoned = True
         self._ending.set()
+        if self._snapshot is not None:
+            self._snapshot.give_up()
         life = self._life
         if life is not None:
             life.process.kill()
@@ -153,9 +169,13 @@ class JobRun:
         """Rows a second that a snapshot reads now, by channel token."""
         return {} if self._snapshot is None else self._snapshot.rates()
 
-    def failures(self) -> dict[str, SyncError]:
-        """Why snapshots of single tables do not go on, by channel token."""
-        return {} if self._snapshot is None else self._snapshot.failures()
+    def standings(self) -> dict[str, Standing]:
+        """How each table stands, by channel token."""
+        return self._standings.all()
+
+    def backlogs(self) -> dict[str, Backlog]:
+        """What waits, by channel token."""
+        return {b.token: Backlog(epochs=b.epochs, bytes=b.bytes, since=b.since) for b in self.behind()}
 
     def recovers(self) -> bool:
         """Whether it has yet to commit what an earlier life left."""
@@ -217,14 +237,25 @@ class JobRun:
         channel = self._alone(error)
         if channel is None:
             return False
-        stopped = replace(channel, stopped=str(error))
+        now = time.time()
+        stop = stop_of(error, since=now, synced_until=self._synced_until(channel))
+        stopped = replace(channel, stopped=stop)
+        if error.code is Code.SOURCE_SCHEMA:
+            self._ledger.overturn(channel.token, str(error))
         self._ledger.describe(stopped)
+        self._standings.change(channel.token, partial(channel_state.stopped, stop=stop, at=now))
         self._channels = tuple(stopped if each is channel else each for each in self._channels)
         if self._snapshot is not None:
             self._snapshot.read_as(self._channels)
-        log.warning("a table is not read any more", extra={"job": self._options.name, "error": stopped.stopped})
+        log.warning("a table is not read any more", extra={"job": self._options.name, "error": str(error)})
         self._tell(None)
         return True
+
+    def _synced_until(self, channel: ChannelDescription) -> float | None:
+        load = None if self._snapshot is None else self._snapshot.load(channel.token)
+        stale = None if load is None else load.stale
+        waits = self._standings[channel.token].waits
+        return of_table(channel, stale=stale, waits=waits, job=self._last_epoch().source_time)
 
     def _alone(self, error: SyncError) -> ChannelDescription | None:
         rules = self._options.rules
@@ -284,9 +315,8 @@ class JobRun:
             self._standing = stands
             self._tell(None)
 
-    def _held(self, token: str, end: Position | None = None) -> SyncError | None:
-        """Why no change of a table may be committed, or followed, yet; `end`: of the epoch that has it."""
-        return None if self._snapshot is None else self._snapshot.held(token, end)
+    def _renews(self, token: str) -> bool:
+        return self._snapshot is not None and self._snapshot.renews(token)
 
     def _standstill(self) -> SyncError | None:
         """Of one table; the others go on."""
@@ -309,6 +339,8 @@ class JobRun:
                 self._learn(token, source)
             case Met():
                 self._follow(message)
+            case Asked(second=second):
+                self._keep(second)
             case Trouble(error=error):
                 self._tell(error)
             case Failed(error=error):
@@ -325,6 +357,12 @@ class JobRun:
         """The next life, of the worker or of the frontend, holds the rows against the same columns."""
         self._ledger.learn(token, source)
         self._channels = tuple(replace(c, source=source) if c.token == token else c for c in self._channels)
+
+    def _keep(self, second: int) -> None:
+        """What the worker goes by from here on must not be forgotten with it."""
+        self._ledger.keep_asked(second)
+        if self._life is not None:
+            self._life.send(Kept())
 
     def _follow(self, met: Met) -> None:
         """Every epoch before the statement is in the lake; those behind it are read and written by what it made."""
@@ -349,10 +387,12 @@ class JobRun:
             raise not_followed(table, "its rows are being read anew, with other columns", met.said.text)
 
     def _follow_with(self, met: Met, step: DdlStep) -> None:
-        waiting = {token: held for token in step.channels.keys() | step.changes.keys() if (held := self._held(token))}
+        concerned = step.channels.keys() | step.changes.keys()
+        rows = {t: self._standings.obstacle(t) for t in concerned if held(self._standings[t], skipped=False)}
+        waiting = {token: error for token, error in rows.items() if error is not None}
         for token in step.changes.keys() & waiting.keys() - step.dropped:
             raise waiting[token]
-        if not self._committer.caught_up((step.channels.keys() | step.changes.keys()) - waiting.keys() - step.dropped):
+        if not self._committer.caught_up(concerned - waiting.keys() - step.dropped):
             return
         passing(CrashPoint.DDL_DECIDED)
         self._commit(self._judged(replace(met.epoch, ddl=step)), self._committer.commit)
@@ -361,12 +401,14 @@ class JobRun:
             self._life.send(Altered(channels=self._worker_channels()))
 
     def _has_begun(self, channel: ChannelDescription, at: Position) -> bool:
-        """What was before the point of a table without a key came with its rows, a TRUNCATE too."""
+        """Whether what stands right before that place of the source's history is a change of this channel. What was
+        before the point of a table without a key came with its rows, a TRUNCATE too.
+        """
         after = self._points().get(channel.token, channel.after)
-        return not self._waits(channel.token) and replace(channel, after=after).has_begun(at)
+        return self._is_read(channel) and not replace(channel, after=after).skips(at)
 
-    def _waits(self, token: str) -> bool:
-        return self._snapshot is not None and self._snapshot.waits(token)
+    def _is_read(self, channel: ChannelDescription) -> bool:
+        return not channel.dropped and verdict(self._standings[channel.token], staged=False) is not Verdict.OMIT
 
     def _refuse(self, met: Met, error: SyncError) -> None:
         alone = self._alone(error) is not None
@@ -454,6 +496,7 @@ class JobRun:
             folder=str(self._options.folder / uuid.uuid4().hex),
             prepared=last.prepared,
             families=self._options.families,
+            asked_until=self._ledger.asked_until(),
         )
 
     def _last_epoch(self) -> Epoch:
@@ -462,7 +505,7 @@ class JobRun:
         return last
 
     def _worker_channels(self) -> tuple[WorkerChannel, ...]:
-        read = [channel for channel in self._channels if channel.is_read and not self._waits(channel.token)]
+        read = [channel for channel in self._channels if self._is_read(channel)]
         points = self._points()
         return tuple(WorkerChannel.of(c, self._options.rules, points.get(c.token, c.after)) for c in read)
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +18,9 @@ from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import ALTERED, MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
+from syncmgr.job import channel_state
+from syncmgr.job.channel_state import ChannelState, Rows, is_altered
+from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
@@ -28,7 +31,9 @@ from syncmgr.job.schema import SourceTable
 from syncmgr.job.source import MysqlDescription
 from syncmgr.job.value_error import ValueRules
 from syncmgr.pipeline.apart import OF_ONE_TABLE, apart
-from syncmgr.pipeline.committer import Lake, Progressed
+from syncmgr.pipeline.committer import Lake as CommittingLake
+from syncmgr.pipeline.committer import Progressed
+from syncmgr.pipeline.standings import Standings
 from syncmgr.pipeline.turns import LOOK_SECOND, Ending, Turns
 
 SLOW_SECOND: Final = 10  # so long a chunk may take where rows a second are bounded
@@ -47,6 +52,16 @@ class Point(Protocol):
 
     def release(self) -> None:
         """The rows may be read."""
+
+
+class Lake(CommittingLake, Protocol):
+    """Commits chunks, too."""
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
+        """Raises TARGET_REPLACED where somebody has rolled the table back since one of its chunks was committed."""
+
+    def give_up(self, chunk: ChunkRows) -> None:
+        """Its commit ends with INTERRUPTED, unless it is in the lake."""
 
 
 class Source(Protocol):
@@ -93,11 +108,6 @@ class SnapshotOptions:
     max_dead_letters: Callable[[], int] = lambda: 0
 
 
-def _is_altered(error: SyncError) -> bool:
-    """Whether it says that a table is not what it was."""
-    return bool(error.context.get(ALTERED))
-
-
 class Snapshot:
     """Of one job; the thread of its run calls what says nothing else."""
 
@@ -112,18 +122,19 @@ class Snapshot:
         self._rows = 0
         self._held_at = 0.0
         loads = ledger.loads()
-        self._open = {token for token, load in loads.items() if load.upper is None}
+        self.standings = Standings(options.channels, loads)
         self._uppers = {token: load.upper for token, load in loads.items() if load.upper and not load.caught_up}
-        self._anew = {token for token, load in loads.items() if load.replaces}
-        self._begun = False
-        self._failed: dict[str, SyncError] = {}
         self._on_chunk: Callable[[], None] = lambda: None
         self._late: threading.Thread | None = None
         self._bringing = threading.Lock()  # held while tables are brought
         self._tries = Series()  # of tables without a key, that failed
         self._due = 0.0  # monotonic; their next turn
         self._order = Turns()
-        self._given: frozenset[str] = frozenset()  # tokens of open tables whose changes may be committed
+        self._giving_up = threading.Event()
+
+    def give_up(self) -> None:
+        """Chunks that are being read end now, and are read another time; `ending` of `run` is set. From any thread."""
+        self._giving_up.set()
 
     def run(self, ending: threading.Event, on_chunk: Callable[[], None]) -> None:
         """Bring what is missing. A crash after any step resumes at that step; `ending` ends it behind a chunk.
@@ -137,8 +148,11 @@ class Snapshot:
         is with one that joins others. Of those without a key nothing is read before their point: they are tried again
         when this is called again, while no binlog is read, as soon as `is_due`.
         """
-        self._on_chunk, self._begun = on_chunk, True
-        if len(self._open) == len(self._channels) and not self._open & self._anew:
+        self._on_chunk = on_chunk
+        rows = self._open()
+        for token in rows:
+            self.standings.change(token, partial(channel_state.bringing, begun=True))
+        if len(rows) == len(self._channels) and not any(each.replaces for each in rows.values()):
             self._bring_all(ending)
         elif self.is_due():
             self._bring_waiting(ending)
@@ -146,23 +160,28 @@ class Snapshot:
             self._late = threading.Thread(target=self._run_late, args=(ending,), name="late-snapshot", daemon=True)
             self._late.start()
 
+    def _open(self) -> dict[str, Rows]:
+        """Of tables whose rows are not there, by token."""
+        return {token: each.rows for token, each in self.standings.all().items() if each.rows is not None}
+
+    def _wanted(self) -> dict[str, Rows]:
+        """Those that are to be read: one that is stopped waits for RESYNC."""
+        states = self.standings.all()
+        return {token: rows for token, rows in self._open().items() if states[token].state is ChannelState.SNAPSHOT}
+
     def _with_key(self) -> set[str]:
-        return {token for token in self._open if self._channels[token].keys and not self._stopped(token)}
+        return {token for token, rows in self._wanted().items() if not rows.exact}
 
     def _without_key(self) -> set[str]:
-        return {token for token in self._open if not self._channels[token].keys and not self._stopped(token)}
-
-    def _stopped(self, token: str) -> bool:
-        """Whether a statement, or a value, stopped the table while its rows were read: RESYNC alone goes on."""
-        return bool(self._channels[token].stopped)
+        return {token for token, rows in self._wanted().items() if rows.exact}
 
     def is_due(self) -> bool:
         """Whether `run` is to be called, again, for tables without a key."""
         return bool(self._without_key()) and time.monotonic() >= self._due and not self._bringing.locked()
 
-    def waits(self, token: str) -> bool:
-        """Whether no change of a table is read yet."""
-        return token in self._open and not self._channels[token].keys
+    def load(self, token: str) -> Load | None:
+        """How far that of a table is; None: it came in no snapshot."""
+        return self._ledger.loads().get(token)
 
     def _bring_all(self, ending: threading.Event) -> None:
         """A statement may have changed all tables meanwhile: it is in the binlog, and their rows are read behind it."""
@@ -172,7 +191,8 @@ class Snapshot:
         try:
             self._bring_first(wanted, ending)
         except SyncError as error:
-            if not any(_is_altered(self._failed.get(token, error)) for token in self._with_key()):
+            failures = self.failures()
+            if not any(is_altered(failures.get(token, error)) for token in self._with_key()):
                 raise
 
     def _bring_waiting(self, ending: threading.Event) -> None:
@@ -196,27 +216,15 @@ class Snapshot:
         if self._late is not None:
             self._late.join()
 
-    def held(self, token: str, end: Position | None = None) -> SyncError | None:
-        """Why no change of a table may be committed yet; None: all of its chunks are in the lake. From any thread.
-
-        What an earlier life was about to commit to a table that is read anew is committed before, since the table may
-        bear it already; but to one that lacks columns of its channel only an epoch of which nothing is wanted, by its
-        `end`. That such a reading fails, or one of a table that was altered, stops nothing: the statement that mends
-        it may be still to come.
-        """
-        if token not in self._open or token in self._given:
-            return None
-        skipped = end is not None and self._channels[token].skips(end)
-        if not self._begun and token in self._anew and (skipped or not self.reshapes(token)):
-            return None
-        waits = SyncError(Code.SNAPSHOT_OPEN, table=self._channels[token].source.label)
-        failed = self._failed.get(token, waits)
-        return waits if token in self._anew or _is_altered(failed) else failed
-
     def reshapes(self, token: str) -> bool:
         """Whether the target of a table has yet to get the columns that the channel fills: they come with its rows."""
-        load = self._ledger.loads().get(token)
-        return token in self._open and load is not None and load.reshapes
+        load = self.load(token)
+        return self.standings[token].rows is not None and load is not None and load.reshapes
+
+    def renews(self, token: str) -> bool:
+        """Whether all rows that a table has are replaced by those that are still to be read."""
+        load = self.load(token)
+        return self._replaces(token) and load is not None and load.renews(self._channels[token].part)
 
     def points(self) -> dict[str, Position]:
         """By channel token, where changes begin of tables without a key: what is before them came with their rows."""
@@ -229,11 +237,12 @@ class Snapshot:
 
     def failures(self) -> dict[str, SyncError]:
         """By channel token, of those that are tried again. From any thread."""
-        return {token: error for token, error in list(self._failed.items()) if not self._stopped(token)}
+        reads = [(t, each.error) for t, each in self.standings.all().items() if each.state is ChannelState.SNAPSHOT]
+        return {token: error for token, error in reads if error is not None}
 
     def whole(self, end: Position) -> bool:
         """Whether an epoch that ends there is a state that the source had."""
-        return not self._open and all(has_passed(end, upper) for upper in list(self._uppers.values()))
+        return not self._open() and all(has_passed(end, upper) for upper in list(self._uppers.values()))
 
     def committed(self, end: Position, behind: Container[str] = ()) -> None:
         """Epochs up to there are in the lake, but those of channels that are `behind`."""
@@ -261,17 +270,20 @@ class Snapshot:
             yield
             return
         with self._order.statement():
-            self._given = frozenset(self._changed(step))
-            self._ledger.begin_loads({token: self._kept(step, token) for token in self._given})
-            self._anew |= self._given
+            given = self._changed(step)
+            self._ledger.begin_loads({token: self._kept(step, token) for token in given})
+            for token in given:
+                rows = Rows(replaces=True, begun=False)
+                self.standings.change(token, partial(channel_state.begun, rows=rows, at=time.time()))
             try:
                 yield
             finally:
-                self._given = frozenset()
+                for token in given:
+                    self.standings.change(token, partial(channel_state.bringing, begun=True))
 
     def _changed(self, step: DdlStep) -> set[str]:
         ways = {token for token, channel in step.channels.items() if channel.way != self._channels[token].way}
-        changed = (ways | step.changes.keys()) & self._open - step.dropped
+        changed = (ways | step.changes.keys()) & self._open().keys() - step.dropped
         return {token for token in changed if self._channels[token].keys}
 
     def _kept(self, step: DdlStep, token: str) -> Excerpt | None:
@@ -294,7 +306,7 @@ class Snapshot:
 
     def _run_late(self, ending: threading.Event) -> None:
         """At once where others have gone on in an earlier life; a table that has just failed waits first."""
-        series = Series().failed(time.monotonic()) if self._failed.keys() & self._with_key() else Series()
+        series = Series().failed(time.monotonic()) if self.failures().keys() & self._with_key() else Series()
         self._await_branches(ending)
         while self._with_key() and not self._order.rests(self._wait(series), ending):
             try:
@@ -302,10 +314,10 @@ class Snapshot:
                     self._bring(self._with_key(), end)
             except SyncError as error:
                 log.warning("tables that failed alone fail again: %s", error)
-                self._failed |= dict.fromkeys(self._with_key() - self._failed.keys(), error)
+                self._fail(dict.fromkeys(self._with_key() - self.failures().keys(), error))
             except Exception as error:
                 log.exception("the thread of late tables failed")
-                self._failed |= dict.fromkeys(self._with_key(), SyncError(Code.INTERNAL, message=repr(error)))
+                self._fail(dict.fromkeys(self._with_key(), SyncError(Code.INTERNAL, message=repr(error))))
                 return
             series = series.failed(time.monotonic())
 
@@ -326,30 +338,44 @@ class Snapshot:
         last = self._ledger.last_epoch()
         return frozenset() if last is None else frozenset(last.prepared)
 
-    def _bring(self, tokens: Collection[str], ending: Ending) -> None:
+    def _bring(self, tokens: AbstractSet[str], ending: Ending) -> None:
         """Raises the mildest error where each of them failed alone."""
         with self._bringing:
             self._bring_now(tokens, ending)
 
-    def _bring_now(self, tokens: Collection[str], ending: Ending) -> None:
+    def _bring_now(self, tokens: AbstractSet[str], ending: Ending) -> None:
         failed: dict[str, SyncError] = {}
         wanted = [channel for token, channel in self._channels.items() if token in tokens]
         self._settle(wanted, failed)
         self._plan(wanted, failed, ending)
         self._read_chunks(wanted, failed, ending)
-        if ending.is_set():
+        if ending.is_set() or self._giving_up.is_set():
             return
         for channel in self._without(wanted, failed):
             with apart(channel, failed):
                 self._source.check_same([(channel.source, channel.reads)])
+                self._check_chunks(channel)
         self._check_held()
         done = [channel.token for channel in self._without(wanted, failed)]
         if done:
             self._end(done)
         failed = {token: self._why(token, error) for token, error in failed.items()}
-        self._failed = {token: e for token, e in self._failed.items() if token not in tokens} | failed
+        for token in tokens - failed.keys():
+            self.standings.change(token, channel_state.mended)
+        self._fail(failed)
         if not done:
             raise mildest(failed.values())
+
+    def _check_chunks(self, channel: ChannelDescription) -> None:
+        """A roll-back leaves the done-set, and a chunk that was under way would hide it."""
+        load = self.load(channel.token)
+        assert load is not None
+        assert load.plan is not None, "its chunks are read"
+        self._lake.check_chunks(channel.target_db, channel.target, load.plan)
+
+    def _fail(self, failures: Mapping[str, SyncError]) -> None:
+        for token, error in failures.items():
+            self.standings.change(token, partial(channel_state.failed, error=error, at=time.time()))
 
     def _why(self, token: str, error: SyncError) -> SyncError:
         """A reading may have failed for a column that is gone."""
@@ -359,7 +385,7 @@ class Snapshot:
         try:
             self._source.check_same([(channel.source, channel.reads)])
         except SyncError as differs:
-            return differs if _is_altered(differs) else error
+            return differs if is_altered(differs) else error
         return error
 
     def _end(self, tokens: Collection[str]) -> None:
@@ -367,7 +393,8 @@ class Snapshot:
         self._ledger.end_loads(tokens, upper)
         passing(CrashPoint.SNAPSHOT_STORED)
         self._uppers |= dict.fromkeys(tokens, upper)
-        self._open -= set(tokens)
+        for token in tokens:
+            self.standings.change(token, partial(channel_state.read, at=time.time()))
 
     def _without(
         self, channels: Sequence[ChannelDescription], failed: Mapping[str, SyncError]
@@ -390,12 +417,16 @@ class Snapshot:
         start = self._start
         host, port = self._source.settle(start)
         for channel in self._without(channels, failed):
-            if channel.after is not None or channel.token in self._anew:
+            if channel.after is not None or self._replaces(channel.token):
                 with apart(channel, failed):
                     for place in {start, channel.after or start}:
                         self._source.await_seen(channel.source, place)
         self._description = replace(self._options.description, host=host, port=port)
         self._check_held()
+
+    def _replaces(self, token: str) -> bool:
+        rows = self.standings[token].rows
+        return rows is not None and rows.replaces
 
     def _check_held(self) -> None:
         hours = self._source.check_held(self._start)
@@ -446,7 +477,8 @@ class Snapshot:
                 while running:
                     self._take(running, failed, ending)
             finally:
-                wait(running)
+                while wait(running, LOOK_SECOND).not_done:
+                    self._end_readings(running.values())
                 self._read.clear()
 
     def _is_too_fast(self, began: float) -> bool:
@@ -463,7 +495,7 @@ class Snapshot:
                 yield channel, plan, number
 
     def _commit(self, channel: ChannelDescription, plan: ChunkPlan, number: int) -> ChannelCommit:
-        done = self._ledger.progress()[channel.token]
+        done, load = self._ledger.progress()[channel.token], self._ledger.loads()[channel.token]
         return ChannelCommit(
             token=channel.token,
             epoch=done.last_epoch,
@@ -478,6 +510,7 @@ class Snapshot:
             last_snapshot=done.last_snapshot,
             settled=False,
             part=channel.part,
+            renews=load.renews(channel.part),
             chunk=ChunkRows(
                 plan=plan.id,
                 number=number,
@@ -491,7 +524,7 @@ class Snapshot:
                 exact=not channel.keys,
                 replaces=plan.replaces,
                 excerpt=plan.excerpt,
-                changes=self._ledger.loads()[channel.token].changes,
+                changes=load.changes,
             ),
         )
 
@@ -535,12 +568,28 @@ class Snapshot:
         if not running:
             ending.wait(LOOK_SECOND)
         done, _ = wait(running, LOOK_SECOND, FIRST_COMPLETED)
+        self._end_readings(running.values())
         for future in done:
             commit = running.pop(future)
-            with apart(self._channels[commit.token], failed):
+            with self._unless_given_up(), apart(self._channels[commit.token], failed):
                 self._took(commit, future.result())
         if time.monotonic() - self._held_at > HELD_SECOND:
             self._check_held()
+
+    def _end_readings(self, commits: Iterable[ChannelCommit]) -> None:
+        """Once more at each look, for those that had not begun at the last one."""
+        for commit in commits:
+            if self._giving_up.is_set() and commit.chunk is not None:
+                self._lake.give_up(commit.chunk)
+
+    @contextmanager
+    def _unless_given_up(self) -> Iterator[None]:
+        """A chunk that was given up has not failed; it is missing still."""
+        try:
+            yield
+        except SyncError as error:
+            if error.code is not Code.INTERRUPTED or not self._giving_up.is_set():
+                raise
 
     def _took(self, commit: ChannelCommit, committed: ChannelCommitted) -> None:
         assert commit.chunk is not None

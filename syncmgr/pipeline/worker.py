@@ -15,11 +15,13 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.pipeline.consumer import Consumer, Inbox
 from syncmgr.pipeline.messages import (
     Altered,
+    Asked,
     Committed,
     Failed,
     Finish,
     Finished,
     FromWorker,
+    Kept,
     Retune,
     ToWorker,
     Trouble,
@@ -28,7 +30,8 @@ from syncmgr.pipeline.messages import (
 from syncmgr.pipeline.receiver import Receiver, Source
 from syncmgr.pipeline.segment import disk_error, fsync
 
-OpenSource = Callable[[WorkerPlan, Callable[[SyncError | None], None]], Source]
+Tell = Callable[[SyncError | None], None]
+OpenSource = Callable[[WorkerPlan, Tell, Callable[[int], None]], Source]  # the last: Asked, from `get` alone
 
 
 class Pipe:
@@ -69,8 +72,8 @@ def main(plan: WorkerPlan, open_source: OpenSource, connection: Connection) -> N
 
 def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
     _make_folder(Path(plan.folder))
-    source = open_source(plan, lambda error: pipe.send(Trouble(error=error)))
     inbox = Inbox(plan.limits)
+    source = open_source(plan, lambda error: pipe.send(Trouble(error=error)), lambda second: _keep(pipe, inbox, second))
     receiver = Receiver(source, lambda: inbox.limits)
     inbox.committed = plan.first_epoch - 1
     listener = threading.Thread(target=_listen, args=(pipe, inbox, source), name="pipe", daemon=True)
@@ -80,6 +83,12 @@ def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
         Consumer(plan, receiver, inbox, pipe.send, source).run()
     finally:
         receiver.stop()
+
+
+def _keep(pipe: Pipe, inbox: Inbox, second: int) -> None:
+    """Waits for as long as the frontend takes: an end of either ends this process."""
+    pipe.send(Asked(second=second))
+    inbox.kept.acquire()
 
 
 def _make_folder(folder: Path) -> None:
@@ -99,6 +108,8 @@ def _listen(pipe: Pipe, inbox: Inbox, source: Source) -> None:
                 inbox.committed = number
             case Altered(channels=channels):
                 inbox.altered.put(channels)
+            case Kept():
+                inbox.kept.release()
             case Retune(limits=limits):
                 inbox.limits = limits
             case Finish():

@@ -53,13 +53,16 @@ class Alter:
         for _ in range(ATTEMPTS):
             try:
                 with self._indexing.lock:
-                    return self._attempt(self._iceberg.load(self._alter.db, self._alter.table))
+                    return self._attempt(self._loaded())
             except FAILURES as error:
                 if java_class(error) not in REFUSED:
-                    refuse_old_clock(self._iceberg, self._iceberg.load(self._alter.db, self._alter.table), self._label)
+                    refuse_old_clock(self._iceberg, self._loaded, self._label)
                     failed(error)
                 logger.info("change of schema refused, trying again: %s", java_class(error))
         raise SyncError(Code.LAKE_FAILED, reason=f"table {self._label} was changed {ATTEMPTS} times during one DDL")
+
+    def _loaded(self) -> Java:
+        return self._iceberg.load(self._alter.db, self._alter.table)
 
     def _attempt(self, table: Java) -> ChannelCommitted:
         transaction = self._iceberg.begin(table)

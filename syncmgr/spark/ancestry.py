@@ -4,7 +4,7 @@ Owns: the marks we leave in snapshot summaries and table properties, and the rul
 Must not know: Iceberg's API; it judges values.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from syncmgr.job.shard import Part
@@ -45,20 +45,35 @@ def is_replaced(history: Iterable[Snapshot], *, token: str, epoch: int, last_sna
     """Whether what a channel committed last has gone from the table's history, newest first. `epoch`: what the table's
     token says, which outlives a roll-back.
 
-    Where `last_snapshot` itself was expired, the newest snapshot of the channel that is left must be that of `epoch`;
-    where none is left, the history must have been cut off by the expiry, not begun anew.
+    A history that is known from its beginning must have `last_snapshot`. Where it was cut off by the expiry, the newest
+    snapshot of the channel that is left must be that of `epoch`.
     """
     if last_snapshot is None:
         return False
-    oldest = None
+    oldest, newest_own = None, None
     for snapshot in history:
         if snapshot.id == last_snapshot:
             return False
         own = snapshot.marks.get(EPOCH_MARK, "").rpartition(":")
-        if own[0] == token:
-            return int(own[2]) != epoch
+        if newest_own is None and own[0] == token:
+            newest_own = int(own[2])
         oldest = snapshot
-    return oldest is None or oldest.parent is None
+    if oldest is None or oldest.parent is None:
+        return True
+    return newest_own is not None and newest_own != epoch
+
+
+def lost_chunks(history: Iterable[Snapshot], *, plan: str, numbers: Collection[int]) -> frozenset[int]:
+    """Chunks of a plan whose commits have gone from the table's history, newest first; none where that was cut off by
+    the expiry, and so does not tell.
+    """
+    found, oldest = set[str](), None
+    for snapshot in history:
+        found.add(snapshot.marks.get(CHUNK_MARK, ""))
+        oldest = snapshot
+    if oldest is not None and oldest.parent is not None:
+        return frozenset()
+    return frozenset(number for number in numbers if f"{plan}:{number}" not in found)
 
 
 def has_others_rows(

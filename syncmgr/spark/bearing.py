@@ -28,7 +28,8 @@ from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.jvm import FAILURES, Java
 from syncmgr.spark.layout import Snapshot
 
-ADDED_ROWS: Final = "added-records"  # Iceberg's own word in a snapshot's summary
+ADDED_ROWS: Final = "added-records"  # Iceberg's own words in a snapshot's summary
+ADDED_BYTES: Final = "added-files-size"
 
 
 class Bearing(Protocol):
@@ -61,8 +62,9 @@ def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> Bearing:
     return ChunkBearing(iceberg, channel, channel.chunk)
 
 
-def check_token(found: int, commit: ChannelCommit | ChannelAlter) -> None:
-    """Whether an epoch may come behind the one that a table bears, or is that.
+def check_token(found: int, commit: ChannelCommit | ChannelAlter, *, renews: bool = False) -> None:
+    """Whether an epoch may come behind the one that a table bears, or is that. One that renews the table may come
+    behind any older one, or none.
 
     Raises FENCED where somebody has gone on from there, OTHER_HISTORY where the metadata are older than the table,
     TARGET_SET_BACK where it is the other way round, or the table was made anew.
@@ -72,7 +74,7 @@ def check_token(found: int, commit: ChannelCommit | ChannelAlter) -> None:
         raise SyncError(Code.FENCED, table=table, found=found, epoch=commit.epoch)
     if last < found < commit.epoch:
         raise SyncError(Code.OTHER_HISTORY, table=table, epoch=found)
-    if found < last:
+    if found < last and not renews:
         raise SyncError(Code.TARGET_SET_BACK, table=table, found=found, epoch=last)
 
 
@@ -82,7 +84,6 @@ def replaced(commit: ChannelCommit | ChannelAlter, epoch: int) -> SyncError:
         table=f"{commit.db}.{commit.table}",
         snapshot=commit.last_snapshot,
         epoch=epoch,
-        remedy="stop the job and create it anew",
     )
 
 
@@ -104,7 +105,7 @@ class EpochBearing:
     def is_in(self, table: Java) -> bool:
         channel = self.channel
         found = self.iceberg.token(table, token_property(channel.token))
-        check_token(found, channel)
+        check_token(found, channel, renews=channel.renews)
         if found == channel.epoch:
             self._refuse_other_history(table)
         return found == channel.epoch
@@ -152,7 +153,7 @@ class ChunkBearing:
     def is_in(self, table: Java) -> bool:
         channel = self.channel
         found = self.iceberg.token(table, token_property(channel.token))
-        check_token(found, channel)
+        check_token(found, channel, renews=channel.renews)
         return self.chunk.number in self._done(table)
 
     def _done(self, table: Java) -> frozenset[int]:
@@ -175,10 +176,11 @@ class ChunkBearing:
     def properties(self, table: Java) -> Mapping[str, str]:
         token, numbers = self.channel.token, numbers_text(self._done(table) | {self.chunk.number})
         others = {others_property(token): self.chunk.plan} if self.may_meet(table) else {}
-        return {chunks_property(token): f"{self.chunk.plan}:{numbers}", **others}
+        epoch = {token_property(token): str(self.channel.epoch)} if self.channel.renews else {}
+        return {chunks_property(token): f"{self.chunk.plan}:{numbers}", **others, **epoch}
 
     def found(self, table: Java) -> Snapshot | None:
-        return _by_marks(self.iceberg.history(table, (*MARKS, ADDED_ROWS)), self.marks)
+        return _by_marks(self.iceberg.history(table, (*MARKS, ADDED_ROWS, ADDED_BYTES)), self.marks)
 
 
 def may_have(iceberg: Iceberg, db: str, table: str, folder: str, since: int | None) -> bool:

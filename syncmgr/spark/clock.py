@@ -5,6 +5,7 @@ Must not know: who commits.
 """
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
@@ -14,10 +15,10 @@ from syncmgr.spark.jvm import FAILURES, Java
 ALLOWED_SECOND: Final = 60.0  # by Iceberg itself
 
 
-def refuse_old_clock(iceberg: Iceberg, table: Java, label: str) -> None:
+def refuse_old_clock(iceberg: Iceberg, load: Callable[[], Java], label: str) -> None:
     """After a commit that failed, whatever it said. Raises LAKE_CLOCK."""
     try:
-        behind = iceberg.behind(table, time.time())
+        behind = iceberg.behind(load(), time.time())
     except FAILURES:  # the JVM has gone, and that is what failed
         return
     if behind > ALLOWED_SECOND:

@@ -20,7 +20,7 @@ from syncmgr.job.key_index import Keys
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.spark import jdbc, plain, rows
 from syncmgr.spark.ancestry import FILES_MARK, MARKS, is_replaced, token_property
-from syncmgr.spark.bearing import ADDED_ROWS, bearing_of, replaced
+from syncmgr.spark.bearing import ADDED_BYTES, ADDED_ROWS, bearing_of, replaced
 from syncmgr.spark.clock import refuse_old_clock
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import TableIndex
@@ -63,21 +63,24 @@ class Commit:
         A crash before 3 leaves files that nothing names. Refused in 3: load again and start from the token, with the
         files at hand. Unknown in 3: the same, since the token tells.
         """
-        table = self._iceberg.load(self._channel.db, self._channel.table)
+        table = self._loaded()
         for _ in range(ATTEMPTS):
             try:
                 return self._attempt(table)
             except FAILURES as error:
                 if java_class(error) not in REFUSED:
                     self._give_up()
-                    refuse_old_clock(self._iceberg, table, f"{self._channel.db}.{self._channel.table}")
+                    refuse_old_clock(self._iceberg, self._loaded, f"{self._channel.db}.{self._channel.table}")
                     failed(error)
                 logger.info("commit refused, trying again: %s", java_class(error))
-            table = self._iceberg.load(self._channel.db, self._channel.table)
+            table = self._loaded()
         self._give_up()
         raise SyncError(
             Code.LAKE_FAILED, reason=f"table {self._channel.table} was changed {ATTEMPTS} times during one commit"
         )
+
+    def _loaded(self) -> Java:
+        return self._iceberg.load(self._channel.db, self._channel.table)
 
     def dead_letters(self) -> tuple[DeadLetter, ...]:
         """Of a chunk's rows those that were kept out, also where an earlier life has committed it and told nobody."""
@@ -133,17 +136,16 @@ class Commit:
         self._sweep(name_of(written.folder))
         return ChannelCommitted(
             snapshot=snapshot,
-            rows=self._rows_of_chunk(table),
+            rows=sum(map(self._iceberg.record_count, self._files_of_chunk(table))),
+            bytes=sum(map(self._iceberg.file_bytes, self._files_of_chunk(table))),
             sequence=self._sequence(self._iceberg.table_of(transaction), snapshot),
         )
 
     def _sequence(self, table: Java, snapshot: int) -> int | None:
         return None if self._channel.part is None else self._iceberg.sequence(table, snapshot)
 
-    def _rows_of_chunk(self, table: Java) -> int:
-        if self._channel.chunk is None:
-            return 0
-        return sum(self._iceberg.record_count(file) for file in self._data_files(table))
+    def _files_of_chunk(self, table: Java) -> list[Java]:
+        return [] if self._channel.chunk is None else self._data_files(table)
 
     def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
         """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
@@ -249,6 +251,8 @@ class Commit:
             return self._bearing.is_in(table)
 
     def _refuse_replaced(self, table: Java) -> None:
+        if self._channel.renews:
+            return
         token, last = self._channel.token, self._channel.last_snapshot
         epoch = self._iceberg.token(table, token_property(token))
         if is_replaced(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last):
@@ -332,7 +336,7 @@ class Commit:
         files = self._files(table, written, rows.GONE) if self._excerpt is None else matching
         if files:
             with self._discarding():
-                refuse_unreachable(self._iceberg, table, written.layout, self._channel)
+                refuse_unreachable(self._iceberg, table, written.layout, self._channel, self._indexing.why_not())
         return [self._iceberg.equality_delete(table, file, keys) for file in files]
 
     def _matching(self, table: Java, written: Written) -> list[Java]:
@@ -363,6 +367,7 @@ class Commit:
             snapshot=snapshot.id,
             passed_over=True,
             rows=int(snapshot.marks.get(ADDED_ROWS, 0)),
+            bytes=int(snapshot.marks.get(ADDED_BYTES, 0)),
             sequence=self._sequence(table, snapshot.id),
         )
 

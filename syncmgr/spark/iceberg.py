@@ -254,6 +254,10 @@ class Iceberg:
         """Rows of a data or delete file."""
         return int(file.recordCount())
 
+    def file_bytes(self, file: Java) -> int:
+        """Of a data or delete file."""
+        return int(file.fileSizeInBytes())
+
     def format_version(self, table: Java) -> int:
         return int(table.operations().current().formatVersion())
 

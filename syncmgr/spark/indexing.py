@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -21,8 +21,11 @@ from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import RolledBackError, TableIndex
 from syncmgr.spark.index_store import IndexStore, picture
 from syncmgr.spark.jvm import Java
-from syncmgr.spark.keys import UnindexableError, key_shape, seeded
+from syncmgr.spark.keys import UnindexableError, identifier, key_shape, seeded
 from syncmgr.spark.puffin import BrokenVectorError
+
+if TYPE_CHECKING:
+    from syncmgr.spark.layout import Field
 
 AT_ONCE_BYTES: Final = 16_000_000  # of new entries: so much a commit reads itself, a second of work at most
 RETRY_SECOND: Final = 600.0
@@ -89,6 +92,7 @@ class Indexing:
         self._state = State.BUILDING
         self._reason: str | None = None
         self._off_until = 0.0
+        self._identifier: tuple[Field, ...] | None = None  # of the table as it was looked at last
         self._saved: tuple[float, int | None] = clock(), None
         self._missing = 0
         self._aside = False
@@ -97,7 +101,7 @@ class Indexing:
 
     def usable(self, iceberg: Iceberg, table: Java) -> TableIndex | None:
         """The index, holding for the table's current snapshot; None: equality deletes have to do."""
-        if self._aside or (self._state is State.OFF and self._clock() < self._off_until):
+        if self._aside or self._rests(iceberg, table):
             return None
         if self._state is State.BUILDING and self._index is not None:
             return None  # whoever builds it works on it without the lock
@@ -110,6 +114,11 @@ class Indexing:
             return index
         table.refresh()  # loaded before it had the lock, it may lie behind a commit that the index has seen
         return index if self._holds(index, table) else self._brought(index, contents_of(iceberg, table))
+
+    def _rests(self, iceberg: Iceberg, table: Java) -> bool:
+        """Whether it was given up a short time ago, for a table that had the same key."""
+        off = self._state is State.OFF and self._clock() < self._off_until
+        return off and self._identifier in {None, identifier(iceberg.layout(table))}
 
     def _holds(self, index: TableIndex, table: Java) -> bool:
         snapshot = table.currentSnapshot()
@@ -144,7 +153,9 @@ class Indexing:
         if name != self._table:
             self._index, self._table, self._state = None, name, State.BUILDING
             self._store = IndexStore(self._folder / name, name)
-        shape = key_shape(iceberg.layout(table))
+        layout = iceberg.layout(table)
+        self._identifier = identifier(layout)
+        shape = key_shape(layout)
         if self._index is None or self._index.shape != shape:
             assert self._store is not None
             self._index = self._store.load(shape) or TableIndex(seeded(shape))
@@ -203,6 +214,10 @@ class Indexing:
             self._aside = False
 
     # -- in the background
+
+    def why_not(self) -> str:
+        """Why no index is in force, for a message."""
+        return self._reason or ("files are being rewritten" if self._aside else "it is being built")
 
     @property
     def is_behind(self) -> bool:

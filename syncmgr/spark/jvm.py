@@ -214,10 +214,18 @@ def forbid_java_calls(session: SparkSession) -> None:
         registry.dropFunction(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
 
 
-def begin_job_group(session: SparkSession, group: str) -> None:
-    """The calling thread's jobs belong to `group`, in the pool of the queries, from now on."""
-    session.sparkContext.setJobGroup(group, "query", interruptOnCancel=True)
-    session.sparkContext.setLocalProperty("spark.scheduler.pool", "query")
+def begin_job_group(session: SparkSession, group: str, pool: str = "query") -> None:
+    """The calling thread's jobs belong to `group`, in that pool of the scheduler, from now on."""
+    session.sparkContext.setJobGroup(group, pool, interruptOnCancel=True)
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+
+
+def end_job_group(session: SparkSession) -> None:
+    """The calling thread's jobs belong to no group any more."""
+    try:
+        session.sparkContext._jsc.sc().clearJobGroup()  # noqa: SLF001
+    except FAILURES:  # the JVM is gone, and its threads with it
+        return
 
 
 def streamed(frame: DataFrame) -> Iterator[tuple[int, list[Row]]]:

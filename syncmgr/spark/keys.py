@@ -57,10 +57,16 @@ class KeyShape:
 
 def key_shape(layout: Layout) -> KeyShape:
     """Raises UnindexableError for a table without a key."""
-    if not layout.identifier:
-        raise UnindexableError("the table has no key")
+    fields = identifier(layout)
+    if not fields:
+        raise UnindexableError("the table has no identifier fields")
+    return KeyShape(fields=fields)
+
+
+def identifier(layout: Layout) -> tuple[Field, ...]:
+    """Iceberg's name for the key of a table."""
     wanted = set(layout.identifier)
-    return KeyShape(fields=tuple(each for each in layout.fields if each.id in wanted))
+    return tuple(each for each in layout.fields if each.id in wanted)
 
 
 def seeded(shape: KeyShape) -> KeyShape:

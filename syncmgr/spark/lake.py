@@ -8,22 +8,23 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import of_lake
+from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.lake_change import DropTable
 from syncmgr.job.shard import Part
 from syncmgr.job.target import Transform
 from syncmgr.spark.alter import Alter
-from syncmgr.spark.ancestry import EPOCH_MARK
+from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, lost_chunks
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.durable import sync_file_system
 from syncmgr.spark.expressions import check_expressions
@@ -33,6 +34,7 @@ from syncmgr.spark.jvm import FAILURES, failed, query_error
 from syncmgr.spark.launch import LakePlace
 from syncmgr.spark.layout import Field, Layout
 from syncmgr.spark.query import UTC, Query, Refuse, Sessions
+from syncmgr.spark.readings import Readings
 from syncmgr.spark.session import READY, Session
 from syncmgr.spark.shelf import Shelf
 from syncmgr.spark.upkeep import Ran, TableUpkeep
@@ -104,6 +106,7 @@ class Lake:
         self._open: _Open | None = None
         self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
         self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
+        self._readings = Readings()
         self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
 
     def start(self) -> None:
@@ -183,6 +186,16 @@ class Lake:
             iceberg = self.iceberg()
             check_files(label, pointer, iceberg, iceberg.load(db, table))
 
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
+        """Raises TARGET_REPLACED where somebody has rolled the table back since one of its chunks was committed."""
+        self.ready()
+        with asked():
+            iceberg = self.iceberg()
+            history = iceberg.history(iceberg.load(db, table), MARKS)
+            lost = lost_chunks(history, plan=plan.id, numbers=plan.numbers)
+        if lost:
+            raise SyncError(Code.TARGET_REPLACED, table=f"{db}.{table}", snapshot=f"chunk {min(lost)}", epoch=0)
+
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
 
@@ -195,12 +208,24 @@ class Lake:
         with upkeep.commit():
             with lake_disk(), asked():
                 iceberg = self.iceberg()
-                iceberg.use_pool("commit" if channel.chunk is None else "snapshot")
                 commit = Commit(iceberg, channel, strays, upkeep.indexing)
-                done = commit.run()
-                done = replace(done, dead=commit.dead_letters())
+                with self._jobs_of(channel, iceberg):
+                    done = commit.run()
+                    done = replace(done, dead=commit.dead_letters())
             self._make_durable()
         return done
+
+    def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
+        if channel.chunk is not None:
+            return self._readings.reading(iceberg.spark, channel.chunk)
+        iceberg.use_pool("commit")
+        return nullcontext()
+
+    def give_up(self, chunk: ChunkRows) -> None:
+        """The commit of a chunk that is being read ends with INTERRUPTED; one that is in the lake already is not
+        touched. From any thread.
+        """
+        self._readings.give_up(chunk)
 
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         """Changes one channel's table for one DDL statement exactly once; durable when it returns.

@@ -33,6 +33,7 @@ EXCLUDED: Final = "com.google.protobuf:protobuf-java"  # of MySQL's X protocol a
 LOCAL_FILES: Final = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 CATALOG_FILE: Final = "catalog.db"
 COMPLETE: Final = "complete"
+JARS: Final = "jars"  # below lake_dir
 # The serial collector: on the small heap that fits beside a MySQL server it pauses shortly and costs no extra thread.
 JVM_FLAGS: Final = "-XX:+UseSerialGC -Duser.timezone=UTC"
 HEAP: Final = "1g"

@@ -73,6 +73,10 @@ NAMES: Final[list[Case]] = [
     ("SHOW CREATE TABLE bad.nothing", Code.NO_SUCH_TABLE, "Table 'bad.nothing' doesn't exist"),
     ("SELECT * FROM bad.nothing", Code.NO_SUCH_TABLE, "Table 'bad.nothing' doesn't exist"),
     ("SELECT * FROM nothing.spare", Code.NO_SUCH_TABLE, "Table 'nothing.spare' doesn't exist"),
+    ("USE bda", Code.UNKNOWN_DATABASE, "Unknown database 'bda'; did you mean 'bad'?"),
+    ("DROP TABLE bad.spaer", Code.UNKNOWN_TABLE, "Unknown table 'bad.spaer'; did you mean 'spare'?"),
+    ("SELECT * FROM bad.spaer", Code.NO_SUCH_TABLE, "Table 'bad.spaer' doesn't exist; did you mean 'spare'?"),
+    ("SELECT * FROM bda.spare", Code.NO_SUCH_TABLE, "Table 'bda.spare' doesn't exist; did you mean 'bad'?"),
     ("SELECT nothing FROM bad.spare", Code.UNKNOWN_COLUMN, "Unknown column 'nothing' in 'field list'"),
     ("SHOW SYNC JOB WHERE nothing = 1", Code.UNKNOWN_COLUMN, "Unknown column 'nothing' in 'where clause'"),
     ("SHOW SYNC JOB ORDER BY nothing", Code.UNKNOWN_COLUMN, "Unknown column 'nothing' in 'order clause'"),
@@ -93,7 +97,8 @@ TABLES: Final[list[Case]] = [
     ("DROP DATABASE bad FORCE", Code.TABLE_BUSY, "is the target of sync job 'bad."),
 ]
 STATEMENTS: Final[list[Case]] = [
-    ("SELEC 1", Code.SYNTAX, "unknown statement near 'SELEC' at line 1, column 1"),
+    ("SELEC 1", Code.SYNTAX, "unknown statement; did you mean SELECT? near 'SELEC' at line 1, column 1"),
+    ("CRAETE DATABASE x", Code.SYNTAX, "unknown statement; did you mean CREATE? near 'CRAETE'"),
     ("SELECT 1 +\n", Code.SYNTAX, "near 'end of input' at line"),
     ("PAUSE\n  SYNC JB bad.live", Code.SYNTAX, "near 'bad' at line 2, column 11"),
     ("SHOW SYNC JOB LIKE", Code.SYNTAX, "expected a pattern near 'end of input'"),
@@ -122,6 +127,7 @@ JOBS: Final[list[Case]] = [
     ("RESUME SYNC JOB bad.nothing", Code.UNKNOWN_JOB, "Unknown sync job 'nothing' in database 'bad'"),
     ("STOP SYNC JOB bad.nothing", Code.UNKNOWN_JOB, "Unknown sync job 'nothing' in database 'bad'"),
     ("SHOW CREATE SYNC JOB bad.nothing", Code.UNKNOWN_JOB, "Unknown sync job 'nothing' in database 'bad'"),
+    ("PAUSE SYNC JOB bad.lvie", Code.UNKNOWN_JOB, "in database 'bad'; did you mean 'live'?"),
     ("PAUSE SYNC JOB bad.paused", Code.ILLEGAL_TRANSITION, "A PAUSED job cannot be paused"),
     ("RESUME SYNC JOB bad.live", Code.ILLEGAL_TRANSITION, "A RUNNING job cannot be resumed"),
     ("STOP SYNC JOB bad.gone", Code.ILLEGAL_TRANSITION, "A CANCELLED job cannot be stopped"),
@@ -174,6 +180,26 @@ CHANNELS: Final[list[Case]] = [
         _job("(FROM bad_source.orders INTO narrow (id, name))"),
         Code.TYPE_DOES_NOT_FIT,
         "does not fit target column 'id' (INT)",
+    ),
+    (
+        _job("(FROM bad_source.orders INTO nearly (id, name))"),
+        Code.TYPE_DOES_NOT_FIT,
+        "target column 'id' (INT): it reaches",
+    ),
+    (
+        _job("(FROM bad_source.orders INTO nearly (id, name))"),
+        Code.TYPE_DOES_NOT_FIT,
+        "target column 'name' (VARCHAR(10)): its text has up to 20",
+    ),
+    (
+        _job("(FROM bad_source.orders INTO orders)"),
+        Code.NO_SUCH_TABLE,
+        "Table 'bad.orders' doesn't exist; FROM `bad_source`.`orders` INTO `bad`.* makes its target, `bad`.`orders`",
+    ),
+    (
+        _job("(FROM bad_source.*  INTO bad.*)"),
+        Code.NO_SOURCE_KEY,
+        "No unique key that a target can have: bad_source.keyless, bad_source.nullable; EXCLUDE",
     ),
     (_job("(FROM bad_source.orders INTO narrow (name))"), Code.NO_CHANNEL_KEY, "key column 'id'"),
     (
@@ -245,6 +271,11 @@ SOURCES: Final[list[Case]] = [
         "lacks SELECT on bad_source.orders",
     ),
     (
+        _job(mysql__user="bad_nobody", mysql__password=PASSWORD),
+        Code.SOURCE_GRANT_MISSING,
+        "run: GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO 'bad_nobody'@'%'; GRANT SELECT ON `bad_source`.",
+    ),
+    (
         _job(start="binlog.999999:4"),
         Code.SOURCE_POSITION_LOST,
         "The position binlog.999999:4 is no longer in the binlog",
@@ -282,6 +313,7 @@ class Ground:
             ("bad_reader", "SELECT, REPLICATION SLAVE"),
             ("bad_client", "SELECT, REPLICATION CLIENT"),
             ("bad_replica", "REPLICATION SLAVE, REPLICATION CLIENT"),
+            ("bad_nobody", "USAGE"),
         ):
             self.mysql.run(f"CREATE USER {user} IDENTIFIED BY '{PASSWORD}'", f"GRANT {grants} ON *.* TO {user}")
         self.frontend.sql("CREATE DATABASE bad")
@@ -289,6 +321,7 @@ class Ground:
             ("spare", "id BIGINT NOT NULL, name VARCHAR(20)"),
             ("strict", "id BIGINT NOT NULL, name VARCHAR(20) NOT NULL"),
             ("narrow", "id INT NOT NULL, name VARCHAR(20)"),
+            ("nearly", "id INT NOT NULL, name VARCHAR(10)"),
             *((name, "id BIGINT NOT NULL") for name in ("taken", "resting", "left_over")),
         ):
             self.frontend.sql(f"CREATE TABLE bad.{table} ({columns}) UNIQUE KEY(id)")

@@ -260,6 +260,7 @@ def test_a_statement_pauses_a_job_that_has_no_rows_to_read(
     until(lambda: s.job()["State"] == "PAUSED", why="the pause")
     assert "STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC" in s.job()["Msg"]
     assert "RESYNC" not in s.job()["Msg"]
+    assert "RESYNC" not in s.job()["Status"]["advice"]
     for refused in (f"RESYNC TABLE {s.table}", f"ADD TABLE FROM {s.name}.other INTO other", "SKIP DDL"):
         with pytest.raises(pymysql.err.MySQLError):
             s.fe.sql(f"ALTER SYNC JOB {s.name}.job1 {refused}")

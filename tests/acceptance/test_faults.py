@@ -154,6 +154,7 @@ def test_one_table_on_a_full_disk_does_not_stop_its_sibling(place: Place) -> Non
     place.create("part", "good", "bad")
     place.mysql.run("INSERT INTO part.good VALUES (0, 'x')")
     place.await_equal("part", "good")
+    until(lambda: place.fe.job("part")["Status"]["lag_second"] == 0, why="lag 0 when caught up")
     (location,) = {
         path.parent.parent for path in (place.fe.folder / "var/lake").rglob("*.metadata.json") if "/bad" in str(path)
     }
@@ -168,8 +169,11 @@ def test_one_table_on_a_full_disk_does_not_stop_its_sibling(place: Place) -> Non
         assert "part.bad" in message
         assert "No space left" in message
         place.await_equal("part", "good")
-        behind = place.fe.job("part")["Status"]["behind"]
+        status = place.fe.job("part")["Status"]
+        behind = status["behind"]
         assert behind.keys() == {"part.bad"}
+        assert (behind["part.bad"]["state"], status["needs_operator"]) == ("BEHIND", True)
+        assert status["synced_until"] == behind["part.bad"]["since"]
         assert behind["part.bad"]["error"] == Code.LAKE_FULL.number
         assert behind["part.bad"]["bytes"] > 0
         disk.free()

@@ -18,6 +18,7 @@ from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
+WITHOUT_KEY = 'PROPERTIES ("tables_without_key" = "append", "append_on_change" = "append")'
 MANUAL = (ROOT / "docs" / "operations.md").read_text()
 
 
@@ -89,22 +90,22 @@ def test_a_target_that_leaves_its_name_pauses_the_job(mysql_server: MysqlServer,
     mysql_server.run("INSERT INTO swap.t VALUES (1)")
     until(lambda: has(1), why="the first row")
     catalog = frontend.folder / "var" / "lake" / "catalog.db"
-    rename(catalog, "t", "away")
+    rename(catalog, "swap", "t", "away")
     mysql_server.run("INSERT INTO swap.t VALUES (2)")
     until(lambda: frontend.job("swap")["State"] == "PAUSED", why="an error of the target")
     assert f"(error {Code.NO_SUCH_TABLE.number})" in str(frontend.job("swap")["Msg"])
-    rename(catalog, "away", "t")
+    rename(catalog, "swap", "away", "t")
     frontend.sql("RESUME SYNC JOB swap.job1")
     mysql_server.run("INSERT INTO swap.t VALUES (3)")
     until(lambda: has(1, 2, 3), why="all rows")
     frontend.sql("STOP SYNC JOB swap.job1")
 
 
-def rename(catalog: Path, old: str, new: str) -> None:
+def rename(catalog: Path, db: str, old: str, new: str) -> None:
     """What another engine's ALTER TABLE RENAME does to the catalog."""
     with contextlib.closing(sqlite3.connect(catalog, timeout=30)) as connection, connection:
-        text = "UPDATE iceberg_tables SET table_name = ? WHERE table_namespace = 'swap' AND table_name = ?"
-        assert connection.execute(text, (new, old)).rowcount == 1
+        text = "UPDATE iceberg_tables SET table_name = ? WHERE table_namespace = ? AND table_name = ?"
+        assert connection.execute(text, (new, db, old)).rowcount == 1
 
 
 @pytest.mark.long
@@ -146,3 +147,65 @@ def test_what_was_restored_alone_stops_the_job(house: House) -> None:
     house.restore(fourth)
     house.insert()
     house.await_equal()
+
+
+@pytest.mark.parametrize(
+    ("db", "others", "keyed"),
+    [
+        pytest.param("back1", False, True, id="alone"),
+        pytest.param("back2", True, True, id="beside another", marks=pytest.mark.long),
+        pytest.param("back3", True, False, id="without a key"),
+    ],
+)
+def test_resync_renews_a_table_that_was_set_back(
+    mysql_server: MysqlServer, frontend: FrontendProcess, db: str, *, others: bool, keyed: bool
+) -> None:
+    """The one error that names it is cured as it says: all rows are those of the source, and later changes follow."""
+    tables = {"t": keyed, "u": True} if others else {"t": keyed}
+    mysql_server.run(f"CREATE DATABASE {db}")
+    frontend.sql(f"CREATE DATABASE {db}")
+    for table, has_key in tables.items():
+        mysql_server.run(f"CREATE TABLE {db}.{table} (id BIGINT NOT NULL{' PRIMARY KEY' if has_key else ''})")
+        frontend.sql(f"CREATE TABLE {db}.{table} (id BIGINT NOT NULL){' UNIQUE KEY(id)' if has_key else ''}")
+    channels = ", ".join(f"FROM {db}.{table} INTO {table}" for table in tables)
+    rest = f"{BINLOG.format(port=mysql_server.port)} {WITHOUT_KEY}"
+    frontend.sql(f"CREATE SYNC {db}.job1 ({channels}) {rest}")
+
+    def insert(number: int) -> None:
+        mysql_server.run(*(f"INSERT INTO {db}.{table} VALUES ({number})" for table in tables))
+
+    def await_rows(last: int, table: str = "t") -> None:
+        wanted = [{"id": number} for number in range(1, last + 1)]
+        until(lambda: frontend.sql(f"SELECT id FROM {db}.{table} ORDER BY id") == wanted, why="the source's rows")
+
+    for number in (1, 2):
+        insert(number)
+        await_rows(number)
+    set_back(frontend.folder / "var" / "lake" / "catalog.db", db, "t")
+    insert(3)
+    said = f"(error {Code.TARGET_SET_BACK.number})"
+    if others:
+        await_rows(3, "u")
+        said = "RESYNC TABLE"
+    until(lambda: said in str(frontend.job(db)["Msg"]), why="the error of the table")
+    assert frontend.job(db)["State"] == ("RUNNING" if others else "PAUSED")
+    insert(4)
+    frontend.sql(f"ALTER SYNC JOB {db}.job1 RESYNC TABLE {db}.t")
+    if not others:
+        frontend.sql(f"RESUME SYNC JOB {db}.job1")
+    await_rows(4)
+    insert(5)
+    for table in tables:
+        await_rows(5, table)
+    until(lambda: not frontend.job(db)["Msg"], why="no trouble any more")
+    frontend.sql(f"STOP SYNC JOB {db}.job1")
+
+
+def set_back(catalog: Path, db: str, table: str) -> None:
+    """By one commit, as chapter Power failure does."""
+    with contextlib.closing(sqlite3.connect(catalog, timeout=30)) as connection, connection:
+        text = (
+            "UPDATE iceberg_tables SET metadata_location = previous_metadata_location,"
+            " previous_metadata_location = NULL WHERE table_namespace = ? AND table_name = ?"
+        )
+        assert connection.execute(text, (db, table)).rowcount == 1

@@ -107,6 +107,12 @@ class Job:
             told = self.fe.sql("SELECT * FROM information_schema.sync_ddl")
             raise AssertionError(f"{error}\n{self.job}\n{told}") from error
 
+    def states(self) -> dict[str, tuple[str, int | None]]:
+        """State and error of each table."""
+        tables = f"information_schema.sync_channels WHERE job_schema = '{self.name}'"
+        sql = f"SELECT source_table, state, error FROM {tables}"
+        return {row["source_table"]: (row["state"], row["error"]) for row in self.fe.sql(sql)}
+
     @property
     def job(self) -> dict[str, Any]:
         return self.fe.job(self.name)
@@ -147,6 +153,9 @@ def test_a_stopped_table_comes_back(
     t.wait_until_equal("other")
     told = frontend.sql(f"SELECT state, outcome FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
     assert [row["state"] for row in told] == ["STOPPED"]
+    assert t.states() == {"t": ("STOPPED", Code.SOURCE_DDL.number), "other": ("STREAMING", None)}
+    status = t.job["Status"]
+    assert (list(status["stopped"]), status["needs_operator"]) == ([f"{t.name}.t"], True)
     t.alter(f"RESYNC TABLE {t.name}.t")
     t.insert("t", 3, 202)
     t.wait_until_equal("t")
@@ -155,6 +164,12 @@ def test_a_stopped_table_comes_back(
     t.wait_until_equal("t")
     t.wait_until_equal("other")
     assert t.job["Msg"] is None
+    until(lambda: t.states() == {"t": ("STREAMING", None), "other": ("STREAMING", None)}, why="both tables streaming")
+    status = t.job["Status"]
+    assert (status["stopped"], status["behind"], status["needs_operator"]) == ({}, {}, False)
+    until(lambda: t.job["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    told = frontend.sql(f"SELECT state FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
+    assert [row["state"] for row in told] == ["RESYNCED"]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +288,7 @@ def test_what_waited_for_a_reading_that_failed_never_comes_over_a_later_one(
     frontend.sql(resync)
     until(lambda: "0000-00-00" in str(frontend.job(name)["Msg"]), why="a reading that fails")
     mysql_server.run(f"INSERT INTO {name}.t VALUES (3, 1, 'old', NULL), (5, 5, 'ghost', NULL)")
-    until(lambda: frontend.job(name)["Status"]["behind"], why="rows that wait")
+    until(lambda: any(t["epochs"] for t in frontend.job(name)["Status"]["behind"].values()), why="rows that wait")
     mysql_server.run(f"ALTER TABLE {name}.t MODIFY y CHAR(30), DROP COLUMN x, ADD COLUMN z INT")
     told = f"SELECT state FROM information_schema.sync_ddl WHERE job_schema = '{name}'"
     until(lambda: {"state": "STOPPED"} in frontend.sql(told), why="the statement")
@@ -328,7 +343,7 @@ def test_columns_that_change_while_the_first_snapshot_reads_another_table(
     t.server.run(*(text.format(name=f"{t.name}.t") for text in STOPS["changed"]))
     t.insert("t", 2, 201)
     t.wait_for_the_stop()
-    assert t.job["Status"]["snapshot"]["t"]["error"] is None
+    assert t.job["Status"]["snapshot"]["t"]["phase"] == "stopped"
     t.wait_until_equal("other")
     t.alter(f"RESYNC TABLE {t.name}.t")
     t.insert("t", 3)

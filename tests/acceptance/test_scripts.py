@@ -11,12 +11,15 @@ import psutil
 import pymysql
 import pytest
 
+from tests import jvm
 from tests.servers import MysqlServer, free_port
 from tests.until import HANG_SECOND
 
 ROOT = Path(__file__).parents[2]
 START_FE = str(ROOT / "bin" / "start_fe.sh")
 STOP_FE = str(ROOT / "bin" / "stop_fe.sh")
+BACKUP_FE = str(ROOT / "bin" / "backup_fe.sh")
+RESTORE_FE = str(ROOT / "bin" / "restore_fe.sh")
 DEMO = str(ROOT / "bin" / "demo.sh")
 DEMO_SHOP = [str(ROOT / ".venv" / "bin" / "python"), str(ROOT / "bin" / "demo_shop.py")]
 
@@ -82,6 +85,23 @@ def test_a_daemon_starts_once_says_how_to_connect_and_stops(home: Home) -> None:
     assert _command(process) == []
     assert not home.pid_file.exists()
     assert home.stop().stdout == "syncmgr: not running\n"
+
+
+def test_a_backup_is_taken_and_brought_back(home: Home) -> None:
+    """backup_fe.sh saves a frontend that runs, restore_fe.sh refuses one that runs and restores one that does not."""
+    env, copy = {"SYNCMGR_HOME": str(home.folder)}, str(home.folder / "copy")
+    assert home.start().returncode == 0
+    saved = run(BACKUP_FE, copy, env=env)
+    assert saved.returncode == 0, saved.stdout
+    refused = run(RESTORE_FE, copy, env=env)
+    assert refused.returncode == 1
+    assert "in use by another frontend" in refused.stdout
+    assert home.stop().returncode == 0
+    (home.folder / "var").rename(home.folder / "old")
+    restored = run(RESTORE_FE, copy, env=env)
+    assert restored.returncode == 0, restored.stdout
+    assert (home.folder / "var" / "meta" / "meta.db").is_file()
+    assert run(BACKUP_FE, env=env).stdout == "syncmgr: usage: backup_fe.sh FOLDER\n"
 
 
 def test_a_pid_file_left_by_a_crash_stops_nobody(home: Home) -> None:
@@ -192,7 +212,7 @@ def test_the_comparison_finds_every_difference(
 @pytest.mark.spark
 def test_the_demo_ends_equal_and_leaves_nothing_behind(tmp_path: Path) -> None:
     """bin/demo.sh proves both sides equal, and takes its folder and processes away."""
-    demo = run(DEMO, env={"TMPDIR": str(tmp_path)}, second=4 * HANG_SECOND)
+    demo = run(DEMO, env={**jvm.environment(), "TMPDIR": str(tmp_path)}, second=4 * HANG_SECOND)
     assert demo.returncode == 0, demo.stdout
     assert demo.stdout.splitlines()[-1] == "EQUAL"
     assert "State: PAUSED" in demo.stdout

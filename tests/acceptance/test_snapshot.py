@@ -15,6 +15,7 @@ import pytest
 
 from syncmgr.crash import CrashPoint
 from tests.acceptance.frontend import FrontendProcess
+from tests.proxy import Proxy
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -194,8 +195,27 @@ def test_rows_are_read_from_a_replica(frontend: FrontendProcess, tmp_path: Path)
         replica.stop()
 
 
+def test_pause_gives_up_what_is_being_read(filled: Callable[..., Filled]) -> None:
+    """However long the source would take for it: the job can be resumed at once, and all rows come."""
+    f = filled("given_up")
+    proxy = Proxy(f.mysql.port)
+    proxy.holds = lambda data: b"FROM" in data and b"`note`" in data and b"1=0" not in data  # rows, not their types
+    try:
+        f.create_sync(rows=ROWS, more=f', "snapshot.host" = "127.0.0.1:{proxy.port}"')
+        until(proxy.held.is_set, why="a reading")
+        f.fe.sql("PAUSE SYNC JOB given_up.job1")
+        f.fe.sql("RESUME SYNC JOB given_up.job1")
+        until(lambda: f.job()["State"] == "RUNNING", why="the end of the reading")
+        assert f.done() == 0
+        proxy.holds = lambda _: False
+        f.wait_until_equal()
+    finally:
+        proxy.close()
+    f.fe.sql("STOP SYNC JOB given_up.job1")
+
+
 def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Filled]) -> None:
-    """PAUSE ends behind a chunk; the JVM, the server and the frontend die; what is done is not read again."""
+    """PAUSE ends a reading; the JVM, the server and the frontend die; what is done is not read again."""
     f = filled("mended")
     with f.writing(0.05):
         f.create_sync(rows=150, connections=1)

@@ -269,7 +269,7 @@ def test_two_tables_of_one_job_stop_at_one_transaction(desk: Desk) -> None:
             commits = desk.job()["Status"]["commits"]
             until(lambda: desk.job()["Status"]["commits"] > commits + 1)  # noqa: B023
             desk.ask(f"PAUSE SYNC JOB {desk.name}.job1")
-            until(lambda: desk.job()["Status"]["lag_second"] is None, why="the last commit")
+            until(lambda: desk.job()["Status"]["server"] is None, why="the last commit")
             [both] = desk.rows(
                 f"SELECT (SELECT max(n) FROM {desk.name}.orders) AS a, (SELECT max(n) FROM {desk.name}.items) AS b,"
                 f" (SELECT count(*) FROM {desk.name}.orders) AS c"

@@ -10,6 +10,7 @@ from zlib import crc32
 import pymysql
 import pytest
 
+from syncmgr.crash import CrashPoint
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
 from tests.until import until
@@ -136,3 +137,20 @@ def test_dead_letters_can_be_read(shop: Shop, start: str) -> None:
     assert (last["CHANGE_TYPE"], last["COLUMN_NAME"], last["COLUMN_VALUE"]) == ("UPDATE", "price", "2.75")
     assert last["BINLOG_POSITION"] > 0
     assert shop.job()["Status"]["dead_letters"] == len(BAD) + 1
+
+
+def test_a_row_that_snapshot_and_binlog_bring_is_one_dead_letter(shop: Shop) -> None:
+    """Written behind the job's start, and before its rows are read: whatever is wrong with it, counted once."""
+    shop.fe.arm(CrashPoint.PLAN_STORED)
+    shop.create_sync("dead-letter", "snapshot")
+    shop.fe.await_death(CrashPoint.PLAN_STORED)
+    bad = ", ".join(f"({number}, {values})" for number, (values, _) in BAD.items())
+    shop.mysql.run(f"INSERT INTO {shop.name}.t VALUES {bad}")
+    shop.fe.start()
+    until(lambda: len(shop.letters()) == len(BAD), why="the snapshot's dead letters")
+    shop.mysql.run(f"INSERT INTO {shop.name}.t VALUES (1, '2024-01-01', 1, 'fits', 1.5)")
+    until(lambda: list(shop.rows()) == [1], why="the binlog after them")
+    assert {letter["BINLOG_FILE"] for letter in shop.letters()} == {""}
+    status = shop.job()["Status"]
+    assert status["dead_letters"] == len(BAD)
+    assert status["consumed_bytes"] > 0

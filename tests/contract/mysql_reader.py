@@ -38,6 +38,7 @@ class Reader:
     batches: list[Batch] = field(default_factory=list)
     troubles: list[SyncError | None] = field(default_factory=list)
     prepared: dict[str, list[Row]] = field(default_factory=dict)  # by xid, after `rows`
+    kept: list[int] = field(default_factory=list)  # seconds in which the server has answered
 
     def until(self, end: Position) -> list[Batch]:
         """All batches up to a position; fails when it is not reached in time."""
@@ -130,8 +131,9 @@ def reading(
     ssl: str = "preferred",
     prepared: Mapping[str, bool] | None = None,
     families: Collection[Family] = (),
+    asked_until: int = 0,
 ) -> Iterator[Reader]:
-    """A reader from `start`, else from the server's end."""
+    """A reader from `start`, else from the server's end. `asked_until`: what an earlier one has kept."""
     where = address(server, ssl=ssl)
     reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
     reader.source = MysqlSource(
@@ -143,6 +145,8 @@ def reading(
         trouble=reader.troubles.append,
         prepared=prepared,
         families=families,
+        keep=reader.kept.append,
+        asked_until=asked_until,
     )
     try:
         yield reader

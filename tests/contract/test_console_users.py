@@ -139,6 +139,40 @@ def test_a_user_without_grants_sees_nothing(console: Running) -> None:
     assert refused(console, "PAUSE SYNC JOB demo.one") == unknown
 
 
+def told(console: Running, sql: str) -> str:
+    with alice(console) as connection, connection.cursor() as cursor, pytest.raises(pymysql.err.MySQLError) as caught:
+        cursor.execute(sql)
+    return str(caught.value.args[1])
+
+
+SLIPS = [  # and what to be let see, so that the name is told
+    ("USE deno", "demo", "SELECT ON demo.orders"),
+    ("PAUSE SYNC JOB demo.onee", "one", "LOAD_PRIV ON JOB demo.one"),
+    ("DESCRIBE demo.peoples", "people", "SELECT ON demo.*"),
+    ("DROP TABLE demo.peoples", "people", "DROP ON demo.*"),
+    ("SHOW TABLES FROM deno", "demo", "SELECT ON demo.orders"),
+]
+
+
+@pytest.mark.parametrize(("sql", "name", "grant"), SLIPS)
+def test_a_slip_is_told_the_name_that_was_meant_if_that_may_be_seen(
+    console: Running, sql: str, name: str, grant: str
+) -> None:
+    """A database, table or job that the account has no grant for is not named, however near the slip was."""
+    assert "did you mean" not in told(console, sql)
+    console.ask(f"GRANT {grant} TO alice")
+    assert told(console, sql).endswith(f"; did you mean '{name}'?")
+
+
+def test_a_grant_for_one_table_names_no_other(console: Running) -> None:
+    """Where a database is seen for the sake of one table, its other tables and jobs stay hidden."""
+    console.ask("GRANT ALL ON demo.orders TO alice")
+    console.ask("GRANT ALL ON demo.peoples TO alice")
+    console.ask("GRANT LOAD_PRIV ON JOB demo.two TO alice")
+    for sql in ("DESCRIBE demo.peoples", "DROP TABLE demo.peoples", "STOP SYNC JOB demo.onee"):
+        assert "did you mean" not in told(console, sql)
+
+
 CHANGES = [
     ("CREATE DATABASE new", 1044),
     ("DROP DATABASE demo FORCE", 1044),

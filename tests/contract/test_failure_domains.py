@@ -11,6 +11,8 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, ChangeKind, Ddl
+from syncmgr.job.channel_state import ChannelState
+from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.ddl_step import DdlState
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import ChannelDescription
@@ -50,6 +52,10 @@ class Tables:
         self.held = threading.Event()
         self.held.set()
         self.altered: list[tuple[str, dict[int, int]]] = []  # token, and the rows that were there
+
+    def give_up(self, chunk: ChunkRows) -> None: ...
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
     def check_whole(self, db: str, table: str) -> None:
         """They always are."""
@@ -148,6 +154,9 @@ def test_a_table_that_cannot_be_committed_does_not_stop_its_sibling(bench: Bench
     (behind,) = run.behind()
     assert (behind.table, behind.error) == ("demo.bad", error)
     assert behind.epochs == len(bench.ledger.backlog())
+    standings = run.standings()
+    assert (standings["bad"].state, standings["bad"].error) == (ChannelState.BEHIND, error)
+    assert standings["good"].state is ChannelState.STREAMING
     until(lambda: bench.troubles and bench.troubles[-1] is not None)
     trouble = bench.troubles[-1]
     assert trouble is not None
@@ -156,6 +165,7 @@ def test_a_table_that_cannot_be_committed_does_not_stop_its_sibling(bench: Bench
     assert bench.ends == []
     bench.lake.broken.clear()
     until(lambda: not run.behind())
+    assert run.standings()["bad"].state is ChannelState.STREAMING
     assert bench.rows("bad") == expected(40)
     assert bench.lake.tables["bad"].sequence == sorted(set(bench.lake.tables["bad"].sequence))
     until(lambda: bench.troubles[-1] is None)
@@ -258,10 +268,14 @@ def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
     run = bench.start(0, (*rows[:10], make_batch(ddl=ddl), *map(of_good, rows[10:])), leaves_out=True)
     until(lambda: bench.rows("good") == {n % 7: n for n in range(14, 21)})
+    assert run.standings()["bad"].state is ChannelState.STOPPED
     bench.finish(run)
     assert bench.ends == [(None, FailType.UNKNOWN)]
     assert bench.rows("bad") == {n % 7: n for n in range(4, 11)}
-    assert "cannot be read" in bench.ledger.described["bad"].stopped
+    stop = bench.ledger.described["bad"].stopped
+    assert stop is not None
+    assert "cannot be read" in stop.reason
+    assert (stop.error, stop.since is None) == (Code.SOURCE_DDL.number, False)
     assert [record.state for record in bench.ledger.refused] == [DdlState.STOPPED]
     assert not bench.ledger.last_epoch().end.whole
     assert any(trouble is not None and trouble.code is Code.TABLE_STOPPED for trouble in bench.troubles)

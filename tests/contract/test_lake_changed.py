@@ -9,6 +9,9 @@ import xxhash
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
+from syncmgr.job.epoch import ChannelAlter
+from syncmgr.job.lake_change import AddField
+from syncmgr.job.schema import TargetType
 from syncmgr.spark.indexing import State
 from tests.spark_session import SPARK, LakeTable, Tables
 
@@ -73,22 +76,38 @@ def test_a_changed_partition_spec_without_the_index(tables: Tables, place: str, 
     assert table.rows() == sorted(expected.items())
 
 
+def test_a_lost_identifier_is_named(tables: Tables) -> None:
+    """Where it is why a changed spec cannot be written, the error says so; once it is back, so is the index."""
+    table = tables.make("(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)")
+    table.commit([(INS, key, key) for key in range(5)])
+    partitioned_by(table, "v")
+    identified_by(table)
+    commit = table.prepared([(UPD, 1, 11)])
+    with pytest.raises(SyncError, match=r"no key index in force \(the table has no identifier fields\)") as caught:
+        table.apply(commit)
+    assert caught.value.code is Code.SPEC_CHANGED
+    identified_by(table, "id")
+    table.apply(commit)
+    assert table.rows() == [(0, 0), (1, 11), (2, 2), (3, 3), (4, 4)]
+    assert table.indexing.standing().state is State.READY
+
+
+def identified_by(table: LakeTable, *names: str) -> None:
+    iceberg = table.lake.iceberg()
+    iceberg.load(table.db, table.name).updateSchema().setIdentifierFields(iceberg.strings(list(names))).commit()
+
+
 def test_another_identifier_switches_the_index_off(tables: Tables) -> None:
     """Rows are found by the key of the job, and Status says what is wrong; with the old identifier it is back."""
     table = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")
     table.commit([(INS, key, key) for key in range(5)])
-    table.lake.iceberg().load(table.db, table.name).updateSchema().setIdentifierFields(
-        table.lake.iceberg().strings(["v"])
-    ).commit()
+    identified_by(table, "v")
     table.commit([(UPD, 1, 11), (DEL, 2, 2)])
     assert table.rows() == [(0, 0), (1, 11), (3, 3), (4, 4)]
     standing = table.indexing.standing()
     assert standing.state is State.OFF
     assert standing.reason == "the table's identifier (v) is not the key of the job (id)"
-    table.lake.iceberg().load(table.db, table.name).updateSchema().setIdentifierFields(
-        table.lake.iceberg().strings(["id"])
-    ).commit()
-    table.indexing._off_until = 0.0
+    identified_by(table, "id")
     table.commit([(UPD, 3, 33)])
     assert table.rows() == [(0, 0), (1, 11), (3, 33), (4, 4)]
     assert (table.indexing.standing().state, table.files(2)) == (State.READY, 0)
@@ -111,6 +130,18 @@ def test_a_clock_that_was_set_back_is_told(tables: Tables, tmp_path: Path) -> No
     with pytest.raises(SyncError, match=r"is 3[56]\d\d s behind the last commit of table") as caught:
         table.apply(commit)
     assert caught.value.code is Code.LAKE_CLOCK
+    alter = ChannelAlter(
+        token=table.token,
+        epoch=2,
+        fingerprint="f",
+        db=table.db,
+        table=table.name,
+        changes=(AddField(name="w", type=TargetType(name="BIGINT")),),
+        last_epoch=1,
+        last_snapshot=table.last_snapshot,
+    )
+    with pytest.raises(SyncError, match=r"is 3[56]\d\d s behind the last commit of table"):
+        table.lake.alter(alter)
     assert table.rows() == [(1, 1)]
 
 

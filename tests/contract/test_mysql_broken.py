@@ -12,6 +12,7 @@ from syncmgr.mysql import wire
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, StreamOptions
 from syncmgr.mysql.subscriptions import Subscription, Subscriptions
+from syncmgr.mysql.unlogged import Unlogged
 from syncmgr.mysql.wire import MalformedEventError
 from tests.contract.mysql_reader import address, database, facts, latest
 from tests.contract.test_mysql_values import columns, fill, types_of
@@ -41,7 +42,7 @@ def silent(_unasked: Unasked, _modes: Modes) -> Answers:
 
 def digest(events: Events, db: str, wanted: Subscription, *, mariadb: bool) -> int:
     """Feed and decode; how many rows came. Raises SyncError or MalformedEventError."""
-    subscriptions = Subscriptions({(db, "t"): wanted}, "server", silent)
+    subscriptions = Subscriptions({(db, "t"): wanted}, "server", Unlogged("server", silent))
     subscriptions.mariadb = mariadb
     router = Router(subscriptions, Limits(), Position(), "server", {})
     batches = []

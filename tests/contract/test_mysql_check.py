@@ -2,18 +2,21 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.schema import SourceColumn
-from syncmgr.mysql.check import inspect_server
+from syncmgr.mysql.check import Locked, inspect_server, never
+from syncmgr.mysql.exact import check_exact
 from syncmgr.mysql.subscriptions import Subscription
 from tests.contract.mysql_reader import address, database, facts, latest, reading
-from tests.servers import MysqlServer, binary, free_port
+from tests.servers import PASSWORD, MysqlServer, binary, free_port
 from tests.until import until
 
 
@@ -143,29 +146,71 @@ def test_a_server_without_binlog(tmp_path: Path) -> None:
         server.stop()
 
 
+@contextmanager
+def poor_user(server: MysqlServer, *grants: str) -> Iterator[str]:
+    """An account that may connect, and what it is granted."""
+    name = f"u{uuid4().hex[:12]}"
+    server.run(
+        f"CREATE USER {name} IDENTIFIED BY '{PASSWORD}'", *(f"GRANT {each.format(user=name)}" for each in grants)
+    )
+    try:
+        yield name
+    finally:
+        server.run(f"DROP USER {name}")
+
+
+def granted(server: MysqlServer, error: SyncError) -> None:
+    """As an operator would, from the message."""
+    assert error.code is Code.SOURCE_GRANT_MISSING
+    assert str(error).endswith(f"; run: {error.context['remedy']}")
+    server.run(*str(error.context["remedy"]).split("; "))
+
+
 def test_who_is_let_in(any_server: MysqlServer, db: str) -> None:
-    """A wrong password, an unknown user and each missing grant are told apart, with the GRANT to run."""
+    """A wrong password and an unknown user are told apart from a user who lacks grants."""
     assert refused(any_server, db, password="wrong").code is Code.SOURCE_ACCESS_DENIED
     assert refused(any_server, db, user="nobody").code is Code.SOURCE_ACCESS_DENIED
-    any_server.run("CREATE USER poor IDENTIFIED BY 'secret'")
-    try:
-        missing = refused(any_server, db, user="poor")
-        assert missing.code is Code.SOURCE_GRANT_MISSING
-        assert missing.context["remedy"] == f"GRANT SELECT ON `{db}`.`t` TO 'poor'@'%'"
-        any_server.run(str(missing.context["remedy"]))
-        missing = refused(any_server, db, user="poor")
-        assert missing.context["remedy"] == "GRANT REPLICATION CLIENT ON *.* TO 'poor'@'%'"
-        any_server.run(str(missing.context["remedy"]))
-        if any_server.flavour == "mariadb":  # its default is log_slave_updates = OFF
-            missing = refused(any_server, db, user="poor")
-            assert missing.context["remedy"] == "GRANT SLAVE MONITOR ON *.* TO 'poor'@'%'"
-            any_server.run(str(missing.context["remedy"]))
-        missing = refused(any_server, db, user="poor")
-        assert missing.context["remedy"] == "GRANT REPLICATION SLAVE ON *.* TO 'poor'@'%'"
-        any_server.run(str(missing.context["remedy"]))
-        assert inspect_server(address(any_server, user="poor"), [(db, "t")], "latest", 0).tables
-    finally:
-        any_server.run("DROP USER poor")
+
+
+def test_all_missing_grants_are_told_at_once(any_server: MysqlServer, db: str) -> None:
+    """Whoever types the GRANT of the first message needs no other one; MySQL takes one statement for each level."""
+    any_server.run(f"CREATE TABLE {db}.u (id INT PRIMARY KEY)")
+    tables = [(db, "t"), (db, "u")]
+    with poor_user(any_server) as user:
+        with pytest.raises(SyncError) as caught:
+            inspect_server(address(any_server, user=user), tables, "latest", 0)
+        more = ", SLAVE MONITOR" if any_server.flavour == "mariadb" else ""  # log_slave_updates is OFF by default
+        assert caught.value.context["grant"] == (
+            f"REPLICATION SLAVE, REPLICATION CLIENT{more}, SELECT on {db}.t, SELECT on {db}.u"
+        )
+        assert caught.value.context["remedy"] == (
+            f"GRANT REPLICATION SLAVE, REPLICATION CLIENT{more} ON *.* TO '{user}'@'%'; "
+            f"GRANT SELECT ON `{db}`.`t` TO '{user}'@'%'; GRANT SELECT ON `{db}`.`u` TO '{user}'@'%'"
+        )
+        granted(any_server, caught.value)
+        assert len(inspect_server(address(any_server, user=user), tables, "latest", 0).tables) == 2
+
+
+def test_the_grant_to_lock_is_told_beside_the_others(any_server: MysqlServer, db: str) -> None:
+    """Of the tables that will be locked alone, once for their database."""
+    any_server.run(f"CREATE TABLE {db}.log (v INT)", f"CREATE TABLE {db}.audit (v INT)")
+    tables = [(db, "t"), (db, "log"), (db, "audit")]
+    with poor_user(any_server, f"SELECT ON {db}.* TO {{user}}") as user:
+
+        def inspect(locked: Locked) -> None:
+            inspect_server(address(any_server, user=user), tables, "latest", 0, locked=locked)
+
+        with pytest.raises(SyncError) as caught:
+            inspect(never)
+        assert "LOCK TABLES" not in str(caught.value)
+        with pytest.raises(SyncError) as caught:
+            inspect(lambda _, schema, keys: schema is not None and not keys)
+        assert str(caught.value.context["grant"]).endswith(f", LOCK TABLES on {db}")
+        assert f"; GRANT LOCK TABLES ON `{db}`.* TO" in str(caught.value)
+        granted(any_server, caught.value)
+        inspect(lambda *_: True)
+        schemas = [each for each in facts(any_server, tables).tables if each.name != "t"]
+        check_exact(address(any_server, user=user), schemas)
 
 
 def test_tables_that_are_not_there(any_server: MysqlServer, db: str) -> None:

@@ -13,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.source import MysqlDescription, source_of
+from syncmgr.mysql.address import Locking
 from syncmgr.mysql.opening import inspect
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import MysqlSource, SourceOptions
@@ -105,7 +106,7 @@ def description(*hosts: str) -> MysqlDescription:
 def test_a_job_is_created_while_one_of_its_servers_is_away(mysql_server: MysqlServer) -> None:
     """The first that answers is asked."""
     both = description(f"127.0.0.1:{free_port()}", f"127.0.0.1:{mysql_server.port}")
-    known = inspect(both, [], connect_timeout=HANG_SECOND)
+    known = inspect(both, [], connect_timeout=HANG_SECOND, locking=Locking())
     assert known.by_gtid
 
 
@@ -115,7 +116,7 @@ def test_several_servers_need_gtids(own_server: MysqlServer) -> None:
         pytest.skip("MariaDB always has GTIDs")
     here = f"127.0.0.1:{own_server.port}"
     with pytest.raises(SyncError) as caught:
-        inspect(description(here, here), [], connect_timeout=HANG_SECOND)
+        inspect(description(here, here), [], connect_timeout=HANG_SECOND, locking=Locking())
     assert caught.value.code is Code.PROPERTY_WRONG
     assert "mysql.host" in str(caught.value)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -10,10 +11,13 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.surroundings import Answers
 from syncmgr.mysql import source, surroundings
+from syncmgr.mysql.address import query
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.mysql.surroundings import Patience
 from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.servers import MysqlServer
+from tests.until import until
 
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
@@ -56,6 +60,15 @@ WAYS: Final = [  # what is there, and the statement that changes t by it
     (
         "CREATE TRIGGER {db}.r AFTER INSERT ON {db}.o FOR EACH ROW UPDATE t SET v = 9",
         "INSERT INTO {db}.o VALUES (7, 7)",
+    ),
+    ("CREATE TRIGGER {db}.r AFTER UPDATE ON {db}.o FOR EACH ROW UPDATE t SET v = 9", "UPDATE {db}.o SET v = 7"),
+    (
+        "CREATE TRIGGER {db}.r AFTER UPDATE ON {db}.o FOR EACH ROW UPDATE t SET v = 9",
+        "INSERT INTO {db}.o VALUES (90, 1) ON DUPLICATE KEY UPDATE v = 7",
+    ),
+    (
+        "CREATE TRIGGER {db}.r BEFORE DELETE ON {db}.o FOR EACH ROW UPDATE t SET v = 9",
+        "REPLACE INTO {db}.o VALUES (90, 1)",
     ),
     ("CREATE VIEW {db}.v AS SELECT t.v FROM {db}.o JOIN {db}.t USING (id)", "UPDATE {db}.v SET v = 9"),
     (FUNCTION, "SELECT {db}.f()"),
@@ -116,6 +129,9 @@ def test_a_statement_that_reaches_a_synced_table_stops(
         "UPDATE {db}.o SET v = {db}.counted(v)",
         "SELECT {db}.noted(3)",
         "INSERT INTO {db}.o SELECT id + 2000, v FROM {db}.calling",
+        "INSERT INTO {db}.guarded VALUES (7, 7)",
+        "INSERT INTO {db}.guarded VALUES (1, 7) ON DUPLICATE KEY UPDATE v = 8",
+        "UPDATE {db}.guarded SET v = 9",
     ],
 )
 def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
@@ -123,7 +139,7 @@ def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
 ) -> None:
     """pt-table-checksum, a copy into an archive, a row for a parent without a child, views that lead elsewhere.
 
-    And triggers and functions that read the table, and write others.
+    And triggers and functions that read the table, and write others, and a trigger that another event fires.
     """
     any_server.run(
         "SET GLOBAL log_bin_trust_function_creators = ON",
@@ -136,6 +152,9 @@ def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
         f"CREATE VIEW {db}.calling AS SELECT id, {db}.counted(v) AS v FROM {db}.t",
         f"CREATE TRIGGER {db}.audit AFTER INSERT ON {db}.audited FOR EACH ROW BEGIN"
         f" IF NEW.id > (SELECT MIN(id) FROM t) THEN INSERT INTO log VALUES (NEW.id, counted(1)); END IF; END",
+        f"CREATE TABLE {db}.guarded (id INT PRIMARY KEY, v INT)",
+        f"INSERT INTO {db}.guarded VALUES (1, 1)",
+        f"CREATE TRIGGER {db}.gone AFTER DELETE ON {db}.guarded FOR EACH ROW DELETE FROM t WHERE id = OLD.id",
         f"CREATE VIEW {db}.apart AS SELECT * FROM {db}.o WHERE v > 3",
         f"CREATE VIEW {db}.shown AS SELECT id + 1000 AS id, v FROM {db}.t",
     )
@@ -159,6 +178,24 @@ def test_a_foreign_key_that_comes_by_ddl_is_known(any_server: MysqlServer, db: s
         )
         any_server.run(STATEMENT, f"DELETE FROM {db}.root WHERE id = 1")
         assert "foreign keys" in str(refused(reader))
+
+
+def test_questions_have_their_time(any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits for no lock for longer, and those that a round has no time for come in the next: one is answered."""
+    told: list[str] = []
+
+    def noted(connection: Any, text: str, *args: Any) -> Any:
+        told.append(text % args if "lock_wait_timeout" in text else "")
+        return query(connection, text, *args)
+
+    monkeypatch.setattr(surroundings, "query", noted)
+    options = replace(QUICK, patience=Patience(question=7, round=0))
+    with reading(any_server, {(db, "t"): WANTED}, options=options) as reader:
+        any_server.run(STATEMENT, f"DELETE FROM {db}.o WHERE id IN (SELECT id FROM {db}.checksums)")
+        reader.until(latest(any_server))
+    settings = [text for text in told if text]
+    assert len(settings) >= 4  # o, checksums, t, p
+    assert all("lock_wait_timeout = 7" in text for text in settings)
 
 
 def test_what_the_user_may_not_see_is_not_guessed(any_server: MysqlServer, db: str) -> None:
@@ -283,6 +320,21 @@ def test_a_table_that_lives_for_a_while_stops_nothing(
         reader.until(latest(any_server))
 
 
+def test_a_table_that_a_query_replaces_stops_nothing(mariadb_server: MysqlServer) -> None:
+    """What the query reads is asked after the server has run it, and is no less certain for that."""
+    with database(mariadb_server) as db:
+        mariadb_server.run(
+            f"GRANT SHOW VIEW, TRIGGER ON {db}.* TO repl",
+            f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v INT)",
+            f"CREATE TABLE {db}.o (id INT PRIMARY KEY, v INT)",
+        )
+        start = latest(mariadb_server)
+        mariadb_server.run(STATEMENT, f"CREATE OR REPLACE TABLE {db}.s AS SELECT id, v FROM {db}.o")
+        with reading(mariadb_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+            reader.until(latest(mariadb_server))
+            assert reader.kept
+
+
 def test_an_object_that_is_gone_is_not_guessed(any_server: MysqlServer, db: str) -> None:
     """What it was nobody can say; once a table has its name, the place is passed, up to what took the first away."""
     any_server.run(f"CREATE TABLE {db}.s (id INT)")
@@ -307,11 +359,78 @@ def test_a_trigger_that_was_dropped_meanwhile_is_found(any_server: MysqlServer, 
     any_server.run(f"DROP TRIGGER {db}.r", f"INSERT INTO {db}.o VALUES (8, 8)")
     with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
         error = reader.until_error()
-    assert error.code is Code.SOURCE_UNSEEN
+    assert error.code is Code.SOURCE_LATE
     assert "RESYNC TABLE" in str(error)
     assert reader.batches[-1].end is not None
     with reading(any_server, {(db, "t"): WANTED}, reader.batches[-1].end, options=QUICK) as reader:
         reader.until(latest(any_server))
+
+
+TAKEN: Final = [  # what is there, how it leads to t, and what takes it away
+    (
+        "CREATE TRIGGER {db}.r AFTER INSERT ON {db}.o FOR EACH ROW UPDATE t SET v = 9",
+        "INSERT INTO {db}.o VALUES (7, 7)",
+        "DROP TRIGGER {db}.r",
+    ),
+    (
+        "CREATE VIEW {db}.w AS SELECT * FROM {db}.t",
+        "UPDATE {db}.w SET v = 9",
+        "CREATE OR REPLACE VIEW {db}.w AS SELECT * FROM {db}.o",
+    ),
+    (FUNCTION, "SELECT {db}.f()", "DROP FUNCTION {db}.f; CREATE FUNCTION {db}.f() RETURNS INT RETURN 1"),
+    (
+        "CREATE TRIGGER {db}.r AFTER INSERT ON {db}.o FOR EACH ROW UPDATE t SET v = 9",
+        "INSERT INTO {db}.o VALUES (7, 7)",
+        "RENAME TABLE {db}.o TO {db}.gone; CREATE TABLE {db}.o (id INT, v INT)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("made", "statement", "taken"), TAKEN)
+def test_a_restart_forgets_no_object_that_was_taken_away(
+    any_server: MysqlServer, db: str, made: str, statement: str, taken: str
+) -> None:
+    """The process ends between the statement, which was judged by what the server became later, and what made it so."""
+    any_server.run("SET GLOBAL log_bin_trust_function_creators = ON", made.format(db=db))
+    start = latest(any_server)
+    any_server.run(STATEMENT, statement.format(db=db))
+    judged = latest(any_server)
+    any_server.run(*made_by(taken.format(db=db)))
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        assert reader.until_error().code is Code.SOURCE_LATE
+        kept = max(reader.kept)
+    with reading(any_server, {(db, "t"): WANTED}, judged, options=QUICK, asked_until=kept) as reader:
+        error = reader.until_error()
+    assert error.code is Code.SOURCE_LATE
+    with reading(any_server, {(db, "t"): WANTED}, judged, options=QUICK) as reader:
+        reader.until(latest(any_server))
+    read_anew = Subscription(columns=("id", "v"), keys=("id",), after=latest(any_server))
+    with reading(any_server, {(db, "t"): read_anew}, judged, options=QUICK, asked_until=kept) as reader:
+        reader.until(latest(any_server))
+
+
+def test_ddl_after_the_answer_stops_nothing(any_server: MysqlServer, db: str) -> None:
+    """A reader that does not lag may be started anew at any time."""
+    start = latest(any_server)
+    any_server.run(STATEMENT, f"INSERT INTO {db}.o VALUES (7, 7)")
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        reader.until(latest(any_server))
+        kept, here = max(reader.kept), reader.batches[-1].end
+    until(lambda: any_server.run("SELECT UNIX_TIMESTAMP()")[0][0] > kept)
+    any_server.run(f"CREATE TABLE {db}.s (id INT)", f"DROP TABLE {db}.s", f"DROP TABLE {db}.o")
+    with reading(any_server, {(db, "t"): WANTED}, here, options=QUICK, asked_until=kept) as reader:
+        reader.until(latest(any_server))
+        assert not reader.kept
+
+
+def test_a_server_that_logs_rows_alone_keeps_nothing(any_server: MysqlServer, db: str) -> None:
+    """It is asked nothing, so that DDL of any object stops nothing, whenever the job is started anew."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(
+            f"INSERT INTO {db}.o VALUES (7, 7)", f"DROP TABLE {db}.o", f"INSERT INTO {db}.t VALUES (3, 3, 2)"
+        )
+        reader.until(latest(any_server))
+        assert not reader.kept
 
 
 def test_a_server_that_does_not_answer_is_asked_again(

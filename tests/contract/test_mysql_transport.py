@@ -13,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.source import MysqlDescription
 from syncmgr.mysql import opening
+from syncmgr.mysql.address import Locking
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
@@ -126,7 +127,7 @@ def test_logged_cascades_arrive(mysql_server: MysqlServer, change: str) -> None:
     with database(mysql_server) as db:
         _parent_and_child(mysql_server, db)
         tables = {(db, "t"): WANTED, (db, "child"): WANTED}
-        opening.inspect(description(mysql_server), list(tables), connect_timeout=HANG_SECOND)
+        opening.inspect(description(mysql_server), list(tables), connect_timeout=HANG_SECOND, locking=Locking())
         with reading(mysql_server, tables, options=QUICK) as reader:
             mysql_server.run(f"INSERT INTO {db}.t VALUES (1, 'p'), (2, 'p')")
             mysql_server.run(f"INSERT INTO {db}.child VALUES (1, 'c', 1), (2, 'c', 2), (3, 'c', 1)")
@@ -146,7 +147,7 @@ def _parent_and_child(server: MysqlServer, db: str) -> None:
 def _refuses_unlogged(server: MysqlServer, db: str) -> None:
     _parent_and_child(server, db)
     inspect: Callable[..., object] = lambda **told: opening.inspect(  # noqa: E731
-        description(server, **told), [(db, "t"), (db, "child")], connect_timeout=HANG_SECOND
+        description(server, **told), [(db, "t"), (db, "child")], connect_timeout=HANG_SECOND, locking=Locking()
     )
     with pytest.raises(SyncError) as caught:
         inspect()

@@ -96,7 +96,9 @@ def test_stored_jobs_are_written_anew_and_back(tmp_path: Path) -> None:
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0012")
-    assert [each.statement for each in store.jobs("demo")] == [rewritten(new, older)]
+    with engine.connect() as connection:
+        stored = connection.execute(text("SELECT statement FROM jobs")).scalars().all()
+    assert stored == [rewritten(new, older)]
     store.close()
     engine.dispose()
     again = Store(url, vault)

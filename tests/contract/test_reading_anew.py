@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from syncmgr.job.batch import Ddl
-from syncmgr.job.chunk import Load
+from syncmgr.job.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.default_value import Moment
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.following import Said
@@ -43,6 +43,10 @@ class Anew:
         self.at_source: list[dict[int, int]] = [{}, READ_EARLY]  # the last one first
         self.entered, self.gate = threading.Event(), threading.Event()
         self.altered: list[dict[int, int]] = []
+
+    def give_up(self, chunk: ChunkRows) -> None: ...
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
     def check_whole(self, db: str, table: str) -> None:
         """They always are."""

@@ -3,8 +3,9 @@ import queue
 import random
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -16,15 +17,16 @@ from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.pipeline import run as run_module
 from syncmgr.pipeline import worker
-from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.messages import Limits, WorkerPlan
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
-from syncmgr.pipeline.worker import OpenSource
+from syncmgr.pipeline.worker import OpenSource, Tell
 from tests.fakes import (
     BatchSource,
     GivenChanges,
     MemoryLake,
     MemoryLedger,
+    OpenedSource,
     ScriptedSource,
     SlowChanges,
     TornSource,
@@ -126,6 +128,53 @@ def test_every_transaction_reaches_the_lake_once(bench: Bench) -> None:
     assert bench.lake.sequence == sorted(set(bench.lake.sequence))
     assert bench.ends == [(None, FailType.UNKNOWN)]
     assert list(bench.folder.rglob("*.parquet")) == []
+
+
+@dataclass(frozen=True)
+class AskingSource(ScriptedSource):
+    """Is asked twice while it is read: in second 100, and 10 after the newest that was kept in a life before."""
+
+    def __call__(self, plan: WorkerPlan, trouble: Tell, keep: Callable[[int], None]) -> "OpenedAskingSource":
+        return OpenedAskingSource(self, plan.start.offset, keep=keep, seconds=[100, plan.asked_until + 10])
+
+
+@dataclass
+class OpenedAskingSource(OpenedSource):
+    """`seconds`: in which it is still to be asked."""
+
+    keep: Callable[[int], None] = print
+    seconds: list[int] = field(default_factory=list)
+
+    def get(self, timeout: float) -> Batch | None:
+        while self.seconds:
+            self.keep(self.seconds.pop(0))
+        return super().get(timeout)
+
+
+def test_when_a_source_was_asked_outlives_the_worker(bench: Bench) -> None:
+    """It is kept before the source goes on, and told to the next life; a source that asks nothing keeps nothing."""
+    bench.run_through(AskingSource(transactions=5), 5)
+    assert bench.ledger.asked == [100, 10]
+    bench.run_through(AskingSource(transactions=9), 9)
+    assert bench.ledger.asked == [100, 10, 100, 110]
+    bench.run_through(ScriptedSource(transactions=12), 12)
+    assert len(bench.ledger.asked) == 4
+
+
+def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the metadata are away the worker is started anew, and asks again."""
+    tries: list[int] = []
+
+    def keep(second: int) -> None:
+        tries.append(second)
+        if len(tries) < 3:
+            raise SyncError(Code.META_DOWN, reason="away")
+        bench.ledger.asked.append(second)
+
+    monkeypatch.setattr(bench.ledger, "keep_asked", keep)
+    bench.run_through(AskingSource(transactions=5), 5)
+    assert tries == [100, 100, 100, 10]
+    assert bench.lake.rows == scripted_rows(5)
 
 
 def test_a_killed_worker_loses_and_doubles_nothing(bench: Bench) -> None:

@@ -1,7 +1,7 @@
 """Chunks of a snapshot in the lake: each exactly once, with the index at their heels."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.lake_change import AddField
 from syncmgr.job.schema import TargetType
 from syncmgr.mysql.snapshot import MysqlSnapshot
@@ -18,6 +18,7 @@ from tests.contract.mysql_reader import address, database, facts
 from tests.contract.test_snapshot_values import chunk_of
 from tests.servers import MysqlServer
 from tests.spark_session import SPARK, LakeTable, Tables
+from tests.until import until
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 
@@ -207,6 +208,89 @@ def test_an_epoch_without_rows_is_borne_by_a_table_that_lacks_columns(
     done = target.lake.commit(replace(chunk, epoch=1, last_epoch=1, chunk=rows))
     assert (done.passed_over, done.rows) == (False, 100)
     assert target.rows() == [(n, n * 2, date(2024, 2, 29)) for n in range(100)]
+
+
+def test_a_roll_back_between_chunks_is_noticed(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """Though the table says that all are done, and the last one came after it; empty ones are known, too."""
+    mysql_server.run(f"DELETE FROM {db}.t WHERE id BETWEEN 20 AND 39")
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    first, *rest, last = source.plan.numbers
+    before = target.lake.commit(source.commit(first)).snapshot
+    for number in rest:
+        target.lake.commit(source.commit(number))
+    target.lake.commit(source.commit(last))
+    target.lake.check_chunks(target.db, target.name, source.plan)
+    target.sql(f"CALL lake.system.rollback_to_snapshot('{target.db}.{target.name}', {before})")
+    target.sql("INSERT INTO {table} VALUES (1000, 7)")
+    with pytest.raises(SyncError) as caught:
+        target.lake.check_chunks(target.db, target.name, source.plan)
+    assert caught.value.code is Code.TARGET_REPLACED
+
+
+@pytest.mark.parametrize("how", ["rolled back", "set back", "made anew"])
+def test_a_table_that_is_another_is_renewed(mysql_server: MysqlServer, db: str, tables: Tables, how: str) -> None:
+    """Which nothing else is committed to: a chunk that takes the place of all rows makes it the channel's again, and so
+    does, before it, an epoch of which nothing is wanted.
+    """
+    target = tables.make()
+    first = target.commit([(INS, 1, 1)]).snapshot
+    before = location(tables, target)
+    target.commit([(INS, 1000, 7)])
+    source = Chunked(mysql_server, db, target)
+    if how == "rolled back":
+        target.sql(f"CALL lake.system.rollback_to_snapshot('{target.db}.{target.name}', {first})")
+    else:
+        target.sql("DROP TABLE {table}")
+    if how == "made anew":
+        tables.make(name=target.name)
+    if how == "set back":
+        target.sql(f"CALL lake.system.register_table('{target.db}.{target.name}', '{before}')")
+    chunk = source.commit(1, epoch=2, last_epoch=2, last_snapshot=target.last_snapshot)
+    assert chunk.chunk is not None
+    rows = replace(chunk.chunk, plan="q", replaces=True, condition="")
+    epoch = replace(chunk, epoch=3, fingerprint="f", chunk=None)
+    for refused in (replace(chunk, chunk=rows), epoch):
+        with pytest.raises(SyncError) as caught:
+            target.lake.commit(refused)
+        assert caught.value.code in {Code.TARGET_REPLACED, Code.TARGET_SET_BACK}
+
+    assert target.lake.commit(replace(chunk, chunk=rows, renews=True)).rows == 100
+    assert target.rows() == [(n, n * 2) for n in range(100)]
+    again = replace(rows, plan="r")
+    assert not target.lake.commit(replace(epoch, renews=True)).passed_over
+    assert target.lake.commit(replace(chunk, epoch=3, last_epoch=3, chunk=again, renews=True)).rows == 100
+
+
+def location(tables: Tables, target: LakeTable) -> str:
+    iceberg = tables.lake.iceberg()
+    return str(iceberg.load(target.db, target.name).operations().current().metadataFileLocation())
+
+
+def test_a_chunk_that_is_given_up_is_not_in(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """While the source keeps it waiting: its commit ends at once, nothing of it is left, and it comes another time."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    commit = source.commit(1)
+    assert commit.chunk is not None
+    slow = replace(commit, chunk=replace(commit.chunk, condition=f"{commit.chunk.condition} AND SLEEP(3) = 0"))
+    target.lake.give_up(commit.chunk)  # of what is not being read: nothing
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(target.lake.commit, slow)
+        until(lambda: "User sleep" in str(mysql_server.run("SHOW PROCESSLIST")), why="its SELECT")
+        until(lambda: given_up(target, commit, reading), why="its end")
+        with pytest.raises(SyncError) as caught:
+            reading.result(0)
+        assert caught.value.code is Code.INTERRUPTED
+    assert target.rows() == []
+    assert target.lake.commit(commit).rows == 10
+    until(lambda: target.stray_files() == set(), why="no file of the first reading")
+
+
+def given_up(target: LakeTable, commit: ChannelCommit, reading: "Future[ChannelCommitted]") -> bool:
+    assert commit.chunk is not None
+    target.lake.give_up(commit.chunk)
+    return reading.done()
 
 
 def test_an_empty_chunk_is_remembered(mysql_server: MysqlServer, db: str, tables: Tables) -> None:

@@ -4,7 +4,9 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pymysql
@@ -13,7 +15,8 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.exact import opening
-from syncmgr.mysql.address import MysqlAddress
+from syncmgr.mysql import exact
+from syncmgr.mysql.address import Locking, MysqlAddress, connect, query
 from syncmgr.mysql.exact import ExactPoint, check_exact
 from syncmgr.mysql.subscriptions import Subscription
 from syncmgr.spark.jdbc import relation
@@ -122,19 +125,46 @@ def test_nobody_has_to_read(any_server: MysqlServer, db: str) -> None:
         assert point.find(lambda: True) is None
 
 
+def test_a_lock_is_given_up(any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After as many tries as were told, in each of which it waits for so long."""
+    table, asked = facts(any_server, [(db, "t")]).tables[0], list[str]()
+
+    def noted(connection: Any, text: str, *args: Any) -> Any:
+        asked.append(text)
+        return query(connection, text, *args)
+
+    monkeypatch.setattr(exact, "query", noted)
+    monkeypatch.setattr(exact, "PAUSE_SECOND", 0.01)
+    place = replace(root(any_server), locking=Locking(wait=2, tries=3))
+    with closing(any_server.connect()) as writer, closing(connect(place)) as connection:
+        writer.begin()
+        writer.cursor().execute(f"INSERT INTO {db}.t VALUES (1)")
+        with pytest.raises(SyncError, match="locked all the time"):
+            exact.lock(place, connection, table, "")
+        writer.rollback()
+        exact.lock(place, connection, table, "")
+    wait, taken = "SET SESSION lock_wait_timeout = 2", f"LOCK TABLES `{db}`.`t` READ"
+    assert asked == [wait, taken, taken, taken, wait, taken]
+
+
 def test_a_user_who_may_not_lock_is_refused(any_server: MysqlServer, db: str) -> None:
-    """With the GRANT that is missing, and the way without."""
+    """With the GRANT that is missing, for the tables of every database."""
     table = facts(any_server, [(db, "t")]).tables[0]
     user = f"u{uuid4().hex[:12]}"
     any_server.run(f"CREATE USER {user} IDENTIFIED BY ''", f"GRANT SELECT ON {db}.* TO {user}")
     try:
+        any_server.run(f"CREATE DATABASE {db}_2", f"CREATE TABLE {db}_2.t (v INT)")
+        any_server.run(f"GRANT SELECT ON {db}_2.* TO {user}")
+        tables = [table, facts(any_server, [(f"{db}_2", "t")]).tables[0]]
         with pytest.raises(SyncError, match="GRANT LOCK TABLES ON ") as raised:
-            check_exact(address(any_server, user=user, password=""), [table])
+            check_exact(address(any_server, user=user, password=""), tables)
         assert raised.value.code is Code.SNAPSHOT_REFUSED
-        any_server.run(f"GRANT LOCK TABLES ON {db}.* TO {user}")
-        check_exact(address(any_server, user=user, password=""), [table])
+        grants = str(raised.value).split("run: ")[1].split("; ")
+        assert len(grants) == 2
+        any_server.run(*grants)
+        check_exact(address(any_server, user=user, password=""), tables)
     finally:
-        any_server.run(f"DROP USER {user}")
+        any_server.run(f"DROP USER {user}", f"DROP DATABASE IF EXISTS {db}_2")
 
 
 def test_an_engine_without_views_is_refused(any_server: MysqlServer, db: str) -> None:

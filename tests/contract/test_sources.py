@@ -42,7 +42,7 @@ class Scripted:
 
     def open(self, start: Position | None) -> Source:
         plan: Any = SimpleNamespace(start=start or Position())
-        return ScriptedSource(transactions=self._count)(plan, lambda _: None)
+        return ScriptedSource(transactions=self._count)(plan, lambda _: None, lambda _: None)
 
 
 class Real:

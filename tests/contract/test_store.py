@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel_state import Stop
 from syncmgr.job.chunk import ChunkPlan, Load
 from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.dead_letter import DeadLetter
 from syncmgr.job.description import Listed, MappedColumn, Shadow, Spoken
-from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
+from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.excerpt import Excerpt, widened
 from syncmgr.job.failure import FailType
 from syncmgr.job.lake_change import AddField, DropField, EmptyTable, MoveField
@@ -22,10 +24,11 @@ from syncmgr.job.schema import SourceTable, TargetType
 from syncmgr.job.secret import opens
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.user import Account, Level, Privilege, Scope
 from syncmgr.meta import ddl_log
 from syncmgr.meta.channels import Joining
-from syncmgr.meta.codec import Vault
+from syncmgr.meta.codec import Vault, channel_json, channel_of
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.migrations.versions.v0015_keys import without_doubt
@@ -120,9 +123,11 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
             old.execute(f"ALTER TABLE epochs DROP COLUMN {column}")
-        for column in ("leaving", "resyncing", "last_sequence", "excerpt", "changes"):
+        for column in ("leaving", "resyncing", "last_sequence", "excerpt", "changes", "stale_since"):
             old.execute(f"ALTER TABLE channels DROP COLUMN {column}")
+        old.execute("ALTER TABLE jobs DROP COLUMN synced_until")
         old.execute("ALTER TABLE channels ADD COLUMN key_may_exist BOOLEAN NOT NULL DEFAULT 1")
+        old.execute("ALTER TABLE jobs DROP COLUMN asked_until")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
@@ -131,6 +136,21 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     assert store.by_id(job.id) == job
     assert store.last_epoch(job.id) == Epoch(number=0, end=START, last_seq=0)
     store.close()
+
+
+def test_metadata_of_a_newer_version_are_refused(tmp_path: Path) -> None:
+    """Before anything is read or owned, with both versions; also where they became newer after this one had looked."""
+    url = sqlite_url(tmp_path)
+    waiting = Store(url, Vault(tmp_path / "key"))
+    with closing(sqlite3.connect(tmp_path / "meta.db")) as db, db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(SyncError, match="newer syncmgr \\(schema 9999; this one knows 0") as caught:
+        Store(url, Vault(tmp_path / "key"))
+    assert caught.value.code is Code.META_NEWER
+    with pytest.raises(SyncError, match="schema 9999"):
+        waiting.take_over("me", None)
+    assert waiting.owner() is None
+    waiting.close()
 
 
 def test_a_doubt_of_the_version_before_is_forgotten() -> None:
@@ -180,6 +200,48 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     assert (told.table, told.state, told.outcome, told.at) == (before.source.label, DdlState.DONE, "d", 5.0)
 
 
+def test_a_statement_that_stopped_a_table_is_told_as_past_once_the_table_is_back(store: Store) -> None:
+    """RESYNC has brought its rows; not of another table, and not of one that has stopped again meanwhile."""
+    lines = make_channel(token="lines", source=make_source_table(name="lines"), target="lines")
+    again = make_channel(
+        token="again", source=make_source_table(name="again"), target="again", stopped=Stop(reason="why")
+    )
+    job = store.add(make_job(channels=(make_channel(), lines, again)), START, 0.0)
+    for channel in job.channels:
+        store.ddl.note(job.id, stopped_by_ddl(channel.source.label))
+    JobLedger(store, job.id, lambda: 900.0).catch_up(["token-1", "again"])
+    states = {record.table: record.state for record in store.ddl.of(job.id)}
+    assert states == {
+        "shop.orders": DdlState.RESYNCED,
+        "shop.lines": DdlState.STOPPED,
+        "shop.again": DdlState.STOPPED,
+    }
+
+
+def stopped_by_ddl(table: str) -> DdlRecord:
+    return DdlRecord(position=START, at=4.0, table=table, statement="s", state=DdlState.STOPPED, outcome="why")
+
+
+@pytest.mark.parametrize(("rows_since", "state"), [(False, DdlState.STOPPED), (True, DdlState.DONE)])
+def test_a_statement_after_which_its_table_stops_was_not_followed(
+    store: Store, *, rows_since: bool, state: DdlState
+) -> None:
+    """Where the very next rows have other columns; rows that were read between them acquit it."""
+    job = store.add(make_job(), START, 0.0)
+    step = DdlStep(statement="ALTER", at=5.0, done={"token-1": "nothing to do"})
+    store.add_intent(job.id, Epoch(number=1, end=replace(START, offset=200), last_seq=0, ddl=step))
+    [ddl] = store.intents(job.id)
+    store.commit_epoch(job.id, ddl, {}, at=1.0, keep_since=0.0)
+    files = {"token-1": (StagedFile(path="/s/2", rows=1, bytes=9),)} if rows_since else {}
+    rows = Epoch(number=2, end=replace(START, offset=300), last_seq=1, files=files)
+    store.add_intent(job.id, rows)
+    store.commit_epoch(job.id, rows, dict.fromkeys(files, ChannelCommitted(snapshot=1)), at=2.0, keep_since=0.0)
+    JobLedger(store, job.id, lambda: 900.0).overturn("token-1", "column 'a' is gone")
+    [told] = store.ddl.of(job.id)
+    assert told.state is state
+    assert (told.outcome == "nothing to do; then the table stopped: column 'a' is gone") is not rows_since
+
+
 def test_only_so_much_ddl_is_remembered(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job keeps its newest records."""
     monkeypatch.setattr(ddl_log, "KEPT", 20)
@@ -191,6 +253,22 @@ def test_only_so_much_ddl_is_remembered(store: Store, monkeypatch: pytest.Monkey
         store.commit_epoch(job.id, epoch, {}, at=float(number), keep_since=float(number))
     kept = store.ddl.of(job.id)
     assert (len(kept), kept[0].statement, kept[-1].statement) == (20, "6", "25")
+
+
+def test_the_second_of_the_newest_answer_is_kept(store: Store) -> None:
+    """It only grows, whatever else is stored of the job, until it is settled; other jobs have their own."""
+    job, other = store.add(make_job(), START, 0.0), store.add(make_job(name="job2", channels=()), START, 0.0)
+    ledger = JobLedger(store, job.id, lambda: 900.0)
+    assert ledger.asked_until() == 0
+    for second in (1_800_000_000, 1_800_000_005, 1_800_000_003):
+        ledger.keep_asked(second)
+    store.save(job.on(JobEvent.STARTED, at=1.0))
+    assert ledger.asked_until() == 1_800_000_005
+    assert store.asked.until(other.id) == 0
+    store.asked.settle(job.id)
+    assert ledger.asked_until() == 0
+    ledger.keep_asked(7)
+    assert ledger.asked_until() == 7
 
 
 def test_a_change_is_compared_and_set(store: Store) -> None:
@@ -343,12 +421,15 @@ def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     channels = (make_channel(), make_channel(token="token-2", target="lines"))
     job = store.add(make_job(channels=channels), START, 0.0, frozenset({"token-1"}))
     ledger = JobLedger(store, job.id, lambda: 900.0)
-    assert ledger.loads() == {"token-1": Load(token="token-1")}
+    begun_at = ledger.loads()["token-1"].begun_at
+    load = Load(token="token-1", stale_since=0.0, begun_at=begun_at)
+    assert ledger.loads() == {"token-1": load}
+    assert begun_at is not None
     ledger.plan_load("token-1", PLAN)
     ledger.add_chunk("token-1", 3, ChannelCommitted(snapshot=7, rows=10))
     ledger.add_chunk("token-1", 3, ChannelCommitted(snapshot=7, passed_over=True, rows=10))
     ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=None, passed_over=True))
-    assert ledger.loads()["token-1"] == Load(token="token-1", plan=PLAN, done=frozenset({1, 3}), rows=10)
+    assert ledger.loads()["token-1"] == replace(load, plan=PLAN, done=frozenset({1, 3}), rows=10)
     assert ledger.progress()["token-1"].last_snapshot == 7
     assert (store.figures(job.id).rows, store.figures(job.id).commits) == (10, 2)
     ledger.end_loads(["token-1"], START)
@@ -361,6 +442,7 @@ def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     assert store.loads.of(job.id) == {}
 
 
+FILE_START = replace(START, gtids="")
 LETTER = DeadLetter(
     token="token-1", change="INSERT", column="c", value="v", reason="r", row="{}", at=5.0, file="b.1", offset=9
 )
@@ -382,6 +464,45 @@ def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
     assert ledger.intents() == []
     store.forget(job.id)
     assert store.dead_letters.of(job.id) == []
+
+
+def test_a_dead_letter_of_a_snapshot_and_of_the_binlog_is_one(store: Store) -> None:
+    """As long as the binlog brings what the snapshot had seen; the same value written again later is another."""
+    token = LETTER.token
+    job = store.add(make_job(), FILE_START, 0.0, frozenset({token}))
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 2)
+    read, written = replace(LETTER, file="", offset=0), replace(LETTER, row='{"id": 2}')
+    ledger.plan_load(token, ChunkPlan(id="p", key=("id",), bounds=(), rows=1))
+    ledger.add_chunk(token, 1, ChannelCommitted(snapshot=1, rows=3, bytes=1000, dead=(read,)))
+    ledger.end_loads([token], replace(FILE_START, offset=FILE_START.offset + 1000))
+    epoch = Epoch(number=1, end=FILE_START, last_seq=0, dead=(LETTER, written))
+    ledger.add_intent(epoch)
+    ledger.commit_epoch(epoch, {})
+    assert store.dead_letters.of(job.id) == [(0, read), (1, written)]
+    assert store.figures(job.id).bytes == 1000
+    ledger.catch_up([token])
+    ledger.add_chunk(token, 2, ChannelCommitted(snapshot=2, rows=3, dead=(read, replace(written, file="", offset=0))))
+    assert store.figures(job.id).dead_letters == 2
+    with pytest.raises(SyncError, match="max_dead_letters"):
+        ledger.add_intent(replace(epoch, number=2, dead=(LETTER,)))
+
+
+@pytest.mark.parametrize("keys", [(), ("id",)], ids=["without a key", "behind"])
+def test_a_dead_letter_after_what_the_snapshot_saw_is_another(store: Store, keys: tuple[str, ...]) -> None:
+    """Of a table without a key, which has a point of its own, and of one whose commits fail, so that it never catches
+    up: each change counts.
+    """
+    token, place = LETTER.token, FILE_START.offset + 10
+    job = store.add(make_job(channels=(make_channel(token=token, keys=keys),)), FILE_START, 0.0, frozenset({token}))
+    ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
+    ledger.plan_load(token, ChunkPlan(id="p", key=keys, bounds=(), rows=1, point=None if keys else FILE_START))
+    ledger.add_chunk(token, 1, ChannelCommitted(snapshot=1, rows=3, dead=(replace(LETTER, file="", offset=0),)))
+    ledger.end_loads([token], replace(FILE_START, offset=place))
+    for number, dead in ((1, ()), (2, (LETTER, LETTER))):
+        epoch = Epoch(number=number, end=replace(FILE_START, offset=place + number), last_seq=0, dead=dead)
+        ledger.add_intent(epoch)
+        ledger.commit_epoch(epoch, {})
+    assert [number for number, _ in store.dead_letters.of(job.id)] == [0, 2, 2]
 
 
 def test_dead_letters_of_a_chunk_are_told_once(store: Store) -> None:
@@ -420,7 +541,8 @@ def test_a_channel_joins_a_job(store: Store) -> None:
     store.alter(after, joining=Joining(channels=(late,), loading=frozenset({"late"})))
     found = store.by_id(job.id)
     assert found == replace(after, channels=(*job.channels, late))
-    assert store.loads.of(job.id) == {"late": Load(token="late")}
+    load = store.loads.of(job.id)["late"]
+    assert load == Load(token="late", stale_since=0.0, begun_at=load.begun_at)
     again = Joining(channels=(replace(late, token="again"),))
     with pytest.raises(SyncError) as raised:
         store.alter(after.with_statement("CREATE SYNC with lines twice"), joining=again)
@@ -479,19 +601,71 @@ def test_what_waits_for_a_channel_is_gathered(store: Store) -> None:
     }
 
 
+def opened(store: Store, job: SyncJob, **facts: Any) -> Load:
+    """A reading that replaces the rows, which has just begun."""
+    return Load(token="token-1", replaces=True, begun_at=store.loads.of(job.id)["token-1"].begun_at, **facts)
+
+
+def test_a_healthy_table_that_is_read_anew_is_as_fresh_as_the_others(store: Store) -> None:
+    """Unless its rows were never all there: then nobody can say, however often the reading begins."""
+    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    ledger = JobLedger(store, job.id, lambda: 900.0)
+    store.alter(job.with_statement(job.statement), resyncing={"token-1": None})
+    store.part(job.id)
+    assert store.loads.of(job.id)["token-1"].stale_since == 0.0
+    ledger.end_loads(["token-1"], START)
+    ledger.catch_up(["token-1"])
+    found = store.by_id(job.id)
+    assert found is not None
+    store.alter(found.with_statement(job.statement), resyncing={"token-1": None})
+    store.part(job.id)
+    assert store.loads.of(job.id)["token-1"].stale_since is None
+
+
+def test_a_stop_of_an_earlier_version_has_its_reason(store: Store) -> None:
+    """Which was all that it stored; a newer one has its number and times, too, through every restart."""
+    job = store.add(make_job(), START, 0.0)
+    stop = Stop(reason="why", error=20109, since=5.0, synced_until=4.0)
+    store.describe(replace(job.channels[0], stopped=stop))
+    found = store.by_id(job.id)
+    assert found is not None
+    assert found.channels[0].stopped == stop
+    stored = channel_json(job.channels[0])
+    assert channel_of(stored | {"stopped": "why"}).stopped == Stop(reason="why")
+    for nothing in ("", None):
+        assert channel_of(stored | {"stopped": nothing}).stopped is None
+    del stored["stopped"]
+    assert channel_of(stored).stopped is None
+
+
+def test_what_waits_is_told_by_channel(store: Store) -> None:
+    """Of a job that does not run, from what is stored of its epochs."""
+    channels = (make_channel(token="a"), make_channel(token="b", target="lines"))
+    job = store.add(make_job(channels=channels), START, 0.0)
+    file = StagedFile(path="/s/1", rows=1, bytes=9)
+    epoch = Epoch(number=1, end=START, last_seq=1, files={"a": (file,), "b": (file,)}, source_time=7.0)
+    store.add_intent(job.id, epoch)
+    store.commit_epoch(job.id, epoch, {"a": ChannelCommitted(snapshot=1)}, at=8.0, keep_since=0.0)
+    assert store.waiting(job.id) == {"b": Backlog(epochs=1, bytes=9, since=7.0)}
+    assert store.figures(job.id).synced_until == 7.0
+
+
 def test_a_channel_is_read_anew(store: Store) -> None:
     """From the next run on; then its snapshot is open."""
     job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
     JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
     again, changes = replace(job.channels[0], after=START), (DropField(name="c"),)
-    renewal = Renewal(channel=again, changes=changes)
+    renewal = Renewal(channel=again, changes=changes, stale_since=40.0)
     store.alter(job.with_statement(job.statement), resyncing={"token-1": None}, changed=(renewal,))
     assert store.loads.of(job.id)["token-1"].upper == START
+    assert (store.progress(job.id)["token-1"].resyncing, store.progress(job.id)["token-1"].stale_since) == (True, 40.0)
     for _ in range(2):
         store.part(job.id)
-        assert store.loads.of(job.id) == {"token-1": Load(token="token-1", replaces=True, changes=changes)}
+        assert store.loads.of(job.id) == {"token-1": opened(store, job, changes=changes, stale_since=40.0)}
     store.loads.begin_anew({"token-1": None})  # what has not been made is still to be made
-    assert store.loads.of(job.id)["token-1"].changes == changes
+    load = store.loads.of(job.id)["token-1"]
+    assert (load.changes, load.stale_since) == (changes, 40.0)
+    assert not store.progress(job.id)["token-1"].resyncing
     found = store.by_id(job.id)
     assert found is not None
     assert found.channels == (again,)
@@ -549,4 +723,4 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     ledger.end_loads(["token-1"], START)
     assert told(replace(one, way="of other columns")) is None
     ledger.begin_loads({"token-1": other})
-    assert store.loads.of(job.id) == {"token-1": Load(token="token-1", replaces=True, excerpt=other)}
+    assert store.loads.of(job.id) == {"token-1": opened(store, job, excerpt=other)}

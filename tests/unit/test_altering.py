@@ -7,18 +7,21 @@ import pytest
 
 from syncmgr.altering import Altering
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel_state import Stop
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.excerpt import Excerpt
+from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.lake_change import AddField
 from syncmgr.job.position import Position
 from syncmgr.job.renewal import Renewal
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable, TargetType
 from syncmgr.job.state import JobState
+from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.whole import Found
 from syncmgr.planning import Planner
-from syncsql import LeaveTable, Name, RenameSync, ResyncTable, parse
+from syncsql import LeaveTable, Name, RenameSync, ResyncTable, SettleDdl, parse
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table, make_target
 
 NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
@@ -61,11 +64,11 @@ class Shelf:
     def survey(self, source: Any, databases: Sequence[str]) -> Mapping[Any, Any]:
         raise AssertionError("nobody asks for it")
 
-    def figures(self, job_id: int) -> Any:
-        return self
-
     def jobs(self, db: str | None = None) -> list[SyncJob]:
         return list(self.others)
+
+    def figures(self, job_id: int) -> Figures:
+        return Figures(position=NOW, rows=0, bytes=0, commits=0, synced_until=70.0)
 
     def save(self, job: SyncJob) -> SyncJob:
         self.saved.append(job)
@@ -139,7 +142,12 @@ def test_a_part_of_a_table_is_read_anew() -> None:
         ("status = 'x'", job_of(), Load(token="lines", upper=NOW), "not in the key of the target"),
         ("id > 5", job_of(), Load(token="lines"), "its rows are being read"),
         ("id > 5", job_of(), Load(token="lines", replaces=True), "its rows are being read"),
-        ("id > 5", job_of(make_channel(), replace(LINES, stopped="cut")), None, "any of its rows may have changed"),
+        (
+            "id > 5",
+            job_of(make_channel(), replace(LINES, stopped=Stop(reason="cut"))),
+            None,
+            "any of its rows may have changed",
+        ),
     ],
 )
 def test_a_part_is_refused_where_all_rows_may_differ(where: str, job: SyncJob, load: Load | None, reason: str) -> None:
@@ -151,15 +159,44 @@ def test_a_part_is_refused_where_all_rows_may_differ(where: str, job: SyncJob, l
     assert not shelf.saved
 
 
+@pytest.mark.parametrize(
+    ("code", "refused"),
+    [
+        (Code.SOURCE_NOT_ROW, True),
+        (Code.SOURCE_ROW_IMAGE, True),
+        (Code.SOURCE_SCHEMA, True),
+        (Code.SOURCE_LATE, False),
+        (Code.SOURCE_DDL, False),
+        (Code.SOURCE_VALUE, False),
+        (Code.SOURCE_UNREACHABLE, False),
+    ],
+)
+def test_a_part_is_refused_where_resume_would_not_get_on(code: Code, *, refused: bool) -> None:
+    """What paused the job is passed only where the whole table is read; the message says so, and the whole is taken."""
+    fail = FailMsg(type=FailType.SUBMIT_FAIL, code=code.number, message="", at=1.0)
+    job = job_of(state=JobState.PAUSED_BY_ERROR, fail=fail)
+    if refused:
+        with pytest.raises(SyncError, match=f"error {code.number} has paused the job.*leave WHERE out") as raised:
+            Shelf().altering().alter(job, of_excerpt("id > 5"))
+        assert raised.value.code is Code.RESYNC_WHERE
+        altering = Shelf().altering()
+        assert altering.alter(job, RESYNC, altering.looked_at(job, RESYNC))
+    else:
+        assert Shelf().altering().alter(job, of_excerpt("id > 5"))
+    assert Shelf().altering().alter(replace(job, state=JobState.RUNNING), of_excerpt("id > 5"))
+
+
 def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None:
     """What it has missed comes with its rows; a column that it has got meanwhile comes with them, too."""
-    stopped = replace(LINES, stopped="its rows were cut", follows=True)
+    stop = Stop(reason="its rows were cut", synced_until=40.0)
+    stopped = replace(LINES, stopped=stop, follows=True)
     shelf, job = Shelf(), job_of(make_channel(), stopped)
     altering = shelf.altering()
     again = altering.looked_at(job, RESYNC)
     assert altering.alter(job, RESYNC, again)
     [renewal] = shelf.changed
-    assert (renewal.channel.after, renewal.channel.known_at, renewal.channel.stopped) == (NOW, NOW, "")
+    assert (renewal.channel.after, renewal.channel.known_at, renewal.channel.stopped) == (NOW, NOW, None)
+    assert renewal.stale_since == 40.0
     assert shelf.marked["resyncing"] == ("lines",)
     shelf.now = replace(LINES.source, columns=(*LINES.source.columns, SourceColumn(name="c", type="int")))
     again = altering.looked_at(job, RESYNC)
@@ -173,7 +210,7 @@ def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() ->
     shelf = Shelf()
     again = shelf.altering().looked_at(job, RESYNC)
     assert again is not None
-    assert again.channel.after == NOW
+    assert (again.channel.after, again.stale_since) == (NOW, 70.0)
 
 
 def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
@@ -255,3 +292,36 @@ def test_a_table_that_two_patterns_mean_does_not_join() -> None:
     plans, refused = shelf.altering().arrivals(make_job(statement=parsed.statement.sql(), source=make_source()))
     assert plans == []
     assert {table: error.code for table, error in refused.items()} == {("ov", "ab"): Code.DUPLICATE_MAPPING}
+
+
+@pytest.mark.parametrize(
+    ("channels", "way"),
+    [
+        ((make_channel(), LINES), "; ALTER SYNC JOB ... DROP TABLE it; once "),
+        ((LINES,), "; STOP the job, make the target anew, and create the job again"),
+    ],
+)
+def test_columns_that_cannot_be_renewed_are_told_with_a_way_that_is_open(
+    channels: tuple[ChannelDescription, ...], way: str
+) -> None:
+    """The last table of a job cannot leave it."""
+    lost = replace(LINES.source, columns=LINES.source.columns[1:])
+    job = job_of(*channels, state=JobState.PAUSED_BY_ERROR)
+    with pytest.raises(SyncError) as raised:
+        Shelf(now=lost).altering().looked_at(job, RESYNC)
+    assert raised.value.code is Code.RESYNC_COLUMNS
+    assert way in str(raised.value)
+
+
+@pytest.mark.parametrize("state", [JobState.RUNNING, JobState.PENDING])
+def test_a_statement_of_a_job_that_goes_on_is_settled_by_resync(state: JobState) -> None:
+    """SKIP DDL is for a job that is paused by one, and PAUSE would not make it so: a table that stopped comes back
+    by RESYNC TABLE.
+    """
+    node = SettleDdl(job=Name(name="job1"), instead=None)
+    job = job_of(make_channel(), replace(LINES, stopped=Stop(reason="nobody can read it")), state=state)
+    with pytest.raises(SyncError, match=r"RESYNC TABLE brings back what is not read any more: shop\.lines") as raised:
+        Shelf().altering().alter(job, node)
+    assert raised.value.code is Code.NO_DDL_TO_SETTLE
+    with pytest.raises(SyncError, match=r"DDL statement$"):
+        Shelf().altering().alter(job_of(state=state), node)

@@ -24,6 +24,7 @@ def test_an_error_crosses_processes() -> None:
     error = SyncError(Code.UNKNOWN_JOB, job="j", db="d")
     copy = pickle.loads(pickle.dumps(error))
     assert (copy.code, str(copy)) == (Code.UNKNOWN_JOB, "Unknown sync job 'j' in database 'd'")
+    assert str(pickle.loads(pickle.dumps(error.saying("; or so")))) == f"{error}; or so"
 
 
 def test_every_template_can_be_filled() -> None:

@@ -2,6 +2,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from syncmgr.history import History
+from syncmgr.job.overview import Facts, overview
 from tests.unit.job.factories import make_channel, make_job
 
 
@@ -15,6 +16,7 @@ def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
         progress=lambda _: {"stays": at},
         dead_letters=SimpleNamespace(of=lambda _: [(1, letter)]),
     )
-    history = History(store, SimpleNamespace())  # type: ignore[arg-type]
-    assert [row[6] for row in history.rows("sync_channels")] == ["orders"]
+    jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
+    history = History(store, jobs)
+    assert [(row[6], row[11]) for row in history.rows("sync_channels")] == [("orders", "STREAMING")]
     assert history.rows("sync_dead_letters") == []

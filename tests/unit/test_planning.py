@@ -10,8 +10,8 @@ from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable, TargetTable
 from syncmgr.job.table_pattern import matches
 from syncmgr.job.whole import Found, sharded
-from syncmgr.planning import Planner, Wanted
-from syncsql import Channel, Name, PatternKind, Shards, TablePattern, Tables, WholeDatabase
+from syncmgr.planning import Locked, Planner, Wanted, never
+from syncsql import Channel, ColumnMapping, Name, PatternKind, Shards, TablePattern, Tables, WholeDatabase
 from tests.unit.job.factories import make_canal, make_source, make_source_table, make_target
 
 Table = tuple[str, str]
@@ -39,7 +39,10 @@ class House:
     exact: list[str] = field(default_factory=list)
     ours: set[str] = field(default_factory=set)
     recent: set[str] = field(default_factory=set)
+    keyless: set[str] = field(default_factory=lambda: {"log"})
     inspections: int = 0
+    locked: set[str] = field(default_factory=set)
+    lacking: str = ""
 
     def planner(self) -> Planner:
         return Planner(
@@ -74,11 +77,17 @@ class House:
         assert db == "demo"
         return table not in self.full
 
-    def inspect(self, _: Any, tables: Sequence[Table]) -> Facts:
+    def inspect(self, _: Any, tables: Sequence[Table], locked: Locked = never) -> Facts:
         self.inspections += 1
+        seen = {table: make_source_table(db=table[0], name=table[1]) for table in tables}
+        told = {table: () if table[1] in self.keyless else (("id",),) for table in tables}
+        self.locked = {table[1] for table in tables if locked(table, seen[table], told[table])}
+        if self.lacking:
+            grants = ", ".join([self.lacking, *(f"SELECT on {name}" for _, name in tables)])
+            raise SyncError(Code.SOURCE_GRANT_MISSING, user="u", grant=grants, address="db1:3306", remedy="GRANT")
         if any(name not in self.sources for _, name in tables):
             raise UNKNOWN
-        keys = tuple(() if name == "log" else (("id",),) for _, name in tables)
+        keys = tuple(() if name in self.keyless else (("id",),) for _, name in tables)
         return Facts(tuple(make_source_table(db=db, name=name) for db, name in tables), keys)
 
     def survey(self, _: Any, patterns: Sequence[str]) -> Mapping[Table, Found]:
@@ -122,6 +131,55 @@ def test_a_table_without_a_key_is_refused_or_appended_to() -> None:
     plan = house.planner().plan(wanted(whole(), without_key=WithoutKey.APPEND))
     assert [table.keys for table in plan.made] == [("id",), ()]
     assert house.exact == ["log"]
+
+
+def test_it_is_known_which_tables_will_be_locked() -> None:
+    """Those whose target has, or will have, no key, where their rows are read: so that the grant is asked for early."""
+    appended = wanted(whole(), without_key=WithoutKey.APPEND)
+    house = House(targets={"lines": replace(make_target(name="lines"), keys=())})
+    house.planner().plan(appended)
+    assert house.locked == {"lines", "log"}
+    house.planner().plan(replace(appended, source=make_source(start="latest")))
+    assert house.locked == set()
+    with pytest.raises(SyncError):
+        house.planner().plan(wanted(whole()))
+    assert house.locked == {"lines"}, "a table that is refused needs no grant"
+
+
+def test_explaining_tells_the_grants_of_server_and_tables_at_once() -> None:
+    """Whoever gives those of the server first is not sent back for those of the tables."""
+    [row] = House(lacking="REPLICATION SLAVE").planner().explain(wanted(whole("log")))
+    assert row[2] == "source"
+    assert "lacks REPLICATION SLAVE, SELECT on lines, SELECT on orders" in row[4]
+
+
+def test_all_tables_without_a_key_are_named_at_once() -> None:
+    """Whoever excludes one is not told of the next."""
+    house = House(sources=("orders", "log", "audit"))
+    house.keyless |= {"audit"}
+    with pytest.raises(SyncError) as raised:
+        house.planner().plan(wanted(whole()))
+    assert str(raised.value).startswith("No unique key that a target can have: shop.audit, shop.log; EXCLUDE ")
+
+
+def test_who_names_a_target_that_is_not_there_hears_how_it_is_made() -> None:
+    """With the very words, but where a column list, a WHERE or canal leaves its types to the user."""
+    own = Channel(source=Name(db="shop", name="lines"), target=Name(name="new"))
+    with pytest.raises(SyncError) as raised:
+        House().planner().plan(wanted(own))
+    assert raised.value.code is Code.NO_SUCH_TABLE
+    how = "; FROM `shop`.`lines` INTO `demo`.* makes its target, `demo`.`lines`"
+    assert str(raised.value) == f"Table 'demo.new' doesn't exist{how}"
+    [row] = House().planner().explain(wanted(own))
+    assert how in row[-1]
+    made = Tables(source=Name(db="shop", name="lines"), target_db="demo")
+    assert [table.label for table in House().planner().plan(wanted(made)).made] == ["demo.lines"]
+    for asked in (
+        wanted(own, source=make_canal()),
+        wanted(replace(own, columns=(ColumnMapping(target="id"),))),
+    ):
+        with pytest.raises(SyncError, match=r"doesn't exist$"):
+            House().planner().plan(asked)
 
 
 def test_a_filled_target_is_refused() -> None:

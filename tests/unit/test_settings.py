@@ -58,6 +58,25 @@ def test_a_line_in_another_encoding_hides_no_other_mistake() -> None:
     assert settings.read_bytes("root_password = a\u2028b".encode(), CONF).text("root_password") == "a\u2028b"
 
 
+@pytest.mark.parametrize("name", ["lake_dir", "meta_dir", "staging_dir", "log_dir"])
+def test_a_url_is_no_folder(name: str) -> None:
+    """A store that is no folder is refused at start, before a folder of that name is made."""
+    with pytest.raises(SyncError, match=f"'{name}' cannot be 's3a://bucket/x': it must be a folder of this machine"):
+        read(f"{name} = s3a://bucket/x")
+
+
+def test_a_missing_file_says_how_to_get_one(tmp_path: Path) -> None:
+    """Who starts for the first time has none."""
+    with pytest.raises(SyncError, match="--print-conf prints one"):
+        settings.read(tmp_path / "fe.conf")
+
+
+def test_the_log_names_what_was_set() -> None:
+    """Every key that is not at its default; never a secret, nor what Spark was given."""
+    text = "log_level = DEBUG\nroot_password = hidden\nquery_port = 9030\nspark.hadoop.fs.s3a.secret.key = hidden"
+    assert read(text).given() == "root_password = ***, log_level = DEBUG, spark.hadoop.fs.s3a.secret.key"
+
+
 def test_a_relative_folder_stands_beside_the_folder_of_fe_conf() -> None:
     """The frontend may be started from anywhere."""
     assert read("lake_dir = data").folder("lake_dir") == Path("/srv/syncmgr/data")

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.sources import common_names, named
+from syncmgr.job.statement.sources import common_tables_of, named
 from syncmgr.job.statement.words import Modes, Token, UnclearError, Words
-from syncmgr.job.statement.writing import Written, calls, written
+from syncmgr.job.statement.writing import Written, calls, united, written
 
 _CHANGING: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD"})
 _OPAQUE: Final = frozenset({"CALL", "EXECUTE", "PREPARE", "TRUNCATE", "CREATE", "ALTER", "DROP", "RENAME"})
@@ -30,12 +30,12 @@ def body(text: str, db: str, modes: Modes) -> Written:
     if any(token.word == "LANGUAGE" and tokens[at + 1].word != "SQL" for at, token in enumerate(tokens)):
         raise UnclearError("it is not written in SQL")
     parts = [part for piece in _pieces(tokens) for part in _parts(piece, text, db, modes)]
+    names = frozenset(table for part in parts for table in part.names)
     return Written(
-        tables=_once(table for part in parts for table in part.tables),
-        adds=all(part.adds for part in parts if part.tables),
+        events=united(pair for part in parts for pair in part.events.items()),
         calls=_once(name for part in parts for name in part.calls),
-        names=frozenset(table for part in parts for table in part.names),
-        common=frozenset(name for part in parts for name in part.common),
+        names=names,
+        common=names - {table for part in parts for table in part.names - part.common},
     )
 
 
@@ -90,12 +90,12 @@ def _quiet(text: str, db: str, modes: Modes) -> Written:
     words = Words(text, modes)
     tokens = words.tokens
     fetch = next((tokens[at] for at in range(len(tokens) - 1) if _fetches(tokens, at)), tokens[-1])
+    names = named(Words(text[: fetch.start], modes), db)
     return Written(
-        tables=(),
-        adds=True,
+        events={},
         calls=tuple(calls(words, db, _FLOW)),
-        names=named(Words(text[: fetch.start], modes), db),
-        common=common_names(tokens),
+        names=names,
+        common=common_tables_of(tokens, names, db),
     )
 
 

@@ -4,7 +4,7 @@ Owns: where such a list begins and ends, which names in it are tables, and by wh
 Must not know: which of the tables is written.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from syncmgr.job.statement.nodes import Table
@@ -138,9 +138,10 @@ def named(words: Words, db: str) -> frozenset[Table]:
     return frozenset(table for at in _lists(words.tokens) for _, table in sources(words.again(at), db))
 
 
-def common_names(tokens: Sequence[Token]) -> frozenset[str]:
-    """Of common tables, folded."""
-    return frozenset(tokens[at].text.casefold() for at in common(tokens))
+def common_tables_of(tokens: Sequence[Token], names: Collection[Table], db: str) -> frozenset[Table]:
+    """Those of `names` that have the name of a common table of the same statement, and no other database than `db`."""
+    common_names = {tokens[at].text.casefold() for at in common(tokens)}
+    return frozenset(table for table in names if table[0] == db and table[1].casefold() in common_names)
 
 
 def common(tokens: Sequence[Token]) -> Iterator[int]:

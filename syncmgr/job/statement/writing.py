@@ -1,37 +1,47 @@
 """A statement that stands in a binlog in place of the rows that it changes.
 
-Owns: which tables it writes, by the names in its text, and whether it calls what may write others.
+Owns: which tables it writes and how, by the names in its text, and whether it calls what may write others.
 Must not know: what those names are on the server, which tables are synced.
 """
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from syncmgr.job.statement.functions import BUILT_IN, CLOSE, DOUBTFUL
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.sources import PACE, QUERIES, Source, common, common_names, common_tables, named, sources
+from syncmgr.job.statement.sources import PACE, QUERIES, Source, common, common_tables, common_tables_of, named, sources
 from syncmgr.job.statement.words import NAME, WORD, Modes, Token, UnclearError, Words
 
 _FIRST_WORD: Final = re.compile(r"(?:\s|/\*M?!\d*|/\*.*?\*/|\()*(\w+)", re.DOTALL)  # where the rest has no words
 
 
+class Event(StrEnum):
+    """What may happen to a row, as a trigger names it."""
+
+    INSERT = "INSERT"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+
+
+EVERY: Final = frozenset(Event)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """`tables`: those that it writes, or views. `adds`: rows only come. `calls`: functions that are no built-in
-    ones.
+    """`events`: what may happen to rows of which tables, or views. `calls`: functions that are no built-in ones.
 
-    `names`: every table and view that it has in a list of such, those that it only reads too. `common`: the names of
-    its common tables, folded, which may be views, too.
+    `names`: every table and view that it has in a list of such, those that it only reads too. `common`: those of them
+    that may be its common tables instead, by their names.
     """
 
-    tables: tuple[Table, ...]
-    adds: bool
+    events: Mapping[Table, frozenset[Event]]
     calls: tuple[Table, ...]
     names: frozenset[Table]
-    common: frozenset[str] = frozenset()
+    common: frozenset[Table] = frozenset()
 
 
 def stands_for_rows(statement: str, modes: Modes) -> bool:
@@ -86,15 +96,44 @@ def written(statement: str, db: str, modes: Modes) -> Written:
     verb = words.skip_any(_VERBS.keys())
     if not verb:
         raise words.unclear("a statement that changes rows")
-    tables = tuple(dict.fromkeys(_VERBS[verb](words, db)))
-    tokens = words.tokens
+    tables = tuple(_VERBS[verb](words, db))
+    tokens, names = words.tokens, named(words, db)
     return Written(
-        tables=tables,
-        adds=verb in {"INSERT", "LOAD"} and not any(token.word in {"DUPLICATE", "REPLACE"} for token in tokens),
+        events=dict.fromkeys(tables, _events(verb, tokens)) if tables else {},
         calls=tuple(calls(words, db)),
-        names=named(words, db),
-        common=common_names(tokens),
+        names=names,
+        common=common_tables_of(tokens, names, db),
     )
+
+
+def united(parts: Iterable[tuple[Table, frozenset[Event]]]) -> dict[Table, frozenset[Event]]:
+    """What they do together, in the order of the tables' first events."""
+    found: dict[Table, frozenset[Event]] = {}
+    for table, events in parts:
+        found[table] = found.get(table, frozenset()) | events
+    return found
+
+
+def _events(verb: str, tokens: Sequence[Token]) -> frozenset[Event]:
+    """All that it may be, where a word of it is a name."""
+    words = {token.word for token in tokens}
+    if "PORTION" in words:  # what MariaDB's FOR PORTION OF leaves of a row is inserted
+        return EVERY
+    match verb:
+        case "INSERT" if "DUPLICATE" in words:  # ON DUPLICATE KEY UPDATE
+            return frozenset({Event.INSERT, Event.UPDATE})
+        case "REPLACE":
+            return frozenset({Event.INSERT, Event.DELETE})
+        case "LOAD" if "REPLACE" in words:
+            return frozenset({Event.INSERT, Event.DELETE})
+        case "INSERT" | "LOAD":
+            return frozenset({Event.INSERT})
+        case "UPDATE":
+            return frozenset({Event.UPDATE})
+        case "DELETE":
+            return frozenset({Event.DELETE})
+        case _:
+            return EVERY
 
 
 def _skip_prefix(words: Words) -> None:

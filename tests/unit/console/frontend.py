@@ -170,7 +170,7 @@ class FakeCatalog:
     def drop_table(self, node: DropTable, db: str | None) -> tuple[Remark, ...]:
         tables, name = self._db(node.table.db or db or ""), node.table.name
         if name not in tables:
-            return forgiven(node.if_exists, SyncError(Code.UNKNOWN_TABLE, table=name))
+            return forgiven(node.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{node.table.db or db}.{name}"))
         del tables[name]
         return ()
 

@@ -123,6 +123,44 @@ def test_what_cannot_be_synced_is_refused(why: str, changes: dict[str, Any], cod
     assert message in str(raised.value), why
 
 
+def test_all_misfits_of_a_table_are_told_at_once() -> None:
+    """One error has every column that does not fit, is not filled or may be NULL, and what is wrong with the key."""
+    narrow = [
+        TargetColumn(name="id", type=TargetType(name="INT"), nullable=False),
+        TargetColumn(name="status", type=TargetType(name="DATE"), nullable=False),
+        TargetColumn(name="amount", type=TargetType(name="INT")),
+        TargetColumn(name="extra", type=TargetType(name="INT"), nullable=False),
+    ]
+    with pytest.raises(SyncError) as raised:
+        plan(target=make_target(columns=tuple(narrow)), unique_keys=[("id", "status")])
+    assert raised.value.code is Code.TYPE_DOES_NOT_FIT
+    told = str(raised.value).split("; ")
+    for words in (
+        "'shop.orders.id' (bigint) does not fit target column 'id' (INT)",
+        "target column 'status' (DATE)",
+        "target column 'amount' (INT)",
+        "must include all columns of a primary or NOT NULL unique key of shop.orders: (id, status)",
+        "'status' (DATE NOT NULL): the source column may be NULL",
+        "Target column 'extra' of table 'demo.orders' is NOT NULL",
+    ):
+        assert len([each for each in told if words in each]) == 1, (words, told)
+
+
+def test_all_wrong_names_of_a_column_list_are_told_at_once() -> None:
+    """Before anything is said of types, which nobody knows of a column that is not there."""
+    items = (ColumnItem(target="idd"), ColumnItem(target="statos"), ColumnItem(target="amount"))
+    with pytest.raises(SyncError) as raised:
+        plan(items=items)
+    assert str(raised.value) == "Unknown column 'idd' in 'demo.orders'; Unknown column 'statos' in 'demo.orders'"
+
+
+def test_a_key_that_is_left_out_is_told_once() -> None:
+    """Not as a column that is NOT NULL, too."""
+    with pytest.raises(SyncError) as raised:
+        plan(items=(ColumnItem(target="status"),))
+    assert "NOT NULL" not in str(raised.value)
+
+
 def test_an_expression_keeps_within_a_narrow_target() -> None:
     """Iceberg has no TINYINT: the cast is what refuses 300 in one."""
     narrow = TargetColumn(name="status", type=TargetType(name="TINYINT"))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from syncmgr.errors import Code, SyncError
@@ -5,6 +7,7 @@ from syncmgr.job.failure import (
     TREATMENTS,
     FailMsg,
     FailType,
+    JobKind,
     Remedy,
     Retry,
     Series,
@@ -12,9 +15,15 @@ from syncmgr.job.failure import (
     fail_type,
     is_due,
     mildest,
+    needs_person,
     remedy,
     resume_after,
 )
+from syncmgr.pipeline.apart import OF_ONE_TABLE
+
+ONE = JobKind(has_rows=True, has_others=False)
+MANY = JobKind(has_rows=True, has_others=True)
+CANAL = JobKind(has_rows=False, has_others=False)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +46,64 @@ def test_who_mends_an_error(code: Code, expected: Remedy) -> None:
     assert remedy(code) is expected
 
 
+def test_who_is_called_for_an_error() -> None:
+    """A person for all that no time mends, also where it is tried again by itself; for nothing that may pass."""
+    assert all(needs_person(code.number) for code, each in TREATMENTS.items() if each.remedy is Remedy.OPERATOR)
+    assert not any(needs_person(code.number) for code, each in TREATMENTS.items() if each.advice.startswith("Nothing"))
+    assert needs_person(Code.LAKE_FULL.number)
+    assert not needs_person(Code.SOURCE_UNREACHABLE.number)
+
+
+OF_A_BINLOG = {code for code in TREATMENTS if 20100 <= code.number < 20200 and "CANAL" not in code.name} - {
+    *(Code.SOURCE_SCHEMA, Code.SOURCE_DDL, Code.SOURCE_VALUE, Code.SOURCE_NOT_ROW, Code.SOURCE_ROW_IMAGE)
+}  # which a job on canal never meets
+
+
+@pytest.mark.parametrize("code", sorted(TREATMENTS.keys() - OF_A_BINLOG, key=lambda code: code.number))
+def test_a_canal_job_is_advised_nothing_that_canal_has_not(code: Code) -> None:
+    """It has no rows to read again, settles no DDL and takes no on_value_error: ALTER SYNC refuses each of them."""
+    told = str(advice(code.number, CANAL))
+    refused = ("RESYNC", "SKIP DDL", "APPLY DDL", "on_value_error", "brings all rows")
+    assert not [word for word in refused if word in told], told
+
+
+@pytest.mark.parametrize("code", list(TREATMENTS))
+def test_a_job_of_one_table_is_not_advised_to_leave_it_out(code: Code) -> None:
+    """The last table of a job stays (20020). A table that stops alone has others beside it."""
+    alone = {Code.TABLE_STOPPED, Code.TABLES_STOPPED, Code.CHANNEL_BEHIND}
+    assert code in alone or "ALTER SYNC JOB ... DROP TABLE" not in str(advice(code.number, ONE))
+
+
+@pytest.mark.parametrize("code", list(TREATMENTS))
+def test_advice_ends_where_the_job_goes_on(code: Code) -> None:
+    """A job that waits for a person is resumed, or made anew; one that goes on by itself is never to be resumed."""
+    for kind in (ONE, MANY, CANAL):
+        told = str(advice(code.number, kind))
+        waits = remedy(code) is Remedy.OPERATOR
+        assert waits == ("RESUME" in told or "create the job again" in told or "create it" in told) or (
+            not waits and "RESUME" not in told
+        ), told
+
+
+@pytest.mark.parametrize(
+    "code", sorted({*OF_ONE_TABLE, Code.LAKE_DENIED, Code.APPEND_CHANGE}, key=lambda code: code.number)
+)
+def test_a_table_that_is_behind_needs_no_resume(code: Code) -> None:
+    """Its job runs, and refuses RESUME; the table is tried again by itself."""
+    assert "RESUME" not in str(advice(code.number, replace(MANY, runs=True)))
+
+
+def test_advice_depends_on_the_kind_of_job() -> None:
+    """What is generated into the docs says which is which."""
+    gone = TREATMENTS[Code.NO_SUCH_TABLE]
+    leave = "ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
+    assert str(advice(1146, MANY)) == f"{advice(1146, ONE)} {leave}"
+    assert gone.whole == f"{gone.advice} Of a job of several tables: {leave}"
+    value = TREATMENTS[Code.SOURCE_VALUE]
+    assert advice(20113, CANAL) == value.on_canal
+    assert value.whole.endswith(f"Of a canal job: {value.on_canal}")
+
+
 def test_auto_resume_backs_off() -> None:
     """A job resumes by itself after 10 s, doubling to 300 s, however often it fails."""
     assert [resume_after(n) for n in (1, 2, 3, 5, 6, 7, 5000)] == [10, 20, 40, 160, 300, 300, 300]
@@ -57,8 +124,8 @@ def test_every_error_of_a_source_and_of_the_lake_has_its_row() -> None:
     met = {code for code in Code if 20100 <= code.number < 20300} - of_statements | {Code.WORKER_DIED, Code.META_DOWN}
     assert met <= TREATMENTS.keys()
     assert all(treatment.advice.endswith(".") for treatment in TREATMENTS.values())
-    assert advice(Code.SOURCE_DDL.number) == TREATMENTS[Code.SOURCE_DDL].advice
-    assert advice(0) is None
+    assert advice(Code.SOURCE_DDL.number, ONE) == TREATMENTS[Code.SOURCE_DDL].advice
+    assert advice(0, ONE) is None
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,7 +8,7 @@ from syncmgr.job import invalidation
 from syncmgr.job.invalidation import Late, after
 from syncmgr.job.reach import reach
 from syncmgr.job.statement.words import ORDINARY, Modes
-from syncmgr.job.surroundings import FRESH, Answers, BaseTable, Gone, Hidden, Known, Unasked, told
+from syncmgr.job.surroundings import FRESH, Answers, BaseTable, Fact, Gone, Hidden, Known, Unasked, told
 
 ASKED = 100
 OBJECTS = (("d", "o"), ("e", "o"), ("d", "w"))
@@ -62,7 +64,8 @@ def test_functions_end_as_tables_do() -> None:
     for statement in ("DROP FUNCTION other", "DROP VIEW f", "DROP TRIGGER f", "DROP PROCEDURE f"):
         assert after(known, statement, "d", ORDINARY, at=ASKED) == known
     made = "CREATE DEFINER=`a`@`%` FUNCTION f() RETURNS INT RETURN 1"
-    assert after(known, made, "d", ORDINARY, at=ASKED) == Known()
+    assert after(known, made, "d", ORDINARY, at=ASKED + 1) == Known()
+    assert after(known, "CREATE TABLE f (a INT)", "d", ORDINARY, at=ASKED) == known
 
 
 @pytest.mark.parametrize(
@@ -99,9 +102,22 @@ def test_what_leads_where_it_led(statement: str) -> None:
 )
 def test_a_way_that_is_made_ends_what_was_known(statement: str) -> None:
     """And nothing that was judged before is wrong."""
-    found = after(EVERY, statement, "d", Modes(mariadb=True), at=ASKED)
+    for at in (ASKED, ASKED + 1):
+        found = after(EVERY, statement, "d", Modes(mariadb=True), at=at)
+        assert isinstance(found, Known)
+        assert found.facts.get(("d", "o"), Fact()).shape in {None, FRESH.shape}
+        assert isinstance(reach("INSERT INTO o SELECT 1", "d", ORDINARY, [("d", "t")], found), Unasked | None)
+
+
+@pytest.mark.parametrize("made", ["TRIGGER r AFTER INSERT ON w FOR EACH ROW SET @a = 1", "VIEW x AS SELECT * FROM o"])
+def test_a_way_that_is_made_hides_none_that_is_taken_away(made: str) -> None:
+    """The answer came after both, and what was judged by it stays uncertain, though it is asked anew."""
+    found = after(EVERY, f"CREATE {made}", "d", ORDINARY, at=ASKED - 2)
     assert isinstance(found, Known)
-    assert ("d", "o") not in found.facts
+    assert found.facts[("d", "o")] == Fact(asked_at=ASKED)
+    late = after(found, "DROP TRIGGER s", "d", ORDINARY, at=ASKED - 1)
+    assert isinstance(late, Late)
+    assert ("d", "o") in late.tables
 
 
 @pytest.mark.parametrize(
@@ -146,7 +162,7 @@ def test_a_temporary_table_is_its_sessions_own() -> None:
 
 
 def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest answers stay."""
+    """The newest answers stay; that there were others is remembered."""
     monkeypatch.setattr(invalidation, "MOST", 4)
     found = after(EVERY, "CREATE TABLE s (a INT)", "d", ORDINARY, at=1)
     assert isinstance(found, Known)
@@ -154,6 +170,52 @@ def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(found, Known)
     assert len(found.facts) == 2
     assert all(fact.asked_at == ASKED for fact in found.facts.values())
+    assert after(found, "DROP TABLE x", "d", ORDINARY, at=ASKED) == Late(tables=())
+
+
+AGO = Known(forgotten=ASKED)
+
+
+@pytest.mark.parametrize("statement", [statement for statement, _ in TAKES_AWAY])
+def test_an_answer_that_is_not_known_any_more_may_have_come_too_late(statement: str) -> None:
+    """Whatever may have ended a way is taken for the end of one, up to the second of the newest such answer."""
+    for at in (ASKED - 1, ASKED):
+        assert after(AGO, statement, "d", ORDINARY, at=at) == Late(tables=())
+    assert isinstance(after(AGO, statement, "d", ORDINARY, at=ASKED + 1), Known)
+    assert isinstance(after(Known(), statement, "d", ORDINARY, at=0), Known)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TABLE s (a INT)", "DROP TABLE s"],
+        ["CREATE TABLE s (a INT)", "CREATE TABLE s2 (a INT)", "DROP TABLE IF EXISTS s, d.s2"],
+        ["CREATE TEMPORARY TABLE s (a INT)", "DROP TABLE s"],
+        ["DROP TEMPORARY TABLE s"],
+        ["ALTER TABLE o ADD a INT, DROP COLUMN b"],
+        ["CREATE TRIGGER r AFTER INSERT ON o FOR EACH ROW SET @a = 1"],
+        ["DROP USER o"],
+        ["DROP TABLESPACE o"],
+        ["DROP PROCEDURE o"],
+        ["TRUNCATE o"],
+    ],
+)
+def test_what_was_never_asked_before_is_taken_away(statements: list[str]) -> None:
+    """A table that the stream has shown to be made since, one of a session, and what leads nowhere stop nothing."""
+    known: Known | Late = AGO
+    for statement in statements:
+        assert isinstance(known, Known)
+        known = after(known, statement, "d", ORDINARY, at=ASKED - 1)
+    assert isinstance(known, Known)
+
+
+def test_an_answer_that_is_given_again_is_known() -> None:
+    """It was given before the statement that takes its table away, and so was every earlier one about it."""
+    later = Answers(at=ASKED + 1, account="", shapes={("d", "x"): BaseTable()}, triggers={("d", "x"): ()})
+    known = replace(told(AGO, later), forgotten=ASKED + 9)
+    assert isinstance(after(known, "DROP TABLE x", "d", ORDINARY, at=ASKED + 2), Known)
+    assert after(known, "DROP TABLE x", "d", ORDINARY, at=ASKED + 1) == Late(tables=(("d", "x"),))
+    assert after(known, "DROP TABLE x, y", "d", ORDINARY, at=ASKED + 2) == Late(tables=())
 
 
 @given(st.sampled_from(["", "DROP ", "CREATE TABLE o ", "ALTER TABLE o ", "RENAME "]), st.text())

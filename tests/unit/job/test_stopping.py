@@ -3,10 +3,11 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel_state import Stop
 from syncmgr.job.following import not_followed
 from syncmgr.job.policy import OnDdlStop
 from syncmgr.job.schema import SourceTable
-from syncmgr.job.stopping import ANEW, RESUME, RESYNC, SETTLE, advised, standstill, stopped_by
+from syncmgr.job.stopping import ANEW, RESUME, RESYNC, SETTLE, advised, standstill, stop_of, stopped_by
 from tests.unit.job.factories import make_channel
 
 ORDERS = make_channel()
@@ -62,12 +63,32 @@ def test_an_error_says_the_way_out(error: SyncError, way: str, *, alone: bool, h
 def test_the_last_table_stops_the_job() -> None:
     """There is nothing left that could go on."""
     assert stopped_by(IMAGE, (LINES,), OnDdlStop.TABLE) is None
-    assert stopped_by(IMAGE, (replace(ORDERS, stopped="gone"), LINES), OnDdlStop.TABLE) is None
-    assert stopped_by(IMAGE, (ORDERS, replace(LINES, stopped="gone")), OnDdlStop.TABLE) is None
+    assert stopped_by(IMAGE, (replace(ORDERS, stopped=Stop(reason="gone")), LINES), OnDdlStop.TABLE) is None
+    assert stopped_by(IMAGE, (ORDERS, replace(LINES, stopped=Stop(reason="gone"))), OnDdlStop.TABLE) is None
 
 
 def test_a_table_that_is_not_read_is_told() -> None:
     """As long as it is so."""
     assert standstill((ORDERS, LINES)) is None
-    told = standstill((ORDERS, replace(LINES, stopped="its rows are cut")))
+    told = standstill((ORDERS, replace(LINES, stopped=Stop(reason="its rows are cut"))))
     assert "Table 'shop.lines' is not read any more, while the other tables" in str(told)
+
+
+def test_tables_that_are_not_read_are_counted() -> None:
+    """Msg says how many, names the first of them, and gives the reason of one; Status has all."""
+    stopped = [
+        replace(
+            make_channel(source=SourceTable(db="shop", name=f"t{n}", columns=())), stopped=Stop(reason=f"reason {n}")
+        )
+        for n in range(7)
+    ]
+    told = str(standstill((ORDERS, *stopped)))
+    assert told.startswith("7 tables are not read any more, while the other tables")
+    assert "'shop.t0', 'shop.t1', 'shop.t2', 'shop.t3', 'shop.t4' and 2 more" in told
+    assert "reason 0" in told
+    assert str(standstill(stopped[:2])).endswith(": 'shop.t0', 'shop.t1'; of 'shop.t0': reason 0")
+
+
+def test_what_stopped_a_table_is_remembered() -> None:
+    """With its number, by which the advice is found, and up to where the target has all."""
+    assert stop_of(IMAGE, since=9.0, synced_until=None) == Stop(reason=str(IMAGE), error=20106, since=9.0)

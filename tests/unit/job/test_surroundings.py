@@ -2,6 +2,7 @@ import pytest
 
 from syncmgr.job.reach import Reach, reach
 from syncmgr.job.statement.words import ORDINARY, Modes
+from syncmgr.job.statement.writing import Event
 from syncmgr.job.surroundings import (
     Answers,
     BaseTable,
@@ -14,6 +15,7 @@ from syncmgr.job.surroundings import (
     Unasked,
     Unreadable,
     View,
+    fired_by,
     function,
     shape,
     shows_functions,
@@ -46,8 +48,8 @@ def runs(body: str) -> Function:
     return function(created, "d", "STRICT_TRANS_TABLES", ORDINARY)
 
 
-def fires(body: str) -> Triggers:
-    return (trigger("r", body, "d", "", ORDINARY),)
+def fires(body: str, event: str = "INSERT") -> Triggers:
+    return (trigger("r", event, body, "d", "", ORDINARY),)
 
 
 def view(query: str) -> str:
@@ -172,6 +174,46 @@ def test_triggers(body: str, says: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("statement", "fired"),
+    [
+        ("INSERT INTO o VALUES (1)", {"INSERT"}),
+        ("INSERT INTO w VALUES (1)", {"INSERT"}),
+        ("INSERT IGNORE INTO o VALUES (1) ON DUPLICATE KEY UPDATE a = 2", {"INSERT", "UPDATE"}),
+        ("REPLACE INTO o VALUES (1)", {"INSERT", "DELETE"}),
+        ("LOAD DATA INFILE 'x' IGNORE INTO TABLE o (a)", {"INSERT"}),
+        ("LOAD DATA INFILE 'x' REPLACE INTO TABLE o (a)", {"INSERT", "DELETE"}),
+        ("UPDATE o SET a = 1", {"UPDATE"}),
+        ("UPDATE w SET a = 1", {"UPDATE"}),
+        ("UPDATE o JOIN p ON 1 SET p.a = 1", set()),
+        ("UPDATE o, p SET o.a = 1, p.a = 2", {"UPDATE"}),
+        ("DELETE FROM o", {"DELETE"}),
+        ("DELETE p FROM p JOIN o ON 1", set()),
+        ("DELETE FROM o FOR PORTION OF e FROM '2026-01-01' TO '2026-02-01'", {"INSERT", "UPDATE", "DELETE"}),
+        ("SELECT f(1)", {"INSERT", "DELETE"}),
+        ("SELECT COUNT(*) FROM o", set()),
+        ("DELETE FROM parent", set()),
+    ],
+)
+def test_triggers_of_other_events_do_nothing(statement: str, fired: set[str]) -> None:
+    """Each event has its own triggers; a cascade fires none."""
+    shapes: dict[str, str | Shape] = {"p": PLAIN, "t": PLAIN, "u": PLAIN, "parent": PLAIN}
+    shapes |= {"o": child("`parent`", "ON DELETE CASCADE"), "w": view("select `d`.`o`.`a` AS `a` from `d`.`o`")}
+    runs_both = {"f": "BEGIN INSERT INTO o VALUES (1); DELETE FROM o; RETURN 1; END"}
+    for event in ("INSERT", "UPDATE", "DELETE"):
+        triggers = {**dict.fromkeys(shapes, ()), "o": fires("UPDATE t SET a = 1", event)}
+        facts = known(shapes, triggers, functions=runs_both)
+        found = reach(statement, "d", ORDINARY, SYNCED, facts)
+        assert isinstance(found, Reach) is (event in fired), (event, found)
+
+
+def test_a_trigger_of_several_events_is_fired_by_each() -> None:
+    """Where its events are told in words that nobody knows, by any."""
+    assert fired_by("INSERT") == {Event.INSERT}
+    assert fired_by("INSERT OR UPDATE") == fired_by("INSERT,UPDATE") == {Event.INSERT, Event.UPDATE}
+    assert fired_by("UPDATE OF a") == fired_by("") == {*Event}
+
+
+@pytest.mark.parametrize(
     ("body", "says"),
     [
         ("BEGIN UPDATE t SET a = 1; RETURN 1; END", "calls 'd.f', which changes 'd.t'"),
@@ -213,6 +255,28 @@ def test_a_common_table_may_have_the_name_of_a_view() -> None:
     facts = known({"o": PLAIN, "v": calls}, functions={"f": "BEGIN UPDATE t SET a = 1; RETURN 1; END"})
     assert isinstance(reach(statement, "d", ORDINARY, SYNCED, facts), Reach)
     assert reach(statement, "d", ORDINARY, SYNCED, known({"o": PLAIN, "v": Gone()})) is None
+
+
+def test_a_common_table_hides_no_table_of_another_statement() -> None:
+    """A name that is common in the statement is a table in the body of its trigger, and the other way round."""
+    statement = "INSERT INTO o WITH v AS (SELECT 1 AS a) SELECT a FROM v"
+    reads = {"o": fires("SET @x = (SELECT MAX(a) FROM v)")}
+    found = reach(statement, "d", ORDINARY, SYNCED, known({"o": PLAIN, "v": Gone()}, reads))
+    assert isinstance(found, Reach)
+    assert "'d.v' is gone" in found.unknown
+
+    both = {"o": fires("SET @x = (WITH v AS (SELECT 1 AS a) SELECT a FROM v); SET @y = (SELECT a FROM v)")}
+    found = reach("INSERT INTO o VALUES (1)", "d", ORDINARY, SYNCED, known({"o": PLAIN, "v": Gone()}, both))
+    assert isinstance(found, Reach)
+    one = {"o": fires("SET @x = (WITH v AS (SELECT 1 AS a) SELECT a FROM v)")}
+    assert reach("INSERT INTO o VALUES (1)", "d", ORDINARY, SYNCED, known({"o": PLAIN, "v": Gone()}, one)) is None
+
+
+def test_a_view_has_common_tables_of_its_own() -> None:
+    """They are not asked of the server; the tables behind them are."""
+    shows = view("with `c` as (select `d`.`p`.`a` AS `a` from `d`.`p`) select `c`.`a` AS `a` from `c`")
+    facts = known({"o": PLAIN, "w": shows, "p": PLAIN})
+    assert reach("INSERT INTO o SELECT a FROM w", "d", ORDINARY, SYNCED, facts) is None
 
 
 def test_grants_that_show_functions() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from syncmgr.errors import Code, SyncError
@@ -28,6 +30,18 @@ def test_a_pause_by_an_error_resumes_by_itself_later_each_time() -> None:
     assert (first.state, first.resume_at) == (JobState.PAUSED_BY_ERROR, 110.0)
     second = first.on(JobEvent.RESUMED, at=110.0).on(JobEvent.STARTED, at=111.0)
     assert second.failed(UNREACHABLE, FailType.SUBMIT_FAIL, at=200.0).resume_at == 220.0
+
+
+def test_a_resume_settles_only_what_paused_the_job() -> None:
+    """Answers that came too late, of a job that stands by that error alone."""
+    late = SyncError(Code.SOURCE_LATE, address="db1:3306", objects="'d.o'", statement="DROP TRIGGER r")
+    paused = running().failed(late, FailType.SUBMIT_FAIL, at=100.0)
+    assert paused.settles_answers
+    assert paused.resume_at is None
+    assert not running().settles_answers
+    assert not paused.on(JobEvent.RESUMED, at=101.0).settles_answers
+    assert not paused.on(JobEvent.PAUSED_BY_USER, at=101.0).settles_answers
+    assert not running().failed(BAD_VALUE, FailType.SUBMIT_FAIL, at=100.0).settles_answers
 
 
 def test_what_a_person_must_mend_does_not_resume() -> None:
@@ -79,3 +93,18 @@ def test_the_server_id_is_as_told_or_the_job_s_own() -> None:
     assert derived == replica_id(make_job(name="other name"), make_source())
     assert derived != replica_id(other, make_source())
     assert 0 < derived < 2**32
+
+
+def test_a_job_is_advised_by_its_kind_and_state() -> None:
+    """A job of one table is not told to leave it out, and one that has ended is not told to RESUME."""
+    gone = SyncError(Code.NO_SUCH_TABLE, db="demo", table="orders")
+    job = make_job().on(JobEvent.STARTED, at=1.0)
+    assert job.advised is None
+    paused = job.failed(gone, FailType.RUN_FAIL, at=2.0)
+    assert "Bring the target back" in str(paused.advised)
+    assert "DROP TABLE" not in str(paused.advised)
+    channels = (make_channel(), make_channel(token="other", target="other"))
+    assert "ALTER SYNC JOB ... DROP TABLE" in str(replace(paused, channels=channels).advised)
+    ended = job.on(JobEvent.TARGET_DROPPED, at=3.0)
+    assert ended.advised == "Create target and job again if they are wanted."
+    assert job.on(JobEvent.STOPPED, at=3.0).advised is None

@@ -11,10 +11,15 @@ from syncmgr.mysql import wire
 from syncmgr.mysql.events import Query, xid_of
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.subscriptions import Subscription, Subscriptions
+from syncmgr.mysql.unlogged import Unlogged
 
 
 def unasked(_unasked: Unasked, _modes: Modes) -> Answers:
     raise AssertionError("nothing is to be asked")
+
+
+def unlogged() -> Unlogged:
+    return Unlogged("db1:3306", unasked)
 
 
 def event(kind: int, log_pos: int, body: bytes = b"") -> bytes:
@@ -25,7 +30,7 @@ def event(kind: int, log_pos: int, body: bytes = b"") -> bytes:
 def fed(*told: bytes) -> Router:
     """A router behind these events, which stand in a file from its begin on."""
     start = Position(file="binlog.000001", offset=4, server="s")
-    router = Router(Subscriptions({}, "db1:3306", unasked), Limits(), start, "db1:3306", {})
+    router = Router(Subscriptions({}, "db1:3306", unlogged()), Limits(), start, "db1:3306", {})
     for each in told:
         router.feed(memoryview(each), [(0, len(each))], 0)
     return router
@@ -55,7 +60,7 @@ class Meeting(Subscriptions):
     """Notes where statements stand."""
 
     def __init__(self) -> None:
-        super().__init__({}, "db1:3306", unasked)
+        super().__init__({}, "db1:3306", unlogged())
         self.places: list[int] = []
 
     def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
@@ -83,7 +88,7 @@ def test_the_end_of_an_xa_transaction_is_placed_beyond_32_bits(after: int, *, pa
     table, xid = ("d", "t"), xid_of(text)
     wanted = Subscription(columns=(), after=Position(file="binlog.000001", offset=after, server="s"))
     start = Position(file="binlog.000001", offset=4, server="s")
-    router = Router(Subscriptions({table: wanted}, "db1:3306", unasked), Limits(), start, "db1:3306", {xid: True})
+    router = Router(Subscriptions({table: wanted}, "db1:3306", unlogged()), Limits(), start, "db1:3306", {xid: True})
     statement = struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0" + text.encode()
     ends = event(wire.QUERY, 5000, statement)
     for each in (*transaction(2**32 - 100), *transaction(1000), ends):
@@ -96,7 +101,7 @@ def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixtu
     first, second = (event(wire.GTID, 100, b"\1" + bytes(16) + struct.pack("<Q", number)) for number in (6, 7))
     uuid = "00000000-0000-0000-0000-000000000000"
     start = Position(gtids=f"{uuid}:1-5", file="binlog.000001", offset=4, server="s")
-    router = Router(Subscriptions({}, "db1:3306", unasked), Limits(), start, "db1:3306", {})
+    router = Router(Subscriptions({}, "db1:3306", unlogged()), Limits(), start, "db1:3306", {})
     for each in (first, second, event(wire.XID, 200, bytes(8))):
         router.feed(memoryview(each), [(0, len(each))], 0)
     assert router.position().gtids == f"{uuid}:1-7"

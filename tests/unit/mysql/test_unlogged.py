@@ -90,10 +90,73 @@ def test_an_answer_that_came_too_late_is_told() -> None:
     """The server had dropped a trigger when it was asked: nobody knows what the statement before did."""
     unlogged = Unlogged("db1", Server())
     heed(unlogged, "INSERT INTO o VALUES (1)")
-    with pytest.raises(SyncError, match=r"before what the statement says.*RESYNC TABLE") as raised:
+    with pytest.raises(SyncError, match=r"before what this statement says.*RESYNC TABLE") as raised:
         heed(unlogged, "DROP TRIGGER r", at=ASKED - 10)
-    assert raised.value.code is Code.SOURCE_UNSEEN
+    assert raised.value.code is Code.SOURCE_LATE
     assert not heed(unlogged, "DROP TRIGGER r", at=ASKED + 1)
+
+
+def test_that_an_answer_was_given_is_kept_before_it_is_used() -> None:
+    """Once for each second; where that fails, the statement is not passed."""
+    kept: list[int] = []
+
+    def keep(second: int) -> None:
+        kept.append(second)
+        raise SyncError(Code.META_DOWN, reason="away")
+
+    unlogged = Unlogged("db1", Server(), keep)
+    for _ in range(2):
+        with pytest.raises(SyncError, match="away"):
+            heed(unlogged, "INSERT INTO o VALUES (1)")
+    assert kept == [ASKED, ASKED]
+    unlogged = Unlogged("db1", Server(), kept.append)
+    assert heed(unlogged, "DELETE FROM o")
+    assert kept == [ASKED, ASKED, ASKED]
+
+
+def test_what_an_earlier_life_was_told_too_late_is_told() -> None:
+    """Its answers are gone, and with them of what they were; nothing is kept that is older."""
+    kept: list[int] = []
+    unlogged = Unlogged("db1", Server(), kept.append, asked_until=ASKED + 5)
+    heed(unlogged, "INSERT INTO o VALUES (1)")
+    assert not kept
+    with pytest.raises(SyncError, match="objects that are not known any more") as raised:
+        heed(unlogged, "DROP TRIGGER r", at=ASKED + 5)
+    assert raised.value.code is Code.SOURCE_LATE
+    assert not heed(unlogged, "DROP TRIGGER r", at=ASKED + 6)
+
+
+def test_tables_that_are_read_after_it_are_nobodys_concern() -> None:
+    """Nor is what was asked for earlier statements; a table that the stream has shown to be made stays known."""
+    server = Server()
+    unlogged = Unlogged("db1", server, asked_until=ASKED)
+    heed(unlogged, "INSERT INTO o VALUES (1)")
+    asked = len(server.asked)
+    for text in ("DROP TRIGGER r", "CREATE TABLE x (a INT)", "DROP VIEW w"):
+        assert not unlogged.heed(Query("d", text), ORDINARY, (), ASKED - 1)
+    assert heed(unlogged, "INSERT INTO x VALUES (1)")
+    assert len(server.asked) == asked
+    assert not heed(unlogged, "DROP TRIGGER r", at=ASKED - 1)
+
+
+def test_rows_alone_ask_and_keep_nothing() -> None:
+    """A server that logs no statement in place of rows is as it was."""
+    server, kept = Server(), list[int]()
+    unlogged = Unlogged("db1", server, kept.append)
+    for text in ("DROP TRIGGER r", "DROP TABLE o", "RENAME TABLE o TO p", "DROP DATABASE e", "DROP FUNCTION f", "'"):
+        assert not heed(unlogged, text, at=1)
+    assert not server.asked
+    assert not kept
+
+
+def test_a_table_that_is_replaced_by_a_query_is_not_too_late_for_itself() -> None:
+    """What its query reads is asked once the statement has been met, and judged by what comes after it."""
+    unlogged = Unlogged("db1", Server())
+    modes = Modes(mariadb=True)
+    text = "CREATE OR REPLACE TABLE x AS SELECT * FROM y"
+    assert not unlogged.heed(Query("d", text), modes, SYNCED, ASKED - 1)
+    with pytest.raises(SyncError, match=r"'d\.y'"):
+        unlogged.heed(Query("d", "DROP TABLE y"), modes, SYNCED, ASKED - 1)
 
 
 def test_an_object_that_cannot_be_read_stops() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.pipeline.known_history import KnownHistory
@@ -16,6 +17,10 @@ OTHER = SyncError(Code.TARGET_SET_BACK, table="demo.t", found=3, epoch=4)
 class Refusing:
     def __init__(self, error: SyncError) -> None:
         self.error = error
+
+    def give_up(self, chunk: ChunkRows) -> None: ...
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
 
     def check_whole(self, db: str, table: str) -> None: ...
 

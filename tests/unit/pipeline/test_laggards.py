@@ -1,18 +1,24 @@
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job import channel_state
+from syncmgr.job.channel_state import ChannelState, Rows, Standing, Stop
 from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.pipeline.laggards import Laggards
+from syncmgr.pipeline.standings import Standings
+from tests.unit.job.factories import make_channel
 from tests.until import until
 
 FULL = SyncError(Code.LAKE_FULL, reason="disk")
 FENCED = SyncError(Code.FENCED, table="b", found=2, epoch=1)
 DONE = ChannelCommitted(snapshot=1)
+ALTERED = SyncError(Code.SNAPSHOT_BROKEN, table="b", reason="a column is gone", altered=True)
 
 
 class Bench:
@@ -24,13 +30,26 @@ class Bench:
         self.asked: list[tuple[str, int]] = []
         self.took: list[tuple[str, int]] = []
         self.answers: list[ChannelCommitted | SyncError] = []
-        self.laggards = Laggards({"a": "demo.a", "b": "demo.b"}, self.submit, self.took_in, self.gather, lambda: limit)
+        self.standings = Standings([make_channel(token=token) for token in ("a", "b")])
+        self.laggards = Laggards(
+            {"a": "demo.a", "b": "demo.b"}, self.submit, self.took_in, self.gather, lambda: limit, self.standings
+        )
+
+    def read(self, token: str) -> None:
+        """The rows of a table are being read."""
+        self.standings.change(token, lambda standing: channel_state.begun(standing, Rows(), at=0.0))
+
+    def bring(self, token: str) -> None:
+        """They are there."""
+        self.standings.change(token, lambda standing: channel_state.read(standing, at=0.0))
 
     def gather(self, token: str, epochs: Sequence[Epoch]) -> Epoch:
         taken = epochs[: self.gathers]
         return replace(taken[-1], files={token: tuple(file for each in taken for file in each.files[token])})
 
-    def submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted]:
+    def submit(self, token: str, epoch: Epoch) -> Future[ChannelCommitted] | None:
+        if self.standings[token].rows is not None:
+            return None
         self.asked.append((token, epoch.number))
         future: Future[ChannelCommitted] = Future()
         answer = self.answers.pop(0) if self.answers else FULL
@@ -54,9 +73,11 @@ def test_epochs_are_applied_in_order_and_one_at_a_time() -> None:
     bench = Bench()
     for number in (1, 2, 3):
         bench.laggards.add("b", epoch(number))
+    assert bench.standings["b"] == Standing(state=ChannelState.BEHIND, since=1, waits=1)
     bench.answers = [DONE] * 3
     for _ in range(4):
         bench.laggards.tend()
+    assert bench.standings["b"] == Standing()
     assert bench.asked == bench.took == [("b", 1), ("b", 2), ("b", 3)]
     assert "b" not in bench.laggards
     assert bench.laggards.shown() == ()
@@ -125,9 +146,12 @@ def test_one_that_has_caught_up_but_for_one_epoch_is_waited_for() -> None:
 def test_one_that_waits_for_its_snapshot_does_not_fail() -> None:
     """It is told, and however long that takes, it goes on soon behind it."""
     bench = Bench()
-    bench.laggards.add("b", epoch(1), SyncError(Code.SNAPSHOT_OPEN, table="shop.b"))
+    bench.read("b")
+    bench.laggards.add("b", epoch(1))
+    bench.laggards.tend()
     assert "waits for its snapshot" in str(bench.laggards.trouble())
     bench.answers = [DONE]
+    bench.bring("b")
     until(lambda: bench.laggards.tend() or "b" not in bench.laggards)
 
 
@@ -164,6 +188,18 @@ def test_what_concerns_the_whole_job_is_raised() -> None:
     assert caught.value is FENCED
 
 
+def test_a_reading_that_fails_for_the_whole_job_is_raised() -> None:
+    """Its thread has ended, so only a new run reads on."""
+    bench = Bench()
+    bench.read("b")
+    bench.laggards.add("b", epoch(1))
+    bench.laggards.tend()
+    bench.standings.change("b", lambda standing: channel_state.failed(standing, FENCED, at=0.0))
+    with pytest.raises(SyncError) as caught:
+        bench.laggards.tend()
+    assert caught.value is FENCED
+
+
 def test_too_much_waits_for_what_moves_and_refuses_what_does_not() -> None:
     """Past the limit reading stops until the channel has caught up; where it fails, the job pauses."""
     bench = Bench(limit=150)
@@ -182,12 +218,22 @@ def test_too_much_waits_for_what_moves_and_refuses_what_does_not() -> None:
 def test_too_much_that_waits_for_a_snapshot_holds_up_reading() -> None:
     """Until its rows are there, not with an error: the job goes on, only later; and not before they can be read."""
     bench = Bench(limit=150)
+    bench.read("b")
     for number in (1, 2):
-        bench.laggards.add("b", epoch(number), SyncError(Code.SNAPSHOT_OPEN, table="shop.b"))
+        bench.laggards.add("b", epoch(number))
     bench.laggards.make_room(lambda: False, for_snapshots=False)
-    bench.answers = [SyncError(Code.SNAPSHOT_OPEN, table="shop.b"), DONE, DONE]
-    bench.laggards.make_room(lambda: False)
-    assert bench.took == [("b", 1)]
+    bench.answers = [DONE, DONE]
+    looks: list[None] = []
+
+    def ending() -> bool:
+        looks.append(None)
+        if len(looks) == 2:
+            bench.bring("b")
+        return False
+
+    bench.laggards.make_room(ending)
+    assert len(looks) > 1
+    assert ("b", 1) in bench.took
 
 
 def test_a_run_that_ends_keeps_what_a_commit_has_brought() -> None:
@@ -199,3 +245,15 @@ def test_a_run_that_ends_keeps_what_a_commit_has_brought() -> None:
     bench.laggards.tend()
     bench.laggards.settle()
     assert bench.took == [("a", 1)]
+
+
+@pytest.mark.parametrize("stop", [None, Stop(reason="a statement")], ids=["altered", "stopped"])
+def test_nobody_waits_for_rows_that_only_a_later_statement_brings(stop: Stop | None) -> None:
+    """Their changes go beyond the limit, since the statement, or RESYNC, is reached by reading on alone."""
+    bench = Bench(limit=50)
+    bench.read("b")
+    bench.standings.change("b", partial(channel_state.failed, error=ALTERED, at=1.0))
+    if stop is not None:
+        bench.standings.change("b", partial(channel_state.stopped, stop=stop, at=2.0))
+    bench.laggards.add("b", epoch(1))
+    bench.laggards.make_room(lambda: pytest.fail("it waits"))

@@ -75,7 +75,7 @@ def test_what_came_with_the_rows_is_borne_before_them(tmp_path: Path, bears: int
             ack=lambda _: None,
             max_backlog_bytes=lambda: 10**9,
             ending=lambda: False,
-            held=snapshot.held,
+            standings=snapshot.standings,
         )
         for _ in WAITING:
             committer.recover()

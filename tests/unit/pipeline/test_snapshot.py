@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job import channel_state
+from syncmgr.job.channel_state import ChannelState, Stop, Verdict
 from syncmgr.job.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
@@ -129,6 +131,10 @@ class CountingLake:
     most: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def give_up(self, chunk: ChunkRows) -> None: ...
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None: ...
+
     def check_whole(self, db: str, table: str) -> None:
         """It always is."""
 
@@ -161,6 +167,17 @@ class Bench:
         snapshot = Snapshot(self.options, self.source, self.loads, self.lake)
         snapshot.run(self.ending, lambda: None)
         return snapshot
+
+
+def held(snapshot: Snapshot, token: str, end: Position | None = None) -> SyncError | None:
+    """Why staged changes of a table wait for its rows; `end`: of the epoch that has them."""
+    skipped = end is not None and snapshot._channels[token].skips(end)
+    is_held = channel_state.held(snapshot.standings[token], skipped=skipped)
+    return snapshot.standings.obstacle(token) if is_held else None
+
+
+def is_unread(snapshot: Snapshot, token: str) -> bool:
+    return channel_state.verdict(snapshot.standings[token], staged=False) is Verdict.OMIT
 
 
 def test_all_chunks_of_all_tables_come_once() -> None:
@@ -280,12 +297,12 @@ def test_a_table_that_was_stopped_is_not_read() -> None:
     """Neither by the first snapshot of a later life, nor where all of them were."""
     bench = Bench()
     one, two = bench.options.channels
-    bench.options = replace(bench.options, channels=(one, replace(two, stopped="a statement")))
+    bench.options = replace(bench.options, channels=(one, replace(two, stopped=Stop(reason="a statement"))))
     bench.run()
     assert {token for token, _ in bench.lake.commits} == {"one"}
     assert bench.loads.known["two"].upper is None
     bench = Bench()
-    stopped = tuple(replace(channel, stopped="a statement") for channel in bench.options.channels)
+    stopped = tuple(replace(channel, stopped=Stop(reason="a statement")) for channel in bench.options.channels)
     bench.options = replace(bench.options, channels=stopped)
     assert bench.run().trouble() is None
     assert bench.lake.commits == []
@@ -303,10 +320,10 @@ def test_a_table_that_fails_alone_comes_later() -> None:
     snapshot = bench.run()
     assert bench.loads.known["one"].upper == END
     assert bench.loads.known["two"].upper is None
-    assert (snapshot.held("one"), snapshot.held("two"), snapshot.trouble()) == (None, BROKEN, BROKEN)
+    assert (held(snapshot, "one"), held(snapshot, "two"), snapshot.trouble()) == (None, BROKEN, BROKEN)
     assert not snapshot.whole(END)
     bench.lake.on_commit = lambda _: None
-    until(lambda: snapshot.held("two") is None)
+    until(lambda: held(snapshot, "two") is None)
     bench.ending.set()
     snapshot.join()
     assert bench.loads.known["two"].upper == END
@@ -324,9 +341,9 @@ def test_a_table_that_is_missing_does_not_hold_up_others_after_a_restart() -> No
     entered, gate = threading.Event(), threading.Event()
     bench.lake.on_commit = lambda _: entered.set() or gate.wait(HANG_SECOND)
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
-    held = snapshot.held("two")
-    assert held is not None
-    assert held.code is Code.SNAPSHOT_OPEN
+    why = held(snapshot, "two")
+    assert why is not None
+    assert why.code is Code.SNAPSHOT_OPEN
     snapshot.run(bench.ending, lambda: None)
     assert entered.wait(HANG_SECOND)
     gate.set()
@@ -371,14 +388,14 @@ def test_one_without_a_key_that_fails_alone_has_turns_of_its_own() -> None:
     bench.source.chunks = 1
     bench.lake.on_commit = refuse_two
     snapshot = bench.run()
-    assert (snapshot.waits("one"), snapshot.waits("two"), snapshot.trouble()) == (False, True, BROKEN)
+    assert (is_unread(snapshot, "one"), is_unread(snapshot, "two"), snapshot.trouble()) == (False, True, BROKEN)
     until(snapshot.is_due)
     snapshot.run(bench.ending, lambda: None)
-    assert snapshot.waits("two")
+    assert is_unread(snapshot, "two")
     bench.lake.on_commit = lambda _: None
     until(snapshot.is_due)
     snapshot.run(bench.ending, lambda: None)
-    assert (snapshot.waits("two"), snapshot.is_due(), snapshot.trouble()) == (False, False, None)
+    assert (is_unread(snapshot, "two"), snapshot.is_due(), snapshot.trouble()) == (False, False, None)
     assert snapshot.points() == {"one": EXACT, "two": EXACT}
 
 
@@ -390,7 +407,7 @@ def test_a_table_that_joins_does_not_hold_up_the_others() -> None:
     bench.lake.on_commit = lambda _: entered.set() or gate.wait(HANG_SECOND)
     snapshot = bench.run()
     assert entered.wait(HANG_SECOND)
-    assert (snapshot.held("one"), snapshot.held("two") is None) == (None, False)
+    assert (held(snapshot, "one"), held(snapshot, "two") is None) == (None, False)
     gate.set()
     until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
@@ -415,7 +432,7 @@ def test_one_without_a_key_that_joins_is_read_first() -> None:
     bench.loads.known = {"two": Load(token="two")}
     snapshot = bench.run()
     assert snapshot.points() == {"two": EXACT}
-    assert snapshot.held("two") is None
+    assert held(snapshot, "two") is None
 
 
 def test_a_table_that_is_read_anew_has_one_chunk_that_replaces() -> None:
@@ -426,7 +443,7 @@ def test_a_table_that_is_read_anew_has_one_chunk_that_replaces() -> None:
     chunks: list[ChunkRows | None] = []
     bench.lake.on_commit = lambda commit: chunks.append(commit.chunk)
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
-    assert snapshot.held("two") is None
+    assert held(snapshot, "two") is None
     snapshot.run(bench.ending, lambda: None)
     until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
@@ -453,11 +470,11 @@ def test_a_table_that_gets_columns_takes_before_only_what_it_skips() -> None:
     one, two = bench.options.channels
     bench.options = replace(bench.options, channels=(one, replace(two, after=after)))
     snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
-    assert snapshot.held("two", after) is None
-    assert all(snapshot.held("two", end) is not None for end in (replace(after, offset=51), None))
+    assert held(snapshot, "two", after) is None
+    assert all(held(snapshot, "two", end) is not None for end in (replace(after, offset=51), None))
     bench.ending.set()
     snapshot.run(bench.ending, lambda: None)
-    assert snapshot.held("two", after) is not None
+    assert held(snapshot, "two", after) is not None
 
 
 def test_a_statement_on_a_table_that_is_read_begins_that_again() -> None:
@@ -479,23 +496,35 @@ def test_a_statement_on_a_table_that_is_read_begins_that_again() -> None:
     assert entered.wait(HANG_SECOND)
     altered = replace(bench.options.channels[1], reads=("id", "status"))
     step = DdlStep(statement="", channels={"two": altered}, changes={"two": (DropField(name="x"),)})
-    held: list[bool] = []
+    waited: list[bool] = []
 
     def follow() -> None:
         with snapshot.begun_anew(step):
-            held.append(snapshot.held("two") is not None)
+            waited.append(held(snapshot, "two") is not None)
             snapshot.read_as([altered])
 
     statement = threading.Thread(target=follow)
     statement.start()
     until(snapshot._order._wanted.is_set)
-    assert snapshot.held("two") is not None
+    assert held(snapshot, "two") is not None
     gate.set()
     statement.join(HANG_SECOND)
     until(lambda: bench.loads.known["two"].upper == END)
     snapshot.join()
-    assert held == [False]
+    assert waited == [False]
     assert reads == [("id",), ("id", "status")]
+
+
+def test_what_waits_may_be_committed_only_while_a_statement_is_followed() -> None:
+    """Rows that come then replace it; behind the statement they may be on their way."""
+    bench = anew()
+    bench.ending.set()
+    snapshot = bench.run()
+    step = DdlStep(statement="", changes={"two": (DropField(name="x"),)})
+    assert held(snapshot, "two") is not None
+    with snapshot.begun_anew(step):
+        assert held(snapshot, "two") is None
+    assert held(snapshot, "two") is not None
 
 
 def test_rows_that_were_read_in_another_way_count_as_none() -> None:
@@ -566,8 +595,42 @@ def test_the_only_table_is_read_anew_beside_its_changes() -> None:
     bench.lake.on_commit = refuse_both
     snapshot = bench.run()
     until(snapshot.failures)
-    held = snapshot.held("two")
-    assert held is not None
-    assert held.code is Code.SNAPSHOT_OPEN
+    why = held(snapshot, "two")
+    assert why is not None
+    assert why.code is Code.SNAPSHOT_OPEN
     bench.ending.set()
     snapshot.join()
+
+
+def test_a_chunk_that_is_given_up_is_missing_still() -> None:
+    """Also where the wish to end comes only after it: the table has not all of its rows."""
+    bench = Bench()
+    snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
+
+    def give_up(commit: ChannelCommit) -> None:
+        if commit.token == "one" and commit.chunk is not None and commit.chunk.number == 6:
+            snapshot.give_up()
+            raise SyncError(Code.INTERRUPTED)
+
+    bench.lake.on_commit = give_up
+    snapshot.run(bench.ending, lambda: None)
+    load = bench.loads.known["one"]
+    assert (tuple(load.missing), load.upper) == ((6,), None)
+    assert snapshot.standings["one"].state is ChannelState.SNAPSHOT
+
+
+def test_a_table_that_was_rolled_back_while_it_was_read_is_not_through() -> None:
+    """A chunk has gone from it: it fails alone, and says so; the others go on."""
+    bench = Bench()
+
+    def check(_db: str, table: str, _plan: ChunkPlan) -> None:
+        if table != "lines":
+            raise SyncError(Code.TARGET_REPLACED, table=table, snapshot="chunk 2", epoch=0)
+
+    bench.lake.check_chunks = check  # type: ignore[method-assign]
+    snapshot = bench.run()
+    bench.ending.set()
+    snapshot.join()
+    assert bench.loads.known["one"].upper is None
+    assert bench.loads.known["two"].upper is not None
+    assert snapshot.failures()["one"].code is Code.TARGET_REPLACED

@@ -431,6 +431,9 @@ class IcebergModel:
     def record_count(self, file: File) -> int:
         return file.recordCount()
 
+    def file_bytes(self, file: File) -> int:
+        return 100 * file.recordCount()
+
     def current(self, table: Table) -> Totals | None:
         snap = table.currentSnapshot()
         return snap and Totals(snapshot=snap.id, data_files=0, data_bytes=0, delete_files=0, equality_deletes=0)

@@ -34,6 +34,12 @@ def history(*snapshots: tuple[int, dict[str, str], str]) -> list[Snapshot]:
         ("emptied since", history((9, {DATA_FILES: "0"}, "delete"), (8, {}, "append")), False, False),
         ("without a snapshot", [], True, False),
         ("begun anew", [FIRST], True, True),
+        (
+            "rolled back to before a chunk of our epoch",
+            [Snapshot(id=1, parent=None, operation="append", marks={EPOCH_MARK: OURS})],
+            True,
+            False,
+        ),
     ],
 )
 def test_since_the_last_commit(why: str, snapshots: list[Snapshot], *, replaced: bool, others: bool) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncmgr.job.statement.words import ORDINARY, Modes, UnclearError
-from syncmgr.job.statement.writing import stands_for_rows, written
+from syncmgr.job.statement.writing import Event, stands_for_rows, written
 
 MARIADB = Modes(mariadb=True)
 
@@ -33,7 +33,25 @@ MARIADB = Modes(mariadb=True)
 def test_what_a_statement_writes(statement: str, tables: list[str]) -> None:
     """Its targets, by whatever alias, and nothing that it only reads."""
     assert stands_for_rows(statement, MARIADB)
-    assert [".".join(table) for table in written(statement, "d", MARIADB).tables] == tables
+    assert [".".join(table) for table in written(statement, "d", MARIADB).events] == tables
+
+
+@pytest.mark.parametrize(
+    ("statement", "events"),
+    [
+        ("INSERT INTO t SELECT REPLACE(a, 'x', 'y') FROM u", "INSERT"),
+        ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1", "INSERT UPDATE"),
+        ("REPLACE t VALUES (1)", "INSERT DELETE"),
+        ("LOAD DATA LOCAL INFILE 'REPLACE' INTO TABLE t", "INSERT"),
+        ("LOAD XML INFILE 'x' REPLACE INTO TABLE t", "INSERT DELETE"),
+        ("UPDATE t SET a = 1", "UPDATE"),
+        ("UPDATE t FOR PORTION OF p FROM '2026-01-01' TO '2026-02-01' SET a = 1", "INSERT UPDATE DELETE"),
+        ("WITH c AS (SELECT 1) DELETE FROM t", "DELETE"),
+    ],
+)
+def test_what_a_statement_does_to_rows(statement: str, events: str) -> None:
+    """By its verb, and what its words let it do besides."""
+    assert written(statement, "d", MARIADB).events == {("d", "t"): frozenset(map(Event, events.split()))}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""Files that never change, on their way from one folder to another.
+
+Owns: links and copies, and what a disk says of them.
+Must not know: what is in them.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from syncmgr.backup.manifest import Entry, entry_of
+from syncmgr.errors import Code, SyncError
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """What a disk or a database says, for the operator. Raises BACKUP_FAILED."""
+    try:
+        yield
+    except (OSError, sqlite3.Error, SQLAlchemyError) as error:
+        raise SyncError(Code.BACKUP_FAILED, what=what, reason=str(error).splitlines()[0]) from error
+
+
+def link(source: Path, target: Path) -> None:
+    """A second name. Raises FileNotFoundError, or OSError where the file system gives none."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        os.link(source, target)
+
+
+def place(source: Path, target: Path) -> Entry:
+    """By a second name where that is possible, else by a copy that is compared. Raises OSError."""
+    try:
+        link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return copied(source, target)
+    return entry_of(target)
+
+
+def copied(source: Path, target: Path) -> Entry:
+    """With its rights, and never with more. Raises OSError, also where the copy is not what was read."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.touch(mode=0o600)
+    shutil.copyfile(source, target)
+    shutil.copymode(source, target)
+    found = entry_of(target)
+    if found != entry_of(source):
+        raise OSError(f"the copy '{target}' differs from '{source}'")
+    return found

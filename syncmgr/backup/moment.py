@@ -1,0 +1,46 @@
+"""One moment of the metadata and the catalog, while a frontend writes to both.
+
+Owns: the hold of both databases, and their copies.
+Must not know: what is in them.
+
+Both are SQLite files, and whoever writes to one waits for its write lock. While this process has both locks no epoch,
+no intent and no commit of a table comes between: copies of then are what a kill -9 would have left at that moment,
+which every start takes up. A frontend waits for its turn for 30 seconds; the lock of a process that dies is free.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+
+BUSY_SECOND: Final = 10.0  # for each of both, well below the patience of a frontend
+
+
+@contextmanager
+def held(*files: Path) -> Iterator[None]:
+    """Nobody writes to these databases meanwhile. Raises BACKUP_REFUSED."""
+    with ExitStack() as stack:
+        for file in files:
+            holder = stack.enter_context(closing(sqlite3.connect(_uri(file, "rw"), uri=True, timeout=BUSY_SECOND)))
+            holder.isolation_level = None
+            try:
+                holder.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                raise SyncError(Code.BACKUP_REFUSED, reason=f"'{file}': {error}") from error
+        yield
+
+
+def copy_database(file: Path, to: Path) -> None:
+    """What is committed, as one file without a log beside it."""
+    to.unlink(missing_ok=True)
+    with closing(sqlite3.connect(_uri(file, "ro"), uri=True)) as source, closing(sqlite3.connect(to)) as copy:
+        copy.execute("PRAGMA synchronous=OFF")  # all is synced at the end
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")
+
+
+def _uri(file: Path, mode: str) -> str:
+    return f"{file.absolute().as_uri()}?mode={mode}"

@@ -1,0 +1,67 @@
+"""Where a frontend keeps what a backup has.
+
+Owns: which settings allow a backup.
+Must not know: what is done with the files.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.folders import LOCK
+from syncmgr.meta.engine import sqlite_url
+from syncmgr.settings import Settings
+from syncmgr.spark.launch import JARS, LakePlace
+
+BACKUP_LOCK: Final = "backup.lock"
+SECRETS: Final = ("secret.key", "tls")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Places:
+    """`meta_file`: the metadata; `catalog`: the file of the embedded catalog."""
+
+    meta_dir: Path
+    meta_file: Path
+    lake_dir: Path
+    catalog: Path
+    staging_dir: Path
+
+    def occupied(self) -> Path | None:
+        """What is there already, but for what a frontend without jobs and tables has."""
+        allowed = {self.meta_dir: {LOCK, BACKUP_LOCK}, self.lake_dir: {JARS}, self.staging_dir: set[str]()}
+        there = (path for folder, names in allowed.items() for path in folder.glob("*") if path.name not in names)
+        return next(there, self.meta_file if self.meta_file.exists() else None)
+
+
+def places(settings: Settings, refusal: Code) -> Places:
+    """Raises `refusal` where metadata or lake are not files of this machine."""
+    lake_dir = settings.folder("lake_dir")
+    lake = LakePlace(lake_dir=lake_dir, jars_dir=lake_dir / JARS, options=settings.spark)
+    if not lake.embedded:
+        reason = "the catalog is one of your own (spark.sql.catalog.lake in fe.conf): save it by its own means"
+        raise SyncError(refusal, reason=f"{reason}, while the frontend is stopped")
+    meta_dir = settings.folder("meta_dir")
+    return Places(
+        meta_dir=meta_dir,
+        meta_file=_meta_file(settings.text("meta_url") or sqlite_url(meta_dir), refusal),
+        lake_dir=lake_dir,
+        catalog=lake.catalog_file,
+        staging_dir=settings.folder("staging_dir"),
+    )
+
+
+def _meta_file(url: str, refusal: Code) -> Path:
+    try:
+        found = make_url(url)
+    except ArgumentError as error:
+        raise SyncError(refusal, reason=f"meta_url: {error}") from error
+    kind = found.get_backend_name()
+    if kind != "sqlite" or not found.database:
+        reason = f"the metadata are in a database of {kind} (meta_url): stop the frontend, save them by its own dump"
+        raise SyncError(refusal, reason=f"{reason}, and copy meta_dir, lake_dir and staging_dir")
+    return Path(found.database).absolute()

@@ -1,0 +1,127 @@
+"""`syncmgr restore FOLDER`: a backup becomes the folders of a frontend that does not run.
+
+Owns: the order of its steps. What was broken off is marked, and no frontend starts on it.
+Must not know: how a backup is made.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from syncmgr.backup import manifest
+from syncmgr.backup.files import copied, told
+from syncmgr.backup.manifest import LAKE, META, STAGING, Manifest
+from syncmgr.backup.places import Places, places
+from syncmgr.backup.tables import Lake
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
+from syncmgr.folders import RESTORING, locked, make_writable, refuse_unfinished
+from syncmgr.meta.engine import META_FILE
+from syncmgr.meta.staged import make_foreign
+from syncmgr.settings import Settings
+from syncmgr.spark import catalog_file
+from syncmgr.spark.durable import sync_file_system
+from syncmgr.spark.moving import ORDER, Move, rewritten
+
+
+def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> None:
+    """Raises RESTORE_REFUSED, RESTORE_UNFINISHED, META_IN_USE, NOT_WRITABLE, BACKUP_*."""
+    here, folder = places(settings, Code.RESTORE_REFUSED), folder.absolute()
+    saved = manifest.read(folder)
+    for each in (here.meta_dir, here.lake_dir, here.staging_dir, here.meta_file.parent):
+        make_writable(each)
+    with told("restore"), locked(here.meta_dir):
+        refuse_unfinished(here.meta_dir)
+        there = here.occupied()
+        if there is not None:
+            reason = f"'{there}' is there already; move what is in meta_dir, lake_dir and staging_dir elsewhere first"
+            raise SyncError(Code.RESTORE_REFUSED, reason=reason)
+        manifest.compare(folder, saved)
+        mark = here.meta_dir / RESTORING
+        mark.touch()
+        try:
+            Restore(here, folder, saved, say).run()
+        except BaseException:
+            _undo(here)
+            raise
+        mark.unlink()
+
+
+def _undo(here: Places) -> None:
+    """The folders were empty."""
+    while (path := here.occupied()) is not None:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+class Restore:
+    """One restore into folders that are empty."""
+
+    def __init__(self, here: Places, folder: Path, saved: Manifest, say: Callable[[str], None]) -> None:
+        self._here, self._folder, self._saved, self._say = here, folder, saved, say
+        self._meta = here.meta_file
+
+    def run(self) -> None:
+        for name in self._saved.files:
+            target = self._target(name)
+            if target is not None:
+                self._copy(name, target)
+        lake = Move(old=Path(self._saved.lake_dir), new=self._here.lake_dir)
+        staging = Move(old=Path(self._saved.staging_dir), new=self._here.staging_dir)
+        if lake.old != lake.new:
+            self._move(lake)
+        tables = self._check()
+        make_foreign(self._meta, None if staging.old == staging.new else lambda path: _moved(staging, path))
+        for each in {self._here.lake_dir, self._here.staging_dir, self._here.meta_dir, self._meta.parent}:
+            sync_file_system(each)
+        passing(CrashPoint.RESTORE_COPIED)
+        self._say(f"restored {len(self._saved.files)} files, compared; the files of {tables} tables are there")
+
+    def _target(self, name: str) -> Path | None:
+        """None: it is for people, as fe.conf is."""
+        root, _, path = name.partition("/")
+        if name == f"{META}/{META_FILE}":
+            return self._meta
+        roots = {META: self._here.meta_dir, LAKE: self._here.lake_dir, STAGING: self._here.staging_dir}
+        return roots[root] / path if root in roots else None
+
+    def _copy(self, name: str, target: Path) -> None:
+        found = copied(self._folder / name, target)
+        if found != self._saved.files[name]:
+            reason = f"'{name}' was changed while it was read"
+            raise SyncError(Code.BACKUP_BROKEN, folder=self._folder, reason=reason)
+
+    def _move(self, move: Move) -> None:
+        """What the files of the tables name is in the new folder; those are rewritten first that others have the length
+        of.
+        """
+        self._say(f"paths are rewritten from {move.old} to {move.new}")
+        catalog = self._here.catalog
+        if not catalog.exists():
+            return
+        lake = Lake(move.old, lambda path: move.new / path)
+        files = [*lake.files(catalog).values(), *lake.previous(catalog).values()]
+        lengths: dict[str, int] = {}
+        for kind in ORDER:
+            for named in (each for each in files if each.kind is kind):
+                path = lake.path(named.location)
+                content = rewritten(named, path, move, lengths)
+                if content is not None:
+                    path.write_bytes(content)
+                    lengths[named.location] = len(content)
+        catalog_file.move(catalog, move.moved)
+
+    def _check(self) -> int:
+        """How many tables there are. Raises BACKUP_LACKS where one names what is not there, or not in full length."""
+        catalog = self._here.catalog
+        if not catalog.exists():
+            return 0
+        try:
+            Lake(self._here.lake_dir, lambda path: self._here.lake_dir / path).files(catalog)
+        except FileNotFoundError as error:
+            raise SyncError(Code.BACKUP_LACKS, path=error.filename, what="a table", reason="it is not there") from error
+        return len(catalog_file.pointers(catalog))
+
+
+def _moved(staging: Move, path: str) -> str:
+    """What lies elsewhere is not wanted any more: the backup would have refused it."""
+    return staging.moved(path) if path.startswith(f"{staging.old}/") else path

@@ -1,0 +1,80 @@
+"""All tables of a catalog, and the files that each names.
+
+Owns: what a walk over them says where a file is not as it should be.
+Must not know: who asks.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.spark import catalog_file
+from syncmgr.spark.moving import Move
+from syncmgr.spark.named_files import Kind, Named, Tables, older
+
+
+class Lake:
+    """The tables of a lake whose files name each other in `named_in`. `at`: where such a file is, by its path below."""
+
+    def __init__(self, named_in: Path, at: Callable[[Path], Path]) -> None:
+        self._move = Move(old=named_in, new=named_in)
+        self._at = at
+        self._tables = Tables(self._read_at)
+
+    def files(self, catalog: Path) -> dict[str, Named]:
+        """Of every table, by location. Raises BACKUP_LACKS; FileNotFoundError where one went meanwhile."""
+        found: dict[str, Named] = {}
+        for label, pointer in catalog_file.pointers(catalog).items():
+            metadata = Named(kind=Kind.METADATA, location=pointer.location)
+            with _told(label, pointer.location):
+                found |= self._tables.files(metadata)
+        return found
+
+    def previous(self, catalog: Path) -> dict[str, Named]:
+        """The metadata before the last commits of each table, as far as they are there: commits delete old ones."""
+        found = {}
+        for label, pointer in catalog_file.pointers(catalog).items():
+            with _told(label, pointer.location):
+                for location in older(json.loads(self.path(pointer.location).read_bytes())):
+                    if self._is_there(location):
+                        found[location] = Named(kind=Kind.PREVIOUS, location=location)
+        return found
+
+    def _is_there(self, location: str) -> bool:
+        try:
+            return self.path(location).is_file()
+        except FileNotFoundError:
+            return False
+
+    def take(self, catalog: Path) -> None:
+        """The metadata that the catalog names. Raises as `files`."""
+        for label, pointer in catalog_file.pointers(catalog).items():
+            with _told(label, pointer.location):
+                self.path(pointer.location)
+
+    def relative(self, location: str) -> Path:
+        return self._move.relative(location)
+
+    def path(self, location: str) -> Path:
+        """Where a named file is."""
+        return self._at(self.relative(location))
+
+    def _read_at(self, named: Named) -> Path:
+        path = self.path(named.location)
+        found = path.stat().st_size
+        if named.bytes is not None and found != named.bytes:
+            raise ValueError(f"'{named.location}' has {found} of {named.bytes} bytes")
+        return path
+
+
+@contextmanager
+def _told(label: str, location: str) -> Iterator[None]:
+    """Which table it was."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise SyncError(Code.BACKUP_LACKS, path=location, what=f"table '{label}'", reason=error) from error

@@ -1,0 +1,50 @@
+"""Folders of one frontend.
+
+Owns: whether a folder takes files, the lock that keeps everybody else out, the mark of a restore that has not ended.
+Must not know: what lies in them.
+"""
+
+import fcntl
+from pathlib import Path
+from typing import IO, Final
+
+from syncmgr.errors import Code, SyncError
+
+LOCK: Final = "lock"
+RESTORING: Final = "restoring"  # a file of that name says that a restore has not ended
+
+
+def make_writable(folder: Path) -> None:
+    """The folder exists and takes files. Raises NOT_WRITABLE."""
+    probe = folder / "writable"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise SyncError(Code.NOT_WRITABLE, folder=folder, reason=error.strerror) from error
+
+
+def locked(folder: Path) -> IO[bytes]:
+    """An open file whose lock keeps other frontends out; it ends with the process. Raises META_IN_USE."""
+    file = lock_of(folder / LOCK)
+    if file is None:
+        raise SyncError(Code.META_IN_USE, folder=folder)
+    return file
+
+
+def lock_of(path: Path) -> IO[bytes] | None:
+    """The open file, locked; None where another process has its lock."""
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def refuse_unfinished(folder: Path) -> None:
+    """Raises RESTORE_UNFINISHED where a restore into it was broken off."""
+    if (folder / RESTORING).exists():
+        raise SyncError(Code.RESTORE_UNFINISHED, folder=folder)

@@ -1,0 +1,104 @@
+"""All tables of a job as SHOW sees them, whether or not the job runs.
+
+Owns: what is believed of a table: the run, or else what is stored; the freshness of the job; when it needs an operator.
+Must not know: where these facts were found, their shape in SHOW. Times are unix seconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from syncmgr.job.channel_state import ChannelState, Rows, Shown, Standing, resting, shown
+from syncmgr.job.chunk import Load
+from syncmgr.job.description import ChannelDescription
+from syncmgr.job.epoch import Backlog
+from syncmgr.job.failure import JobKind, needs_person
+from syncmgr.job.freshness import Reading, of_reading, of_table, oldest
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What is known of a job beside itself; all mappings by channel token.
+
+    `standings`: as its run says; none: it does not run. `resyncing`: tables that are to be read anew by the next run,
+    and up to where their targets have all until then, as a Load says it. `committed`: source time of the last commit.
+    `reading`: what its run reads now.
+    """
+
+    loads: Mapping[str, Load] = field(default_factory=dict)
+    backlogs: Mapping[str, Backlog] = field(default_factory=dict)
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    resyncing: Mapping[str, float | None] = field(default_factory=dict)
+    committed: float | None = None
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableOverview:
+    """One table. `backlog`: what was read of it and waits. `synced_until`: up to where of the source's time its target
+    has all, None: not known, or its rows were never all there.
+    """
+
+    channel: ChannelDescription
+    shown: Shown
+    synced_until: float | None
+    backlog: Backlog | None = None
+
+
+def overview(job: SyncJob, facts: Facts, now: float) -> tuple[TableOverview, ...]:
+    """In the order of the job's channels."""
+    synced = _synced(job, facts, now)
+    return tuple(_table(channel, job.kind, facts, synced) for channel in job.channels)
+
+
+def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
+    """Of tables for which nothing waits."""
+    committed = max(job.synced_until or 0.0, facts.committed or 0.0)
+    if facts.reading is not None:
+        return of_reading(replace(facts.reading, committed_time=committed), now)
+    return min(now, committed) if committed else None
+
+
+def _table(channel: ChannelDescription, kind: JobKind, facts: Facts, synced: float | None) -> TableOverview:
+    token = channel.token
+    load, backlog = facts.loads.get(token), facts.backlogs.get(token)
+    waits = None if backlog is None else backlog.since
+    resyncing = token in facts.resyncing
+    stale = facts.resyncing[token] if resyncing else None if load is None else load.stale
+    stored = resting(
+        stop=channel.stopped,
+        rows=Rows(replaces=True, begun=False) if resyncing else rows_of(channel, load),
+        begun_at=None if load is None or resyncing else load.begun_at,
+        waits=waits,
+    )
+    told = facts.standings.get(token, stored)
+    standing = stored if resyncing else told
+    if standing.state is ChannelState.SNAPSHOT and standing.since is None:
+        standing = replace(standing, since=stored.since)
+    return TableOverview(
+        channel=channel,
+        shown=shown(standing, kind, whole=load is None or load.caught_up),
+        synced_until=of_table(channel, waits=waits, job=synced, stale=stale),
+        backlog=backlog,
+    )
+
+
+def rows_of(channel: ChannelDescription, load: Load | None, *, begun: bool = True) -> Rows | None:
+    """Those of a table that are being read; None: all are there."""
+    if load is None or load.upper is not None:
+        return None
+    return Rows(exact=not channel.keys, replaces=load.replaces, reshapes=load.reshapes, begun=begun)
+
+
+def synced_until(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
+    """Of the oldest table; None until the first rows of all are there, and of a job that has ended."""
+    return None if job.state is JobState.CANCELLED else oldest(table.synced_until for table in tables)
+
+
+def needs_operator(job: SyncJob, tables: Sequence[TableOverview]) -> bool:
+    """Whether something does not pass by time alone, though it may be tried again meanwhile."""
+    if job.state is JobState.CANCELLED:
+        return False
+    paused = job.fail is not None and needs_person(job.fail.code)
+    return paused or any(table.shown.needs_operator for table in tables)

@@ -1,0 +1,261 @@
+"""What Status advises is typed, and the job is well again: each error is provoked on real servers.
+
+Rows of the table of errors that are tried elsewhere: 20105 in test_mysql_statements.py, 20112 by SKIP and APPLY in
+test_ddl.py, 20145 in test_alter_sync.py, 20203 and 20231 in test_restores.py, 1146 of a lone table there, too, what
+passes by itself in test_faults.py.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from syncmgr.errors import Code
+from tests.acceptance.altered import Altered
+from tests.acceptance.frontend import FrontendProcess
+from tests.acceptance.test_restores import rename
+from tests.servers import PASSWORD, MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+
+class Patient(Altered):
+    """A job that is provoked, and cured as it is advised."""
+
+    @property
+    def job(self) -> dict[str, Any]:
+        return self.fe.job(self.name)
+
+    def until_paused(self, code: Code) -> str:
+        """The advice."""
+        until(
+            lambda: self.job["State"] == "PAUSED" and f"(error {code.number})" in self.job["Msg"],
+            why=f"a pause by {code}",
+        )
+        return str(self.job["Status"]["advice"])
+
+    def alter(self, what: str) -> None:
+        self.fe.sql(f"ALTER SYNC JOB {self.name}.job1 {what}")
+
+    def resume(self) -> None:
+        self.fe.sql(f"RESUME SYNC JOB {self.name}.job1")
+
+    def resync(self) -> None:
+        self.alter(f"RESYNC TABLE {self.name}.t")
+        self.resume()
+
+    def until_well(self) -> None:
+        """A change of now arrives, and nothing is left to say."""
+        self.run(f"REPLACE INTO {self.name}.t (id, a) VALUES (4711, 1)")
+        self.wait_until_equal()
+        until(lambda: self.job["State"] == "RUNNING" and self.job["Msg"] is None, why="a job that is well")
+
+
+def test_a_value_is_kept_out_by_a_property(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20113: SET on_value_error and RESUME; the row is told as a dead letter."""
+    t = Patient("advised_value", mysql_server, frontend)
+    mysql_server.run("ALTER TABLE advised_value.t ADD day DATE")
+    t.run("INSERT INTO advised_value.t VALUES (1, 1, 'good', 1, '2024-02-29')")
+    t.wait_until_equal()
+    mysql_server.run("SET sql_mode = ''", "INSERT INTO advised_value.t VALUES (2, 2, 'bad', 2, '0000-00-00')")
+    assert '"on_value_error" = "dead-letter"' in t.until_paused(Code.SOURCE_VALUE)
+    t.alter('SET ("on_value_error" = "dead-letter")')
+    t.resume()
+    until(lambda: t.job["Status"]["dead_letters"] == 1, why="a dead letter")
+    mysql_server.run("DELETE FROM advised_value.t WHERE id = 2")
+    t.until_well()
+
+
+def test_a_value_that_was_mended_is_read_again(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20113: mending the row at the source helps together with RESYNC TABLE, as the binlog has the old one."""
+    t = Patient("advised_mend", mysql_server, frontend)
+    mysql_server.run("ALTER TABLE advised_mend.t ADD day DATE")
+    mysql_server.run("SET sql_mode = ''", "INSERT INTO advised_mend.t VALUES (2, 2, 'bad', 2, '0000-00-00')")
+    assert "RESYNC TABLE" in t.until_paused(Code.SOURCE_VALUE)
+    t.run("UPDATE advised_mend.t SET day = '2024-02-29'")
+    t.resync()
+    t.until_well()
+
+
+def test_more_dead_letters_are_let_be(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20136: SET max_dead_letters and RESUME."""
+    properties = 'PROPERTIES ("on_value_error" = "dead-letter", "max_dead_letters" = "1")'
+    t = Patient("advised_letters", mysql_server, frontend, properties=properties)
+    mysql_server.run("ALTER TABLE advised_letters.t ADD day DATE")
+    for n in (1, 2):
+        mysql_server.run("SET sql_mode = ''", f"INSERT INTO advised_letters.t VALUES ({n}, 1, 'x', 1, '0000-00-00')")
+    assert '"max_dead_letters"' in t.until_paused(Code.DEAD_LETTERS_FULL)
+    t.alter('SET ("max_dead_letters" = "10")')
+    t.resume()
+    until(lambda: t.job["Status"]["dead_letters"] == 2, why="both dead letters")
+    mysql_server.run("DELETE FROM advised_letters.t")
+    t.until_well()
+
+
+def test_an_update_of_a_target_without_a_key_is_appended(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20210: SET append_on_change and RESUME; the update appends its new row."""
+    t = Patient("advised_append", mysql_server, frontend)
+    t.create("log", 0, key="")
+    frontend.sql("STOP SYNC JOB advised_append.job1")
+    binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{mysql_server.port}", "mysql.user" = "root"'
+    source = f'FROM BINLOG ("type" = "mysql", "start" = "latest", {binlog}, "mysql.password" = "")'
+    frontend.sql(f"CREATE SYNC advised_append.job2 (FROM advised_append.log INTO log) {source}")
+    t.run("INSERT INTO advised_append.log VALUES (1, 1, 'a', 1)", "UPDATE advised_append.log SET a = 2")
+    assert '"append_on_change" = "append"' in t.until_paused(Code.APPEND_CHANGE)
+    frontend.sql('ALTER SYNC JOB advised_append.job2 SET ("append_on_change" = "append")')
+    frontend.sql("RESUME SYNC JOB advised_append.job2")
+    until(lambda: len(t.lake("log")) == 3, why="both images")
+    until(lambda: t.job["Msg"] is None, why="no Msg")
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "change", "code"),
+    [
+        ("advised_image", "binlog_row_image = MINIMAL", "SET b = 'cut' WHERE id = 1", Code.SOURCE_ROW_IMAGE),
+        (
+            "advised_json",
+            "binlog_row_value_options = PARTIAL_JSON",
+            "SET doc = JSON_SET(doc, '$.a', 2)",
+            Code.SOURCE_UNSUPPORTED,
+        ),
+    ],
+)
+def test_rows_that_were_written_in_part_are_read_again(
+    mysql_server: MysqlServer, frontend: FrontendProcess, name: str, variable: str, change: str, code: Code
+) -> None:
+    """20106 and 20115 of a lone table: RESUME alone meets the same event again, RESYNC TABLE and RESUME do not."""
+    t = Patient(name, mysql_server, frontend)
+    t.run(f"ALTER TABLE {name}.t ADD doc JSON", f"INSERT INTO {name}.t VALUES (1, 1, 'x', 1, '{{\"a\": 1, \"b\": 2}}')")
+    until(lambda: len(t.lake()) == 2, why="the row")
+    t.run(f"SET SESSION {variable}", f"UPDATE {name}.t {change}")
+    t.until_paused(code)
+    t.resume()
+    assert "RESYNC TABLE" in t.until_paused(code)
+    t.run(f"UPDATE {name}.t SET doc = NULL")
+    t.resync()
+    t.until_well()
+
+
+def test_a_statement_that_cannot_be_followed_is_settled_by_resync(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """20112 of a lone table: RESYNC TABLE brings the columns as they are now; SKIP DDL of a job that runs is refused
+    with what helps.
+    """
+    t = Patient("advised_ddl", mysql_server, frontend)
+    t.run("INSERT INTO advised_ddl.t VALUES (1, 1, '5', 1)", "ALTER TABLE advised_ddl.t MODIFY b INT")
+    assert "RESYNC TABLE" in t.until_paused(Code.SOURCE_DDL)
+    t.run("UPDATE advised_ddl.t SET b = NULL")  # the target's text holds numbers as they are written
+    t.resync()
+    t.until_well()
+    with pytest.raises(pymysql.err.MySQLError) as refused:
+        t.alter("SKIP DDL")
+    assert refused.value.args[0] == Code.NO_DDL_TO_SETTLE.number
+
+
+@pytest.fixture
+def reader(mysql_server: MysqlServer) -> Iterator[str]:
+    """An account that may do what a job needs."""
+    mysql_server.run(
+        f"CREATE USER advised IDENTIFIED BY '{PASSWORD}'",
+        "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO advised",
+        "GRANT SELECT ON *.* TO advised",
+    )
+    yield "advised"
+    mysql_server.run("DROP USER advised")
+
+
+@pytest.mark.parametrize(
+    ("name", "harm", "cure", "code"),
+    [
+        (
+            "advised_grant",
+            ("REVOKE REPLICATION SLAVE ON *.* FROM advised",),
+            "GRANT REPLICATION SLAVE ON *.* TO 'advised'@'%'",
+            Code.SOURCE_GRANT_MISSING,
+        ),
+        (
+            "advised_account",
+            ("ALTER USER advised IDENTIFIED BY 'another'",),
+            f"ALTER USER advised IDENTIFIED BY '{PASSWORD}'",
+            Code.SOURCE_ACCESS_DENIED,
+        ),
+    ],
+)
+def test_who_is_let_in_again_goes_on(
+    mysql_server: MysqlServer,
+    frontend: FrontendProcess,
+    reader: str,
+    name: str,
+    harm: tuple[str, ...],
+    cure: str,
+    code: Code,
+) -> None:
+    """20102 and 20103: mended on the server, by the GRANT of the message, then RESUME; nothing is lost meanwhile."""
+    t = Patient(name, mysql_server, frontend)
+    frontend.sql(f"STOP SYNC JOB {name}.job1")
+    binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{mysql_server.port}", "mysql.user" = "{reader}"'
+    source = f'FROM BINLOG ("type" = "mysql", "start" = "latest", {binlog}, "mysql.password" = "{PASSWORD}")'
+    frontend.sql(f"CREATE SYNC {name}.job1 (FROM {name}.t INTO t) {source}")
+    t.run(f"INSERT INTO {name}.t VALUES (1, 1, 'x', 1)")
+    t.wait_until_equal()
+    mysql_server.run(*harm)
+    for (thread,) in mysql_server.run(f"SELECT id FROM information_schema.processlist WHERE user = '{reader}'"):
+        with contextlib.suppress(pymysql.err.OperationalError):  # it has ended meanwhile
+            mysql_server.run(f"KILL {thread}")
+    t.run(f"INSERT INTO {name}.t VALUES (2, 2, 'meanwhile', 1)")
+    assert "RESUME" in t.until_paused(code)
+    assert code is not Code.SOURCE_GRANT_MISSING or cure in t.job["Msg"]
+    mysql_server.run(cure)
+    t.resume()
+    t.until_well()
+
+
+def test_a_lost_position_is_left_behind_by_a_new_job(frontend: FrontendProcess, tmp_path: Path) -> None:
+    """20107: STOP, DROP the target, and CREATE SYNC, which makes it and brings all rows."""
+    own = MysqlServer(tmp_path / "own").start()
+    try:
+        t = Patient("advised_lost", own, frontend)
+        t.run("INSERT INTO advised_lost.t VALUES (1, 1, 'x', 1)")
+        t.wait_until_equal()
+        frontend.sql("PAUSE SYNC JOB advised_lost.job1")
+        dumps = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"
+        until(lambda: not own.run(dumps), why="the end of the reading")
+        t.run("INSERT INTO advised_lost.t VALUES (2, 2, 'lost', 1)", "FLUSH BINARY LOGS")
+        own.run(f"PURGE BINARY LOGS TO '{own.run('SHOW BINARY LOGS')[-1][0]}'")
+        t.resume()
+        advice = t.until_paused(Code.SOURCE_POSITION_LOST)
+        assert "STOP the job, DROP its targets and create them again (INTO db.* does it by itself)" in advice
+        statement = frontend.sql("SHOW CREATE SYNC JOB advised_lost.job1")[0]["Create Sync Job"]
+        assert "advised_lost" in statement
+        frontend.sql("STOP SYNC JOB advised_lost.job1")
+        frontend.sql("DROP TABLE advised_lost.t")
+        binlog = f'"mysql.host" = "127.0.0.1", "mysql.port" = "{own.port}", "mysql.user" = "root"'
+        source = f'FROM BINLOG ("type" = "mysql", {binlog}, "mysql.password" = "")'
+        frontend.sql(f"CREATE SYNC advised_lost.job1 (FROM advised_lost.t INTO advised_lost.*) {source}")
+        until(lambda: t.lake() == t.source(), why="all rows")
+        t.until_well()
+        frontend.sql("STOP SYNC JOB advised_lost.job1")
+    finally:
+        own.stop()
+
+
+def test_a_table_whose_target_is_gone_may_leave_its_job(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """1146 of one of two tables: DROP TABLE leaves it out, and the job is well; the other one went on meanwhile."""
+    t = Patient("advised_away", mysql_server, frontend, tables=("t", "u"))
+    t.run("INSERT INTO advised_away.t VALUES (1, 1, 'x', 1)", "INSERT INTO advised_away.u VALUES (1, 1, 'x', 1)")
+    t.wait_until_equal()
+    t.wait_until_equal("u", "u")
+    rename(frontend.folder / "var" / "lake" / "catalog.db", "advised_away", "u", "away")
+    t.run("INSERT INTO advised_away.u VALUES (2, 2, 'waits', 1)")
+    until(lambda: t.job["Status"]["behind"], why="a table that is behind")
+    advice = t.job["Status"]["behind"]["advised_away.u"]["advice"]
+    assert "ALTER SYNC JOB ... DROP TABLE leaves the table out" in advice
+    assert "RESUME" not in advice, "the job runs"
+    t.alter("DROP TABLE advised_away.u")
+    t.until_well()
+    assert t.job["Status"]["behind"] == {}

@@ -1,0 +1,147 @@
+"""How each table of a job stands is one state, and true whatever the job does."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code
+from tests.acceptance.altered import BINLOG
+from tests.acceptance.frontend import FrontendProcess
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+TABLES = ("one", "two", "slow")
+STREAMING, SNAPSHOT, STOPPED = "STREAMING", "SNAPSHOT", "STOPPED"
+COLUMNS = "source_table, state, since, error, reason, advice"
+
+
+class Job:
+    """A job of its own database on both sides."""
+
+    def __init__(self, name: str, server: MysqlServer, fe: FrontendProcess, start: str) -> None:
+        self.name, self.server, self.fe = name, server, fe
+        fe.sql(f"CREATE DATABASE {name}")
+        server.run(f"CREATE DATABASE {name}")
+        for table in TABLES:
+            server.run(f"CREATE TABLE {name}.{table} (id BIGINT PRIMARY KEY, a INT)")
+            server.run(f"INSERT INTO {name}.{table} VALUES {', '.join(f'({n}, {n})' for n in range(30))}")
+        channels = ", ".join(f"FROM {name}.{table} INTO {name}.*" for table in TABLES)
+        binlog = BINLOG.format(port=server.port, start=start)
+        fe.sql(f"CREATE SYNC {name}.job1 ({channels}) {binlog}")
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        found = self.fe.sql(f"SELECT {COLUMNS} FROM information_schema.sync_channels WHERE job_schema = '{self.name}'")
+        return {row["source_table"]: row for row in found}
+
+    def states(self) -> dict[str, str]:
+        return {name: row["state"] for name, row in self.tables().items()}
+
+    def await_states(self, **states: str) -> None:
+        wanted = dict.fromkeys(TABLES, STREAMING) | states
+        try:
+            until(lambda: self.states() == wanted, why=f"{wanted}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.tables()}\n{self.job}") from error
+
+    @property
+    def job(self) -> dict[str, Any]:
+        return self.fe.job(self.name)
+
+    def alter(self, what: str) -> None:
+        self.fe.sql(f"ALTER SYNC JOB {self.name}.job1 {what}")
+
+
+@pytest.fixture(scope="module")
+def fe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProcess]:
+    """A frontend that may be stopped and started."""
+    process = FrontendProcess(tmp_path_factory.mktemp("states"))
+    process.start()
+    yield process
+    process.kill_if_alive()
+
+
+def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendProcess) -> None:
+    """Stopped tables are all told, with number, time and cure: while the job runs, while it is paused, after a restart,
+    until RESYNC has brought their rows; the job is as old as the oldest of them.
+    """
+    job = Job("standing", mysql_server, fe, "snapshot")
+    job.await_states()
+    until(lambda: job.job["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    assert {row["since"] for row in job.tables().values()} == {None}
+    for table in ("one", "two"):
+        mysql_server.run(f"ALTER TABLE standing.{table} MODIFY a VARCHAR(20)")
+    job.await_states(one=STOPPED, two=STOPPED)
+    mysql_server.run("INSERT INTO standing.slow VALUES (100, 100)")
+    until(lambda: "2 tables are not read any more" in str(job.job["Msg"]), why="both in Msg")
+    before = job.tables()
+    assert before["one"]["error"] == Code.SOURCE_DDL.number
+    assert "RESYNC TABLE" in before["one"]["advice"]
+    assert "MODIFY a VARCHAR(20)" in before["one"]["reason"]
+
+    def told() -> dict[str, Any]:
+        status: dict[str, Any] = job.job["Status"]
+        assert sorted(status["stopped"]) == ["standing.one", "standing.two"]
+        assert status["stopped"]["standing.one"]["since"] == before["one"]["since"][:19]
+        assert status["behind"].keys() == {"standing.one", "standing.two"}
+        assert status["needs_operator"]
+        assert status["synced_until"] <= before["one"]["since"]
+        assert status["lag_second"] > 0
+        assert job.tables() == before
+        return status
+
+    oldest = told()["synced_until"]
+    fe.sql("PAUSE SYNC JOB standing.job1")
+    until(lambda: job.job["Status"]["server"] is None, why="the pause")
+    assert told()["synced_until"] == oldest
+    assert fe.stop() == 0
+    fe.start()
+    assert told()["synced_until"] == oldest
+    job.alter("RESYNC TABLE standing.one")
+    assert job.states() == dict.fromkeys(TABLES, STREAMING) | {"one": SNAPSHOT, "two": STOPPED}
+    assert job.job["Status"]["synced_until"] == oldest
+    fe.sql("RESUME SYNC JOB standing.job1")
+    job.await_states(two=STOPPED)
+    job.alter("RESYNC TABLE standing.two")
+    job.await_states()
+    until(lambda: job.job["Status"]["lag_second"] == 0, why="lag 0 when all are there")
+    assert not job.job["Status"]["needs_operator"]
+
+
+@pytest.mark.long
+def test_a_table_that_is_read_says_so(mysql_server: MysqlServer, fe: FrontendProcess) -> None:
+    """Nobody knows how old a job is while the first rows of a table are missing, also while it is paused."""
+    job = Job("moving", mysql_server, fe, "snapshot")
+    job.await_states()
+    slow = 'SET ("snapshot_chunk_rows" = "1", "snapshot_max_rows_per_second" = "{}")'
+    job.alter(slow.format(1))
+    mysql_server.run("CREATE TABLE moving.late (id BIGINT PRIMARY KEY, a INT)")
+    mysql_server.run(f"INSERT INTO moving.late VALUES {', '.join(f'({n}, {n})' for n in range(60))}")
+    job.alter("ADD TABLE FROM moving.late INTO moving.*")
+    job.await_states(late=SNAPSHOT)
+    status = job.job["Status"]
+    assert (status["synced_until"], status["lag_second"], status["needs_operator"]) == (None, None, False)
+    assert status["behind"]["moving.late"]["state"] == SNAPSHOT
+    fe.sql("PAUSE SYNC JOB moving.job1")
+    until(lambda: job.job["Status"]["server"] is None, why="the pause")
+    assert job.states()["late"] == SNAPSHOT
+    job.alter(slow.format(0))
+    fe.sql("RESUME SYNC JOB moving.job1")
+    job.await_states(late=STREAMING)
+
+
+def test_a_job_that_was_paused_is_as_old_as_its_pause(mysql_server: MysqlServer, fe: FrontendProcess) -> None:
+    """Not as its last change: a source that was quiet for an hour had nothing more to give."""
+    job = Job("quiet", mysql_server, fe, "snapshot")
+    job.await_states()
+    mysql_server.run("SET timestamp = UNIX_TIMESTAMP() - 3600", "INSERT INTO quiet.one VALUES (100, 100)")
+    until(lambda: fe.sql("SELECT count(*) AS n FROM quiet.one WHERE id = 100")[0]["n"] == 1, why="the change")
+    until(lambda: job.job["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    fe.sql("PAUSE SYNC JOB quiet.job1")
+    until(lambda: job.job["Status"]["server"] is None, why="the pause")
+    assert 0 < job.job["Status"]["lag_second"] < 600
+    fe.kill()
+    fe.start()
+    assert 0 < job.job["Status"]["lag_second"] < 600

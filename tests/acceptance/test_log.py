@@ -1,0 +1,71 @@
+"""fe.log, as it is read the morning after."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.frontend import FrontendProcess
+from tests.acceptance.test_faults import BINLOG
+from tests.proxy import Proxy
+from tests.servers import MysqlServer
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+STORY = (
+    "job told.job1: created, with 1 tables",
+    "job told.job1: started",
+    "job told.job1: reads some 1 rows of told.t in 1 chunks",
+    "job told.job1: the rows of told.t are there",
+    "job told.job1: 1 changes kept out, the first of told.t: column 'v' holds 300",
+    "(ALTER TABLE told.t ADD w INT)",
+    "WARNING [",
+    "Cannot reach the MySQL server",
+    "job told.job1: goes on; past is: Cannot reach the MySQL server",
+    'job told.job1: ALTER SYNC JOB `told`.`job1` SET ("max_retry" = "7")',
+    "job told.job1: ALTER SYNC JOB `told`.`job1` RESYNC TABLE `told`.`t`",
+    "job told.job1: reads some 3 rows of told.t in 1 chunks",
+    "job told.job1: the rows of told.t are there",
+)
+
+
+def test_the_log_tells_what_happened_to_a_job(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Statements, snapshots, outages and recoveries, DDL and dead letters, in their order, a line each."""
+    mysql_server.run(
+        "CREATE DATABASE told", "CREATE TABLE told.t (id BIGINT PRIMARY KEY, v INT)", "INSERT INTO told.t VALUES (1, 1)"
+    )
+    frontend.sql("CREATE DATABASE told")
+    frontend.sql("CREATE TABLE told.t (id BIGINT NOT NULL, v TINYINT) UNIQUE KEY(id)")
+    proxy = Proxy(mysql_server.port)
+    source = BINLOG.format(port=proxy.port)
+    frontend.sql(f'CREATE SYNC told.job1 (FROM told.t INTO t) {source} PROPERTIES ("on_value_error" = "dead-letter")')
+
+    def has(**row: int | None) -> bool:
+        return frontend.sql(f"SELECT * FROM told.t WHERE id = {row['id']}") == [row]
+
+    until(lambda: has(id=1, v=1), why="the row that was there")
+    mysql_server.run(
+        "INSERT INTO told.t VALUES (2, 300)", "ALTER TABLE told.t ADD w INT", "INSERT told.t VALUES (3,3,3)"
+    )
+    until(lambda: has(id=3, v=3, w=3), why="the row after the DDL")
+    proxy.refuses = True
+    proxy.cut()
+    until(lambda: "Cannot reach" in str(frontend.job("told")["Msg"]), why="the outage")
+    proxy.refuses = False
+    until(lambda: not frontend.job("told")["Msg"], why="its end")
+    frontend.sql('ALTER SYNC JOB told.job1 SET ("max_retry" = "7")')
+    frontend.sql("ALTER SYNC JOB told.job1 RESYNC TABLE told.t")
+    log = frontend.folder / "log" / "fe.log"
+    until(lambda: _in_order(log), why="the story of the job")
+    frontend.sql("STOP SYNC JOB told.job1")
+    proxy.close()
+
+
+def _in_order(log: Path) -> bool:
+    text = log.read_text()
+    at = 0
+    for line in STORY:
+        at = text.find(line, at)
+        if at < 0:
+            return False
+    return True

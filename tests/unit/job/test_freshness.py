@@ -1,0 +1,77 @@
+from dataclasses import replace
+
+import pytest
+
+from syncmgr.job.channel_state import Stop
+from syncmgr.job.freshness import Reading, of_reading, of_table, oldest, when_paused
+from tests.unit.job.factories import make_channel
+
+CAUGHT_UP = Reading(
+    heard_at=99.0,
+    read_time=50.0,
+    idle=True,
+    waiting_since=None,
+    drained=True,
+    committed_time=10.0,
+    silence_second=5.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("why", "changes", "expected"),
+    [
+        ("caught up and in touch", {}, 100.0),
+        ("caught up long ago, and heartbeats stopped", {"heard_at": 80.0}, 80.0),
+        ("rows of other tables of long ago are still being read", {"idle": False}, 50.0),
+        ("reading has begun, and nothing is known of its place", {"idle": False, "read_time": 0.0}, 10.0),
+        ("rows of other tables of just now are being read", {"idle": False, "read_time": 97.0}, 100.0),
+        ("a row waits for its commit", {"waiting_since": 97.5}, 97.5),
+        ("there is more to read", {"drained": False}, 10.0),
+        ("a source whose clock is ahead", {"waiting_since": 101.0}, 100.0),
+        ("there is more to read, and nothing was committed", {"drained": False, "committed_time": 0.0}, None),
+    ],
+)
+def test_freshness_is_honest(why: str, changes: dict[str, float], expected: float | None) -> None:
+    """All is there only when caught up and in touch; silence of the source counts only when its heartbeats stop."""
+    assert of_reading(replace(CAUGHT_UP, **changes), 100.0) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "reading", "expected"),
+    [
+        ("it did not run", None, 60.0),
+        ("all was in", CAUGHT_UP, 100.0),
+        ("it had just begun, and had not read anything", replace(CAUGHT_UP, drained=False), 60.0),
+        ("it had committed something since", replace(CAUGHT_UP, drained=False, committed_time=70.0), 70.0),
+    ],
+)
+def test_a_pause_remembers_how_fresh_all_was(why: str, reading: Reading | None, expected: float) -> None:
+    """A run that has nothing new to say does not make the rows older."""
+    assert when_paused(reading, 60.0, 100.0) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "stop", "stale", "waits", "expected"),
+    [
+        ("it streams", None, None, None, 90.0),
+        ("a change waits", None, None, 70.0, 70.0),
+        ("it was stopped", Stop(reason="x", synced_until=40.0), None, None, 40.0),
+        ("it was stopped by an earlier version", Stop(reason="x"), None, None, None),
+        ("its first rows are being read", None, 0.0, None, None),
+        ("it was stopped, and is read anew", None, 40.0, 70.0, 40.0),
+        ("it was stopped, was read anew, and stopped once more", Stop(reason="x", synced_until=40.0), 30.0, None, 40.0),
+    ],
+)
+def test_a_table_is_no_fresher_than_its_rows(
+    why: str, stop: Stop | None, stale: float | None, waits: float | None, expected: float | None
+) -> None:
+    """Of one that is not read, or read anew, what it had counts, until the new rows are there."""
+    channel = replace(make_channel(), stopped=stop)
+    assert of_table(channel, stale=stale, waits=waits, job=90.0) == expected, why
+
+
+def test_the_oldest_of_many_counts() -> None:
+    """Nothing is known of a job where nothing is known of a table."""
+    assert oldest([90.0, 40.0]) == 40.0
+    assert oldest([90.0, None]) is None
+    assert oldest([]) is None

@@ -1,0 +1,136 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel_state import ChannelState, Standing, Stop, failed, waited
+from syncmgr.job.chunk import Load
+from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
+from syncmgr.job.failure import FailMsg, FailType
+from syncmgr.job.freshness import Reading
+from syncmgr.job.overview import Facts, needs_operator, overview, synced_until
+from syncmgr.job.position import Position
+from syncmgr.job.state import JobState
+from tests.unit.job.factories import make_channel, make_job
+
+SNAPSHOT, STREAMING, BEHIND, STOPPED = ChannelState
+NOW, LAST = 100.0, 90.0
+STOP = Stop(reason="why", error=Code.SOURCE_DDL.number, since=50.0, synced_until=40.0)
+JOB = make_job(state=JobState.PAUSED)
+READS = Load(token="token-1", stale_since=0.0, begun_at=60.0)
+WHOLE = replace(READS, caught_up=True, upper=Position())
+WAITS = Backlog(epochs=1, bytes=1, since=70.0)
+FULL = SyncError(Code.LAKE_FULL, reason="no room")
+
+
+@pytest.mark.parametrize(
+    ("why", "stop", "facts", "state", "since", "synced"),
+    [
+        ("all is in", None, {}, STREAMING, None, LAST),
+        ("its first rows are missing", None, {"loads": {"token-1": READS}}, SNAPSHOT, 60.0, None),
+        ("nothing but changes is missing", None, {"backlogs": {"token-1": WAITS}}, BEHIND, 70.0, 70.0),
+        ("it was stopped", STOP, {}, STOPPED, 50.0, 40.0),
+        ("it is to be read anew", None, {"resyncing": {"token-1": None}}, SNAPSHOT, None, LAST),
+        ("it was stopped and is to be read anew", None, {"resyncing": {"token-1": 40.0}}, SNAPSHOT, None, 40.0),
+        (
+            "its rows are there, of more than one moment",
+            None,
+            {"loads": {"token-1": replace(READS, upper=Position())}},
+            BEHIND,
+            None,
+            LAST,
+        ),
+        (
+            "they are of one",
+            None,
+            {"loads": {"token-1": WHOLE}},
+            STREAMING,
+            None,
+            LAST,
+        ),
+    ],
+)
+def test_a_job_that_does_not_run_is_told_from_what_is_stored(
+    why: str, stop: Stop | None, facts: dict[str, Any], state: ChannelState, since: float | None, synced: float | None
+) -> None:
+    """As after a restart of the frontend."""
+    job = replace(JOB, channels=(make_channel(stopped=stop),))
+    [table] = overview(job, Facts(committed=LAST, **facts), NOW)
+    assert (table.shown.state, table.shown.since, table.synced_until) == (state, since, synced), why
+
+
+def test_a_run_knows_more_than_what_is_stored() -> None:
+    """Why a table is behind; but not of one that is to be read anew when it has ended."""
+    run = {"token-1": failed(waited(Standing(), 70.0), FULL, at=80.0)}
+    [table] = overview(JOB, Facts(standings=run, backlogs={"token-1": WAITS}, committed=LAST), NOW)
+    assert (table.shown.state, table.shown.error, table.backlog) == (BEHIND, FULL.code.number, WAITS)
+    [table] = overview(JOB, Facts(standings=run, resyncing={"token-1": None}, committed=LAST), NOW)
+    assert (table.shown.state, table.shown.error) == (SNAPSHOT, None)
+
+
+@pytest.mark.parametrize(("state", "resumes"), [(JobState.RUNNING, False), (JobState.PAUSED_BY_ERROR, True)])
+def test_a_table_is_advised_by_the_kind_of_its_job(state: JobState, *, resumes: bool) -> None:
+    """As its job is: by whether that has other tables, and whether it runs."""
+    gone = failed(waited(Standing(), 70.0), SyncError(Code.NO_SUCH_TABLE, db="demo", table="orders"), at=80.0)
+    job = make_job(channels=(make_channel(), make_channel(token="two", target="lines")), state=state)
+    told = str(overview(job, Facts(standings={"token-1": gone}), NOW)[0].shown.advice)
+    assert "DROP TABLE leaves the table out" in told
+    assert ("RESUME" in told) is resumes
+
+
+def test_a_job_is_as_old_as_its_oldest_table() -> None:
+    """Also one that is caught up but for it; what has ended has no age."""
+    caught_up = Reading(
+        heard_at=NOW,
+        read_time=0.0,
+        idle=True,
+        waiting_since=None,
+        drained=True,
+        committed_time=LAST,
+        silence_second=5.0,
+    )
+    job = make_job(channels=(make_channel(), make_channel(token="two", target="lines", stopped=STOP)))
+    tables = overview(job, Facts(reading=caught_up, committed=LAST), NOW)
+    assert [table.synced_until for table in tables] == [NOW, 40.0]
+    assert synced_until(job, tables) == 40.0
+    assert synced_until(replace(job, state=JobState.CANCELLED), tables) is None
+
+
+def test_a_quiet_source_is_not_forgotten_in_a_pause() -> None:
+    """What was known when the job was paused is newer than its last commit."""
+    [table] = overview(replace(JOB, synced_until=95.0), Facts(committed=LAST), NOW)
+    assert table.synced_until == 95.0
+
+
+@pytest.mark.parametrize(
+    ("why", "stop", "number", "state", "needed"),
+    [
+        ("nothing is wrong", None, 0, JobState.RUNNING, False),
+        ("the network is away", None, Code.SOURCE_UNREACHABLE.number, JobState.PAUSED_BY_ERROR, False),
+        ("a DDL statement waits", None, Code.SOURCE_DDL.number, JobState.PAUSED_BY_ERROR, True),
+        ("Java is missing, and tried again", None, Code.JAVA_MISSING.number, JobState.PAUSED_BY_ERROR, True),
+        ("too much waits for a full disk", None, Code.BACKLOG_WAITS.number, JobState.PAUSED_BY_ERROR, True),
+        ("a disk is full, and tried again", None, Code.DISK_FULL.number, JobState.RUNNING, True),
+        ("a table is stopped", STOP, 0, JobState.PAUSED, True),
+        ("the job has ended", STOP, 0, JobState.CANCELLED, False),
+    ],
+)
+def test_a_person_is_called(why: str, stop: Stop | None, number: int, state: JobState, *, needed: bool) -> None:
+    """For whatever time alone does not mend."""
+    fail = FailMsg(type=FailType.RUN_FAIL, code=number, message="x", at=0.0) if number else None
+    job = make_job(channels=(make_channel(stopped=stop),), state=state, fail=fail)
+    assert needs_operator(job, overview(job, Facts(committed=LAST), NOW)) is needed, why
+
+
+def test_what_waits_is_counted_by_channel() -> None:
+    """Epochs and bytes of each, from its oldest on."""
+    file = StagedFile(path="/s", rows=1, bytes=10)
+    epochs = [
+        Epoch(number=1, end=Position(), last_seq=1, files={"a": (file,), "b": (file, file)}, source_time=7.0),
+        Epoch(number=2, end=Position(), last_seq=2, files={"b": (file,)}, source_time=8.0),
+    ]
+    assert backlogs(epochs) == {
+        "a": Backlog(epochs=1, bytes=10, since=7.0),
+        "b": Backlog(epochs=2, bytes=30, since=7.0),
+    }
