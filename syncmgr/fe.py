@@ -52,6 +52,7 @@ from syncmgr.mysql import opening as mysql_opening
 from syncmgr.mysql.address import Locking
 from syncmgr.mysql.opening import OpenMysql
 from syncmgr.mysql.surroundings import Patience
+from syncmgr.pipeline import life
 from syncmgr.pipeline.known_history import KnownHistory
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
@@ -84,6 +85,7 @@ class Frontend:
             make_writable(settings.folder(name))
         self._lock = locked(settings.folder("meta_dir"))
         refuse_unfinished(settings.folder("meta_dir"))
+        life.preload(mysql_opening.__name__, canal_opening.__name__)
         log_files.log_to(settings.folder("log_dir"), settings.text("log_level"))
         log_files.set_audit(on=settings.text("audit_log") == "ON")
         log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())

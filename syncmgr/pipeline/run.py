@@ -128,7 +128,7 @@ class JobRun:
             self._snapshot.give_up()
         life = self._life
         if life is not None:
-            life.process.kill()
+            life.end()
 
     def retune(self) -> None:
         """Limits have changed."""

@@ -15,7 +15,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from syncmgr.crash import VARIABLE, CrashPoint
-from tests import jvm
+from tests import jvm, processes
 from tests.servers import free_port
 from tests.until import HANG_SECOND, until
 
@@ -144,8 +144,7 @@ class FrontendProcess:
 
     def workers(self) -> list[psutil.Process]:
         assert self.process is not None
-        children = psutil.Process(self.process.pid).children()
-        return [child for child in children if _is_worker(child)]
+        return processes.workers(self.process.pid)
 
     def java(self) -> list[int]:
         """Process ids of Spark's JVM."""
@@ -162,10 +161,3 @@ class FrontendProcess:
         if self.process.poll() is None:
             self.process.terminate()
         return self.process.wait(HANG_SECOND)
-
-
-def _is_worker(process: psutil.Process) -> bool:
-    try:
-        return "multiprocessing.spawn" in " ".join(process.cmdline())
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return False

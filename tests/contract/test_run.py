@@ -15,12 +15,13 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, ChangeKind, PreparedChanges
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
+from syncmgr.pipeline import life, worker
 from syncmgr.pipeline import run as run_module
-from syncmgr.pipeline import worker
 from syncmgr.pipeline.messages import Limits, WorkerPlan
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.worker import OpenSource, Tell
+from tests import processes
 from tests.fakes import (
     BatchSource,
     GivenChanges,
@@ -107,15 +108,11 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.pool.shutdown(wait=True)
 
 
+life.preload(__name__)
+
+
 def workers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if _is_worker(child)]
-
-
-def _is_worker(process: psutil.Process) -> bool:
-    try:
-        return "multiprocessing.spawn" in " ".join(process.cmdline())
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return False
+    return processes.workers(os.getpid())
 
 
 def test_every_transaction_reaches_the_lake_once(bench: Bench) -> None:
@@ -369,6 +366,29 @@ def test_a_pause_does_not_wait_for_ever(bench: Bench, tmp_path_factory: pytest.T
     assert workers() == []
     bench.run_through(BatchSource((make_batch(inserted(1)), make_batch(inserted(2)))), 2)
     assert bench.lake.rows == {1: 1, 2: 1}
+
+
+def test_workers_come_from_one_process_that_has_one_thread(bench: Bench) -> None:
+    """A fork of a process with threads may copy a lock that nobody will open."""
+    bench.run_through(ScriptedSource(transactions=3), 3)
+    (server,) = processes.fork_servers(os.getpid())
+    assert server.num_threads() == 1
+    bench.run_through(ScriptedSource(transactions=6), 6)
+    assert processes.fork_servers(os.getpid()) == [server]
+
+
+def test_a_killed_fork_server_loses_nothing(bench: Bench) -> None:
+    """Its worker goes on or is replaced; the next comes from a new one."""
+    run = bench.start(ScriptedSource(transactions=300))
+    until(lambda: workers() != [])
+    (server,) = processes.fork_servers(os.getpid())
+    server.kill()
+    until(lambda: bench.caught_up(300))
+    run.finish()
+    assert run.join(HANG_SECOND)
+    assert bench.lake.rows == scripted_rows(300)
+    bench.run_through(ScriptedSource(transactions=310), 310)
+    assert bench.lake.rows == scripted_rows(310)
 
 
 def test_abandon_ends_at_once(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,0 +1,31 @@
+"""Workers as the operating system shows them.
+
+Owns: how one tells a worker process.
+Must not know: what it does.
+"""
+
+import contextlib
+
+import psutil
+
+
+def workers(frontend: int) -> list[psutil.Process]:
+    """Of the process of this number."""
+    return [worker for server in fork_servers(frontend) for worker in _children(server)]
+
+
+def fork_servers(frontend: int) -> list[psutil.Process]:
+    """From which its workers are forked: one, once it has started any."""
+    return [child for child in _children(psutil.Process(frontend)) if _forks(child)]
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return list(process.children())
+    return []
+
+
+def _forks(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+        return "multiprocessing.forkserver" in " ".join(process.cmdline())
+    return False
