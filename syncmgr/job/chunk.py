@@ -32,11 +32,12 @@ SPARSE: Final = 4  # up to so many integers for each row, ranges of integers are
 class ChunkPlan:
     """How a table is cut: chunk n, counted from 1, ends with bounds[n - 1]; the first and the last are open-ended.
 
-    `id`: random; a table's done-set names the plan that it counts. `key`: columns of a unique key that the target's
-    key includes, so that two rows of one target key are never in two chunks. None: one chunk, whatever there is.
-    `rows`: estimated by the server. `point`: where the one reading of a table without a key stands in the binlog, None
-    where there was none yet, or keys tell rows apart. `replaces`: its one chunk takes the place of all rows that the
-    table has, or only of those of an `excerpt`; `way`: of the channel, which another plan follows once that is another.
+    `id`: the generation of its load, and random; a table's done-set names the plan that it counts. `key`: columns of a
+    unique key that the target's key includes, so that two rows of one target key are never in two chunks. None: one
+    chunk, whatever there is. `rows`: estimated by the server. `point`: where the one reading of a table without a key
+    stands in the binlog, None where there was none yet, or keys tell rows apart. `replaces`: its one chunk takes the
+    place of all rows that the table has, or only of those of an `excerpt`; `way`: of the channel, which another plan
+    follows once that is another.
     """
 
     id: str
@@ -91,6 +92,21 @@ def even_bounds(low: int, high: int, chunks: int) -> tuple[int, ...]:
     span = high - low + 1
     chunks = min(chunks, span)
     return tuple(low + span * number // chunks - 1 for number in range(1, chunks))
+
+
+def plan_id(generation: int, random: str) -> str:
+    return f"{generation}-{random}"
+
+
+def is_older(plan: str, other: str) -> bool:
+    """Whether a reading of the same table was begun before another one; by the ids of their plans."""
+    return _generation(plan) < _generation(other)
+
+
+def _generation(plan: str) -> int:
+    """An id of an earlier version has none."""
+    generation, separator, _ = plan.partition("-")
+    return int(generation) if separator else 0
 
 
 # -- done-sets
@@ -161,7 +177,8 @@ class Load:
     been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come; those of
     an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows. `begun_at`: unix
     seconds, None: of an earlier version. `stale_since`: up to where of the source's time the target has all until
-    they are there, None: as the other tables of the job; 0.0: never, or nobody knows.
+    they are there, None: as the other tables of the job; 0.0: never, or nobody knows. `generation`: how often
+    rows of the channel were begun to be read before.
     """
 
     token: str
@@ -175,6 +192,7 @@ class Load:
     changes: "tuple[LakeChange, ...]" = ()
     begun_at: float | None = None
     stale_since: float | None = None
+    generation: int = 0
 
     def renews(self, part: Part | None) -> bool:
         """Whether all rows of the target are replaced. Where others fill it too, as those of a `part` say, what they

@@ -110,6 +110,7 @@ def begin(
     earlier = [_load(row) for row in connection.execute(select(LOADS).where(LOADS.c.token.in_(tokens))).all()]
     changes = {load.token: load.changes for load in earlier if load.reshapes} | dict(changes)
     stale = {load.token: load.stale_since for load in earlier if load.upper is None} | dict(stale)
+    generations = {load.token: load.generation + 1 for load in earlier}
     now = time.time()
     connection.execute(delete(LOADS).where(LOADS.c.token.in_(tokens)))
     for token in sorted(tokens):
@@ -117,7 +118,8 @@ def begin(
         excerpt = codec.excerpt_json(excerpts.get(token))
         values["excerpt"] = null() if excerpt is None else excerpt
         values["changes"] = codec.changes_json(changes[token]) if changes.get(token) else null()
-        values |= {"begun_at": now, "stale_since": stale.get(token, None if replaces else 0.0)}
+        values |= {"generation": generations.get(token, 0), "begun_at": now}
+        values |= {"stale_since": stale.get(token, None if replaces else 0.0)}
         connection.execute(insert(LOADS).values(token=token, **values))
 
 
@@ -137,5 +139,6 @@ def _load(row: Row[Any]) -> Load:
         excerpt=codec.excerpt_of(row.excerpt),
         changes=codec.changes_of(row.changes),
         begun_at=row.begun_at,
+        generation=row.generation,
         stale_since=row.stale_since,
     )

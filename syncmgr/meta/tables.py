@@ -77,6 +77,7 @@ LOADS = Table(
     Column("excerpt", JSON),  # of its rows, that do so; NULL: all
     Column("changes", JSON),  # of the table, in their commit; NULL: none
     Column("begun_at", Double),  # NULL: of an earlier version
+    Column("generation", Integer, nullable=False, server_default="0"),  # how often it was begun before
     Column("stale_since", Double),  # the table has all up to there until then; 0: nobody knows; NULL: as the others
 )
 

@@ -20,7 +20,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import channel_state
 from syncmgr.job.channel_state import ChannelState, Rows, is_altered
-from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load
+from syncmgr.job.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load, plan_id
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription, OnValueError
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
@@ -446,11 +446,12 @@ class Snapshot:
         anew, made, excerpt = load.replaces, load.plan is not None, load.excerpt
         if (load.plan is not None and anew and load.plan.way != channel.way) or (excerpt and not excerpt.fits(channel)):
             self._ledger.begin_loads({channel.token: None})
-            made, excerpt = False, None
+            made, excerpt, load = False, None, self._ledger.loads()[channel.token]
         if not made:
             key, where = () if anew else channel.source_keys, "" if excerpt is None else excerpt.source
             plan = self._source.plan(channel.source, key, self._chunk_rows(), where)
-            self._ledger.plan_load(channel.token, replace(plan, replaces=anew, way=channel.way, excerpt=excerpt))
+            plan = replace(plan, id=plan_id(load.generation, plan.id), replaces=anew, way=channel.way, excerpt=excerpt)
+            self._ledger.plan_load(channel.token, plan)
             passing(CrashPoint.PLAN_STORED)
 
     def _chunk_rows(self) -> int:

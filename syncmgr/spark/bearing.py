@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import ChunkRows, numbers_of, numbers_text
+from syncmgr.job.chunk import ChunkRows, is_older, numbers_of, numbers_text
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit
 from syncmgr.spark.ancestry import (
     CHUNK_MARK,
@@ -157,10 +157,14 @@ class ChunkBearing:
         return self.chunk.number in self._done(table)
 
     def _done(self, table: Java) -> frozenset[int]:
+        """Raises OTHER_HISTORY where another reading has begun, after this one or beside it: whoever brings this chunk
+        does not know of it, as a frontend that was replaced, or metadata that are older than the table.
+        """
         plan, _, numbers = (self.iceberg.property(table, chunks_property(self.channel.token)) or "").partition(":")
-        if plan != self.chunk.plan and self.chunk.replaces:
+        begins = not plan or (self.chunk.replaces and not is_older(self.chunk.plan, plan))
+        if plan != self.chunk.plan and begins:
             return frozenset()
-        if plan and plan != self.chunk.plan:
+        if plan != self.chunk.plan:
             label = f"{self.channel.db}.{self.channel.table}"
             raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self.channel.epoch)
         return numbers_of(numbers)

@@ -262,6 +262,25 @@ def test_a_table_that_is_another_is_renewed(mysql_server: MysqlServer, db: str, 
     assert target.lake.commit(replace(chunk, epoch=3, last_epoch=3, chunk=again, renews=True)).rows == 100
 
 
+def test_a_reading_that_was_overtaken_changes_nothing(mysql_server: MysqlServer, db: str, tables: Tables) -> None:
+    """A frontend that was replaced may still bring the chunk of the reading before the last RESYNC."""
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    chunk = source.commit(1)
+    assert chunk.chunk is not None
+    overtaken, newest = (
+        replace(chunk, chunk=replace(chunk.chunk, plan=plan, replaces=True, condition=condition))
+        for plan, condition in (("9-q", "id < 50"), ("10-r", ""))
+    )
+    assert target.lake.commit(overtaken).rows == 50
+    assert target.lake.commit(newest).rows == 100
+    with pytest.raises(SyncError) as caught:
+        target.lake.commit(overtaken)
+    assert caught.value.code is Code.OTHER_HISTORY
+    assert target.lake.commit(newest).passed_over
+    assert target.rows() == [(n, n * 2) for n in range(100)]
+
+
 def location(tables: Tables, target: LakeTable) -> str:
     iceberg = tables.lake.iceberg()
     return str(iceberg.load(target.db, target.name).operations().current().metadataFileLocation())

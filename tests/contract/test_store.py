@@ -603,7 +603,20 @@ def test_what_waits_for_a_channel_is_gathered(store: Store) -> None:
 
 def opened(store: Store, job: SyncJob, **facts: Any) -> Load:
     """A reading that replaces the rows, which has just begun."""
-    return Load(token="token-1", replaces=True, begun_at=store.loads.of(job.id)["token-1"].begun_at, **facts)
+    known = store.loads.of(job.id)["token-1"]
+    return Load(token="token-1", replaces=True, begun_at=known.begun_at, generation=known.generation, **facts)
+
+
+def test_each_reading_of_a_table_has_its_number(store: Store) -> None:
+    """Whoever begins it: RESYNC, or a statement that is met while the rows are read."""
+    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    found = [store.loads.of(job.id)["token-1"].generation]
+    store.alter(job.with_statement(job.statement), resyncing={"token-1": None})
+    store.part(job.id)
+    found.append(store.loads.of(job.id)["token-1"].generation)
+    store.loads.begin_anew({"token-1": None})
+    found.append(store.loads.of(job.id)["token-1"].generation)
+    assert found == [0, 1, 2]
 
 
 def test_a_healthy_table_that_is_read_anew_is_as_fresh_as_the_others(store: Store) -> None:

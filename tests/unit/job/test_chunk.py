@@ -11,9 +11,11 @@ from syncmgr.job.chunk import (
     chunk_rows,
     even_bounds,
     is_dense,
+    is_older,
     load_facts,
     numbers_of,
     numbers_text,
+    plan_id,
 )
 from syncmgr.job.position import Position
 
@@ -84,3 +86,11 @@ def test_progress_is_told() -> None:
     facts = load_facts(ended, 10.0)
     assert (facts["phase"], facts["estimated_rows"], facts["rows_per_second"]) == ("catch-up", 29, None)
     assert load_facts(dataclasses.replace(ended, caught_up=True), None)["phase"] == "streaming"
+
+
+def test_readings_of_a_table_have_an_order() -> None:
+    """By number, not by text; those of an earlier version, which have none, come first."""
+    ids = ["0a1b2c3d4e5f", *(plan_id(generation, "0a1b2c3d4e5f") for generation in (1, 9, 10))]
+    for one, plan in enumerate(ids):
+        assert [is_older(other, plan) for other in ids] == [number < one for number in range(len(ids))]
+    assert not is_older(plan_id(1, "a"), plan_id(1, "b"))
