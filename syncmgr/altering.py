@@ -155,7 +155,7 @@ class Altering:
         channel = _channel(job, node.table)
         if not channel.keys:
             self._planner.check_exact(job.source, [channel.source])
-        if not self._stands(job, channel):
+        if not self._is_renewed(job, channel):
             return None
         name = channel.source.db, channel.source.name
         inspected = self._inspect(replace(job.source, start=SNAPSHOT, server_id=0, joins=True), [name])
@@ -205,7 +205,7 @@ class Altering:
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
         excerpt = None if node.where is None else self._excerpt(job, channel, node.where)
-        if node.where is None and self._stands(job, channel) != (renewal is not None):
+        if node.where is None and self._is_renewed(job, channel) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)
         changed = () if renewal is None else (renewal,)
         self._store.alter(job.with_statement(job.statement), resyncing={channel.token: excerpt}, changed=changed)
@@ -229,6 +229,17 @@ class Altering:
         if load is not None and load.upper is None and load.excerpt is None:
             return OPEN
         return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
+
+    def _is_renewed(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether RESYNC of the whole table makes channel and target what the source is now: nothing else will."""
+        return self._stands(job, channel) or self._is_short(channel)
+
+    def _is_short(self, channel: ChannelDescription) -> bool:
+        """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no
+        commit passes.
+        """
+        target = self._catalog.table(channel.target_db, channel.target)
+        return any(target.column(mapped.target) is None for mapped in channel.columns)
 
     def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether no change of the table is read, or can be committed: until somebody has settled what stopped it, or,

@@ -7,10 +7,13 @@ Must not know: how either came about, how a table is changed.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
+
+READ_ANEW: Final = "passed over, since all rows were read anew after it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +45,11 @@ class DdlStep:
             done={token: done for token, done in self.done.items() if token not in tokens},
             resynced=self.resynced - frozenset(tokens),
         )
+
+    def passed_over(self, tokens: Collection[str]) -> "DdlStep":
+        """What it makes of the other channels, where the rows of these are read anew after it."""
+        rest = self.without(tokens)
+        return replace(rest, done={**rest.done, **dict.fromkeys(self.done.keys() & tokens, READ_ANEW)})
 
 
 class DdlState(StrEnum):

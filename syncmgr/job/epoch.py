@@ -110,6 +110,13 @@ class Epoch:
             file.path for one in self.prepared.values() for segment in one.files.values() for file in segment
         )
 
+    def passing_over(self, tokens: Collection[str]) -> "Epoch":
+        """Its statement concerns these channels no more; their tables only bear the epoch."""
+        if self.ddl is None or not tokens:
+            return self
+        borne: dict[str, tuple[StagedFile, ...]] = dict.fromkeys(self.ddl.changes.keys() & tokens, ())
+        return replace(self, files={**self.files, **borne}, ddl=self.ddl.passed_over(tokens))
+
     @property
     def empty(self) -> bool:
         return not any(self.files.values())

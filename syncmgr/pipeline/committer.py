@@ -161,6 +161,14 @@ class Committer:
         passing(CrashPoint.STAGED_FILES_DROPPED)
         self.laggards.make_room(self._ending)
 
+    def relieved(self, epoch: Epoch) -> Epoch:
+        """An intent that an earlier life stored, without what RESYNC has made up for since: it knows what the statement
+        has made of the table, and may have found another target than it was decided for.
+        """
+        step = epoch.ddl
+        concerned = set() if step is None else (step.channels.keys() | step.changes.keys()) - step.dropped
+        return epoch.passing_over({t for t in concerned if self._channels[t].skips(epoch.end) and self._renews(t)})
+
     def _commit_channels(self, epoch: Epoch) -> tuple[dict[str, ChannelCommitted], dict[str, SyncError]]:
         """All channels that are not behind, side by side; every one has ended when this returns or raises.
 

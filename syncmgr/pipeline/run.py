@@ -270,7 +270,7 @@ class JobRun:
         for epoch in self._ledger.intents():
             if self._abandoned:
                 return
-            self._commit(epoch, self._committer.resume)
+            self._commit(self._committer.relieved(epoch), self._committer.resume)
 
     def _live(self) -> None:
         """One worker's life, until it finished as asked, or for a snapshot. Raises what ended it otherwise."""

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pymysql
 import pytest
 
 from syncmgr.errors import Code
@@ -199,6 +200,78 @@ def test_resync_renews_a_table_that_was_set_back(
         await_rows(5, table)
     until(lambda: not frontend.job(db)["Msg"], why="no trouble any more")
     frontend.sql(f"STOP SYNC JOB {db}.job1")
+
+
+@pytest.mark.parametrize(
+    ("db", "others", "pending"),
+    [
+        pytest.param("across1", False, False, id="alone"),
+        pytest.param("across2", True, False, id="beside another", marks=pytest.mark.long),
+        pytest.param("across3", False, True, id="with a statement that was not followed"),
+    ],
+)
+def test_resync_renews_a_table_that_was_set_back_across_a_statement(
+    mysql_server: MysqlServer, frontend: FrontendProcess, db: str, *, others: bool, pending: bool
+) -> None:
+    """The older table lacks a column, and the statement that made it may be followed already or be stored to be."""
+    tables = ["t", "u"] if others else ["t"]
+    mysql_server.run(f"CREATE DATABASE {db}", *(f"CREATE TABLE {db}.{t} (id BIGINT PRIMARY KEY)" for t in tables))
+    frontend.sql(f"CREATE DATABASE {db}")
+    channels = ", ".join(f"FROM {db}.{table} INTO {db}.*" for table in tables)
+    frontend.sql(f"CREATE SYNC {db}.job1 ({channels}) {BINLOG.format(port=mysql_server.port)}")
+    catalog = frontend.folder / "var" / "lake" / "catalog.db"
+
+    def await_rows(rows: dict[int, int | None], table: str) -> None:
+        wanted = [{"id": number, "v": v} for number, v in rows.items()]
+
+        def has() -> bool:
+            with contextlib.suppress(pymysql.err.OperationalError):  # no such column yet
+                return frontend.sql(f"SELECT id, v FROM {db}.{table} ORDER BY id") == wanted
+            return False
+
+        until(has, why="the source's rows")
+
+    mysql_server.run(f"INSERT INTO {db}.t VALUES (1)")
+    until(lambda: frontend.sql(f"SELECT id FROM {db}.t") == [{"id": 1}], why="the first row")
+    older = metadata(catalog, db, "t")
+    mysql_server.run(f"INSERT INTO {db}.t VALUES (2)")
+    until(lambda: len(frontend.sql(f"SELECT id FROM {db}.t")) == 2, why="the second row")
+    if pending:
+        set_to(catalog, db, "t", older)
+    mysql_server.run(*(f"ALTER TABLE {db}.{table} ADD COLUMN v BIGINT" for table in tables))
+    if not pending:
+        await_rows({1: None, 2: None}, "t")
+        set_to(catalog, db, "t", older)
+    mysql_server.run(*(f"INSERT INTO {db}.{table} VALUES (3, 3)" for table in tables))
+    said = "RESYNC TABLE" if others else f"(error {Code.TARGET_SET_BACK.number})"
+    until(lambda: said in str(frontend.job(db)["Msg"]), why="the error of the table")
+    frontend.sql(f"ALTER SYNC JOB {db}.job1 RESYNC TABLE {db}.t")
+    if not others:
+        frontend.sql(f"RESUME SYNC JOB {db}.job1")
+    await_rows({1: None, 2: None, 3: 3}, "t")
+    mysql_server.run(*(f"INSERT INTO {db}.{table} VALUES (4, 4)" for table in tables))
+    await_rows({1: None, 2: None, 3: 3, 4: 4}, "t")
+    if others:
+        await_rows({3: 3, 4: 4}, "u")
+    until(lambda: not frontend.job(db)["Msg"], why="no trouble any more")
+    frontend.sql(f"STOP SYNC JOB {db}.job1")
+
+
+def metadata(catalog: Path, db: str, table: str) -> str:
+    """Where the table's metadata are."""
+    with contextlib.closing(sqlite3.connect(catalog, timeout=30)) as connection:
+        text = "SELECT metadata_location FROM iceberg_tables WHERE table_namespace = ? AND table_name = ?"
+        return str(connection.execute(text, (db, table)).fetchone()[0])
+
+
+def set_to(catalog: Path, db: str, table: str, location: str) -> None:
+    """As another engine's register_table does."""
+    with contextlib.closing(sqlite3.connect(catalog, timeout=30)) as connection, connection:
+        text = (
+            "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = NULL"
+            " WHERE table_namespace = ? AND table_name = ?"
+        )
+        assert connection.execute(text, (location, db, table)).rowcount == 1
 
 
 def set_back(catalog: Path, db: str, table: str) -> None:
