@@ -1,8 +1,12 @@
+import contextlib
 from collections.abc import Iterator
 
+import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
+
+JOBS = "SELECT JOB_SCHEMA AS db, JOB_NAME AS name FROM information_schema.sync_jobs WHERE STATE <> 'CANCELLED'"
 
 
 @pytest.fixture(scope="session")
@@ -12,3 +16,21 @@ def frontend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProce
     process.start()
     yield process
     assert process.stop() == 0
+
+
+@pytest.fixture(autouse=True)
+def _ends_its_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A job that a test has left would read all that later tests write on the same server."""
+    if "frontend" not in request.fixturenames:
+        yield
+        return
+    frontend = request.getfixturevalue("frontend")
+    before = _jobs(frontend)
+    yield
+    with contextlib.suppress(pymysql.err.OperationalError):  # the test has failed, and left no frontend
+        for name in _jobs(frontend) - before:
+            frontend.sql(f"STOP SYNC JOB {name}")
+
+
+def _jobs(frontend: FrontendProcess) -> set[str]:
+    return {f"`{job['db']}`.`{job['name']}`" for job in frontend.sql(JOBS)}

@@ -142,7 +142,7 @@ def filled(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[...
     return lambda name, place="": Filled(name, mysql_server, frontend, place)
 
 
-@pytest.mark.parametrize("place", [pytest.param("", marks=pytest.mark.long), "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", [pytest.param("", marks=pytest.mark.long), "DISTRIBUTED BY HASH(id) BUCKETS 2"])
 def test_rows_that_were_there_arrive_under_writes(filled: Callable[..., Filled], place: str) -> None:
     """Snapshot, then binlog: nothing is lost, doubled or left, and SHOW tells how far it is."""
     f = filled(f"snap{len(place)}", place)
@@ -182,7 +182,7 @@ def test_rows_are_read_from_a_replica(frontend: FrontendProcess, tmp_path: Path)
         until(lambda: replica.run(last)[0][0] == ROWS, deadline=CAUGHT_UP_SECOND, why="the rows on the replica")
         replica.run("STOP REPLICA SQL_THREAD", "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
         source.run("UPDATE spared.one SET note = 'later' WHERE id < 500", "DELETE FROM spared.two WHERE id > 1500")
-        f.create_sync(more=f', "snapshot.host" = "127.0.0.1:{replica.port}"')
+        f.create_sync(rows=500, more=f', "snapshot.host" = "127.0.0.1:{replica.port}"')
         until(lambda: f.done() >= 1, deadline=CAUGHT_UP_SECOND, why="a chunk")
         replica.run("START REPLICA SQL_THREAD")
         f.wait_until_equal()
@@ -249,7 +249,7 @@ def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) ->
         "GRANT SELECT ON alone.two TO alone",
     )
     with f.writing(0.05):
-        f.create_sync(rows=150, connections=1, user="alone")
+        f.create_sync(rows=400, connections=1, user="alone")
         until(lambda: f.done() >= 2, deadline=CAUGHT_UP_SECOND, why="some chunks")
         f.mysql.run("REVOKE SELECT ON alone.two FROM alone")
         until(lambda: f.loads()["one"]["phase"] == "streaming", deadline=CAUGHT_UP_SECOND, why="the other table")

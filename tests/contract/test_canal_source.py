@@ -399,7 +399,9 @@ def ids(reader: Reader, db: str) -> list[int]:
     return [row["id"] for row in reader.rows((db, "t")) if row["id"] < FIRST]
 
 
-@pytest.mark.parametrize("acks", [True, False], ids=["acked", "between commit and ack"])
+@pytest.mark.parametrize(
+    "acks", [pytest.param(True, id="acked", marks=pytest.mark.long), pytest.param(False, id="between commit and ack")]
+)
 def test_a_killed_canal_loses_and_doubles_nothing(
     canal: Start, mysql_server: MysqlServer, mysql_db: str, *, acks: bool
 ) -> None:

@@ -17,6 +17,8 @@ from tests.until import until
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
 MOST_CALLS = 60
+SOME = pytest.param(False, id="some calls")
+EACH = pytest.param(True, id="each call", marks=pytest.mark.long)
 
 
 def fold(table: LakeTable) -> None:
@@ -39,11 +41,12 @@ def compaction(table: LakeTable) -> None:
     compact(table.lake.upkeep_session(), table.db, table.name, {"rewrite-all": "true"})
 
 
-def test_a_second_writer_of_an_epoch_is_passed_over(tables: Tables) -> None:
+@pytest.mark.parametrize("each", [SOME, EACH])
+def test_a_second_writer_of_an_epoch_is_passed_over(tables: Tables, *, each: bool) -> None:
     """Wherever a second writer of the same epoch comes in between, the epoch is in the table once."""
     table = tables.make()
     expected: list[tuple[object, ...]] = []
-    for at in range(MOST_CALLS):
+    for at in range(0, MOST_CALLS, 1 if each else 3):
         commit = table.prepared([(INS, at, at)])
         rival = Rival(lambda commit=commit: table.lake.commit(commit), locks=True)
         done, calls = commit_beside(table.lake, commit, at, rival)
@@ -71,13 +74,14 @@ def off(table: LakeTable) -> None:
     table.indexing.give_up(ValueError("switched off by the test"))
 
 
+@pytest.mark.parametrize("each", [SOME, EACH])
 @pytest.mark.parametrize("place", ["", pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 4", marks=pytest.mark.long)])
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
 @pytest.mark.parametrize(
     ("work", "locks"), [(fold, True), (compaction, False), (own_compaction, True), (foreign_delete, False)]
 )
 def test_upkeep_beside_a_commit(
-    tables: Tables, work: Callable[[LakeTable], None], *, locks: bool, indexed: bool, place: str
+    tables: Tables, work: Callable[[LakeTable], None], *, locks: bool, indexed: bool, place: str, each: bool
 ) -> None:
     """Wherever fold, compaction or another writer comes in between, no row is lost and none comes back."""
     table = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
@@ -85,7 +89,7 @@ def test_upkeep_beside_a_commit(
         off(table)
     table.commit([(INS, key, 0) for key in range(10)] + [(INS, 100, 0)])
     model = dict.fromkeys(range(10), 0)
-    step = 3 if indexed and not place else 7
+    step = 1 if each else 7  # no divisor of 10: each key has its turn
     for at in range(0, MOST_CALLS, step):
         commit = table.prepared([(DEL, at % 10, 0), (INS, at % 10, at), (DEL, (at + 5) % 10, 0)])
         model[at % 10] = at

@@ -89,7 +89,9 @@ def restored(server: MysqlServer, change: Callable[[], Position]) -> Position:
     return read
 
 
-@pytest.mark.parametrize("files", [0, 5], ids=["few files", "as many files"])
+@pytest.mark.parametrize(
+    "files", [pytest.param(0, id="few files", marks=pytest.mark.long), pytest.param(5, id="as many files")]
+)
 def test_a_restored_server_whose_numbers_have_grown_past_the_jobs(server: MysqlServer, files: int) -> None:
     """Its new transactions bear numbers of lost ones that were read: passed over as known, they would never come."""
     start = latest(server)
