@@ -97,7 +97,7 @@ class Code(Enum):
     TARGET_OF_OTHERS = (
         20234,
         "HY000",
-        "Table '{table}' was written less than {second} seconds ago by a sync job that this frontend does not know: another frontend syncs into it; stop that job, and wait so long",
+        "Table '{table}' was written less than {second} seconds ago by a table of a sync job that this frontend does not know: it has just left its job here, or another frontend syncs into the table; stop the job of another, and wait so long",
     )
     DUPLICATE_MAPPING = 20005, "HY000", "The mapping from tables to tables must be one to one: '{table}' is named twice"
     STALE_JOB = 20006, "HY000", "The sync job '{job}' was changed by someone else meanwhile; try again"

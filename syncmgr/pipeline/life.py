@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Final
 
 from syncmgr.pipeline import worker
@@ -21,6 +22,7 @@ POLL_SECOND: Final = 0.2
 INBOX: Final = 64
 # One process has loaded what a worker needs and forks each from itself: 0.01 s instead of 0.4 s.
 FORK_SERVER: Final = multiprocessing.get_context("forkserver")
+SPAWN: Final = multiprocessing.get_context("spawn")
 # A fork of a process with threads would copy their locks, not them: those of numpy and pyarrow do not start.
 THREADLESS: Final = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
@@ -46,13 +48,7 @@ class Life:
         self, plan: WorkerPlan, open_source: worker.OpenSource, on_progress: Callable[[Progress], None]
     ) -> None:
         self._connection, child = FORK_SERVER.Pipe()
-        self.process = FORK_SERVER.Process(
-            target=worker.main,
-            args=(plan, open_source, child),
-            name=f"syncmgr-worker-{plan.job_id}",
-            daemon=True,
-        )
-        self.process.start()
+        self.process = _started(f"syncmgr-worker-{plan.job_id}", (plan, open_source, child))
         child.close()
         self._on_progress = on_progress
         self._sending = threading.Lock()
@@ -112,6 +108,19 @@ class Life:
         self.end()
         self.process.join()
         _close(self._connection)
+
+
+def _started(name: str, arguments: tuple[WorkerPlan, worker.OpenSource, Connection]) -> BaseProcess:
+    """The worker. Whoever cleans the folder of temporary files may have taken the fork server's socket away: then it
+    is a process that loads everything itself.
+    """
+    process: BaseProcess = FORK_SERVER.Process(target=worker.main, args=arguments, name=name, daemon=True)
+    try:
+        process.start()
+    except (FileNotFoundError, ConnectionRefusedError):
+        process = SPAWN.Process(target=worker.main, args=arguments, name=name, daemon=True)
+        process.start()
+    return process
 
 
 def _close(connection: Connection) -> None:

@@ -391,6 +391,19 @@ def test_a_killed_fork_server_loses_nothing(bench: Bench) -> None:
     assert bench.lake.rows == scripted_rows(310)
 
 
+def test_a_fork_server_whose_socket_was_deleted_is_not_needed(bench: Bench) -> None:
+    """Temporary files are cleaned: the next worker loads everything itself."""
+    bench.run_through(ScriptedSource(transactions=3), 3)
+    (server,) = processes.fork_servers(os.getpid())
+    (socket,) = {c.laddr for c in server.net_connections("unix") if c.laddr}
+    Path(socket).unlink()
+    try:
+        bench.run_through(ScriptedSource(transactions=6), 6)
+        assert bench.lake.rows == scripted_rows(6)
+    finally:
+        server.kill()
+
+
 def test_abandon_ends_at_once(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> None:
     """STOP does not wait for the source; no worker is left."""
     begun = tmp_path_factory.mktemp("slow") / "begun"
