@@ -57,6 +57,9 @@ FIXED: Final[Mapping[str, str]] = {
     f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     f"spark.sql.catalog.{CATALOG}.cache-enabled": "false",  # else two loads share one Table object
 }
+# Else Spark puts secrets of the process, as ${env:HOME} or ${system:user.home}, into any text that somebody types. No
+# setting of the operator changes that.
+ENFORCED: Final[Mapping[str, str]] = {"spark.sql.variable.substitute": "false"}
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +104,7 @@ def settings(place: LakePlace) -> dict[str, str]:
         own["spark.hadoop.fs.file.impl"] = LOCAL_FILES
     if place.embedded:
         own |= _embedded_catalog(place)
-    merged = own | dict(place.options)
+    merged = own | dict(place.options) | dict(ENFORCED)
     extra = place.options.get("spark.driver.extraJavaOptions", "")
     merged["spark.driver.extraJavaOptions"] = f"{JVM_FLAGS} {extra}".strip()
     return merged

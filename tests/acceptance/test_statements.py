@@ -76,6 +76,20 @@ def desk(request: pytest.FixtureRequest, mysql_server: MysqlServer, frontend: Fr
     made.close()
 
 
+def test_a_text_with_a_variable_of_spark_is_that_text(desk: Desk) -> None:
+    """In SELECT, an expression, WHERE and a name: else it would show secrets, and leave rows out."""
+    texts = ["${env:HOME}", "${system:user.home}", "${spark.app.name}"]
+    assert desk.rows(f"SELECT '{texts[0]}', '{texts[1]}', '{texts[2]}'") == [tuple(texts)]
+    name = f"`{desk.name}`.`{texts[0]}`"
+    desk.run(f"CREATE TABLE {name} (id INT PRIMARY KEY, v VARCHAR(99))")
+    for target, rest in (("`${env:HOME}`", ""), ("made", f" (id, v = CONCAT(v, '{texts[0]}')) WHERE v = '{texts[0]}'")):
+        desk.table(target, "id INT, v VARCHAR(200)", "UNIQUE KEY(id)")
+        desk.sync(f"of_{len(rest)}", f"FROM {name} INTO {target}{rest}")
+    desk.run(*(f"INSERT INTO {name} VALUES ({number}, '{text}')" for number, text in enumerate(texts)))
+    desk.wait_for(f"SELECT v FROM {name} ORDER BY id", [(text,) for text in texts])
+    desk.wait_for(f"SELECT id, v FROM {desk.name}.made", [(0, texts[0] * 2)])
+
+
 def test_show_sync_job_filters_orders_and_limits(desk: Desk) -> None:
     """LIKE goes by the job's name, WHERE by any of the twelve columns, ORDER BY and LIMIT as in MySQL."""
     for name in ("alpha", "beta", "gamma"):
