@@ -14,6 +14,7 @@ from syncmgr import planning
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription, WithoutKey
+from syncmgr.job.epoch import Epoch
 from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import Remedy, remedy
 from syncmgr.job.freshness import of_table
@@ -25,7 +26,7 @@ from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.stopping import needs_all_rows
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta.channels import Joining
+from syncmgr.meta.channels import ChannelProgress, Joining
 from syncmgr.planning import Inspect, Inspected, Plan, Planner, Survey, Table, Wanted
 from syncmgr.written import (
     altered,
@@ -103,6 +104,8 @@ class Store(Protocol):
     ) -> None: ...
     def jobs(self, db: str | None = None) -> list[SyncJob]: ...
     def figures(self, job_id: JobId) -> Figures: ...
+    def progress(self, job_id: JobId) -> Mapping[str, ChannelProgress]: ...
+    def intents(self, job_id: JobId) -> Sequence[Epoch]: ...
     @property
     def ddl(self) -> DdlLog: ...
     @property
@@ -163,11 +166,11 @@ class Altering:
 
     def _renewal(self, job: SyncJob, channel: ChannelDescription, inspected: Inspected) -> Renewal:
         """From where the server stands now: what the table has missed comes with its rows."""
-        load = self._store.loads.of(job.id).get(channel.token)
+        load, at = self._store.loads.of(job.id).get(channel.token), self._store.progress(job.id)[channel.token]
         target = self._catalog.table(channel.target_db, channel.target)
-        pending = load.changes if load is not None and load.reshapes else ()
-        committed = self._store.figures(job.id).synced_until
-        stale = of_table(channel, stale=None if load is None else load.stale, waits=None, job=committed)
+        pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
+        since = at.stale_since if at.resyncing else None if load is None else load.stale
+        stale = of_table(channel, stale=since, waits=None, job=self._store.figures(job.id).synced_until)
         terms = terms_of(job.properties)
         try:
             renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
@@ -232,7 +235,13 @@ class Altering:
 
     def _is_renewed(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether RESYNC of the whole table makes channel and target what the source is now: nothing else will."""
-        return self._stands(job, channel) or self._is_short(channel)
+        return self._stands(job, channel) or self._is_pending(job, channel) or self._is_short(channel)
+
+    def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether a statement on the table is stored that RESUME will follow."""
+        steps = [epoch.ddl for epoch in self._store.intents(job.id) if epoch.ddl is not None]
+        concerned = {token for step in steps for token in (*step.channels, *step.changes)}
+        return job.state is JobState.PAUSED and channel.token in concerned
 
     def _is_short(self, channel: ChannelDescription) -> bool:
         """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no

@@ -288,7 +288,7 @@ class MemoryLedger:
         assert epoch.number == self.stored[-1][0].number + 1, "epochs follow each other without a gap"
         self.stored.append((epoch, False))
 
-    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None:
+    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted], *, consistent: bool = True) -> None:
         self._drop(epoch.number, committed)
 
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None:

@@ -31,9 +31,9 @@ class Places:
     catalog: Path
     staging_dir: Path
 
-    def occupied(self) -> Path | None:
-        """What is there already, but for what a frontend without jobs and tables has."""
-        allowed = {self.meta_dir: {LOCK, BACKUP_LOCK}, self.lake_dir: {JARS}, self.staging_dir: set[str]()}
+    def occupied(self, *marks: str) -> Path | None:
+        """What is there already, but for what a frontend without jobs and tables has, and for `marks` in meta_dir."""
+        allowed = {self.meta_dir: {LOCK, BACKUP_LOCK, *marks}, self.lake_dir: {JARS}, self.staging_dir: set[str]()}
         there = (path for folder, names in allowed.items() for path in folder.glob("*") if path.name not in names)
         return next(there, self.meta_file if self.meta_file.exists() else None)
 

@@ -43,13 +43,14 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
             Restore(here, folder, saved, say).run()
         except BaseException:
             _undo(here)
+            mark.unlink()
             raise
         mark.unlink()
 
 
 def _undo(here: Places) -> None:
-    """The folders were empty."""
-    while (path := here.occupied()) is not None:
+    """The folders were empty. The mark stays until nothing else is left: this may be broken off, too."""
+    while (path := here.occupied(RESTORING)) is not None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 

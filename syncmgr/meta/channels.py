@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, func, insert, null, select, update
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.excerpt import Excerpt, widened
+from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.renewal import Renewal
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.state import JobState
@@ -26,8 +27,8 @@ Connecting = Callable[[], AbstractContextManager[Connection]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelProgress:
-    """How far a channel's table is. `resyncing`: it is to be read anew, which has not begun; `stale_since`: as that
-    reading will have it.
+    """How far a channel's table is. `resyncing`: it is to be read anew, which has not begun; `stale_since` and
+    `changes`: as that reading will have them.
     """
 
     token: str
@@ -35,6 +36,7 @@ class ChannelProgress:
     last_epoch: int
     resyncing: bool = False
     stale_since: float | None = None
+    changes: tuple[LakeChange, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,9 +150,22 @@ def _without(row: Any, tokens: frozenset[str]) -> dict[str, Any]:  # noqa: ANN40
 
 def learn(connection: Connection, token: str, source: SourceTable) -> None:
     """The columns of a channel's source, which its first rows have told."""
-    this = CHANNELS.c.token == token
-    stored = connection.execute(select(CHANNELS.c.description).where(this)).scalar_one()
-    describe(connection, (replace(codec.channel_of(stored), source=source),))
+    stored = connection.execute(select(CHANNELS).where(CHANNELS.c.token == token)).one()
+    if not is_renewed(stored):
+        describe(connection, (replace(codec.channel_of(stored.description), source=source),))
+
+
+def redescribe(connection: Connection, channel: ChannelDescription) -> None:
+    """What a channel is for the run; what RESYNC has made of it meanwhile is newer, but for whether it is stopped."""
+    stored = connection.execute(select(CHANNELS).where(CHANNELS.c.token == channel.token)).one()
+    if is_renewed(stored):
+        channel = replace(codec.channel_of(stored.description), stopped=channel.stopped)
+    describe(connection, (channel,))
+
+
+def is_renewed(row: Any) -> bool:  # noqa: ANN401 - a row of channels
+    """Whether RESYNC has made the channel another, which the run that has yet to end does not know."""
+    return bool(row.resyncing) and row.changes is not None
 
 
 def describe(connection: Connection, changed: Iterable[ChannelDescription]) -> None:
@@ -170,6 +185,7 @@ def progress(connection: Connection, job_id: JobId) -> dict[str, ChannelProgress
             last_epoch=row.last_epoch,
             resyncing=row.resyncing,
             stale_since=row.stale_since,
+            changes=() if row.changes is None else codec.changes_of(row.changes),
         )
         for row in rows
     }

@@ -94,10 +94,13 @@ class DdlLog:
 
 
 def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -> None:
-    """The channels are as they read behind the statement; what paused the job before has been settled."""
-    stored = connection.execute(select(CHANNELS.c.token, CHANNELS.c.description).where(CHANNELS.c.job_id == job_id))
-    before = {row.token: codec.channel_of(row.description) for row in stored.all()}
-    for token, channel in step.channels.items():
+    """The channels are as they read behind the statement, but for those that RESYNC has made others meanwhile; what
+    paused the job before has been settled.
+    """
+    stored = connection.execute(select(CHANNELS).where(CHANNELS.c.job_id == job_id)).all()
+    before = {row.token: codec.channel_of(row.description) for row in stored}
+    renewed = {row.token for row in stored if channels.is_renewed(row)}
+    for token, channel in step.without(renewed - step.dropped).channels.items():
         this = CHANNELS.c.token == token
         connection.execute(update(CHANNELS).where(this).values(description=codec.channel_json(channel)))
     channels.mark(connection, leaving=(), resyncing=dict.fromkeys(step.resynced))

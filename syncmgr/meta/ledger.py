@@ -74,9 +74,10 @@ class JobLedger:
         if dead and (count := self._store.dead_letters.count(self._job_id) + len(dead)) > most:
             raise SyncError(Code.DEAD_LETTERS_FULL, count=count, limit=most, reason=dead[-1].text)
 
-    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None:
+    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted], *, consistent: bool = True) -> None:
         now = time.time()
-        self._store.commit_epoch(self._job_id, epoch, committed, at=now, keep_since=now - self._keep_second())
+        since = now - self._keep_second()
+        self._store.commit_epoch(self._job_id, epoch, committed, at=now, keep_since=since, consistent=consistent)
         if epoch.ddl is not None:
             for token, done in epoch.ddl.done.items():
                 log.info("job %s: %s: %s (%s)", self._name, self._label(token), done, epoch.ddl.statement)

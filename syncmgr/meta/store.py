@@ -294,10 +294,12 @@ class Store:
         *,
         at: float,
         keep_since: float,
+        consistent: bool = True,
     ) -> None:
         """The epoch is done in the tables of `committed`; what the others have of it goes on waiting.
 
-        Where none waits, its consistent point is stored. The points before `keep_since` are forgotten.
+        Where none waits and it is `consistent` and whole, its consistent point is stored. The points before
+        `keep_since` are forgotten.
         """
         waiting = {token: files for token, files in epoch.files.items() if token not in committed}
         with self._writing() as connection:
@@ -305,7 +307,8 @@ class Store:
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
             # a torn transaction has none either
-            point = standing.snapshots(connection, job_id) if epoch.end.whole and not behind else {}
+            is_point = consistent and epoch.end.whole and not behind
+            point = standing.snapshots(connection, job_id) if is_point else {}
             files, count = codec.files_json(waiting), len(waiting) or None
             done = {"committed_at": at, "snapshots": point, "files": files, "waiting": count, "ddl": null()}
             connection.execute(update(EPOCHS).where(this).values(done))
@@ -333,7 +336,7 @@ class Store:
     def describe(self, channel: ChannelDescription) -> None:
         """A channel is another from here on."""
         with self._writing() as connection:
-            channels.describe(connection, (channel,))
+            channels.redescribe(connection, channel)
 
     def intents(self, job_id: JobId) -> list[Epoch]:
         """Epochs that were begun and not finished, in order."""

@@ -39,7 +39,9 @@ class Ledger(Protocol):
     """What the commit writes down, for one job."""
 
     def add_intent(self, epoch: Epoch) -> None: ...
-    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted]) -> None: ...
+    def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted], *, consistent: bool = True) -> None:
+        """`consistent`: what the tables have behind it is a state that the source had."""
+
     def progress(self) -> Mapping[str, Progressed]: ...
     def intents(self) -> list[Epoch]: ...
     def backlog(self) -> list[Epoch]: ...
@@ -88,13 +90,15 @@ class Committer:
         standings: Standings | None = None,
         renews: Callable[[str], bool] = lambda _: False,
         points: Callable[[], Mapping[str, Position]] = dict,
+        consistent: Callable[[Position], bool] = lambda _: True,
     ) -> None:
         """`max_backlog_bytes`: what may wait for one channel. `ending`: the run is to end, and waits for nobody.
 
         `keeps_out`: rows that the targets cannot hold, so that a change may meet none that it changes.
         `standings`: of all channels; None: as their descriptions say.
         `renews`: whether all rows of a channel's table are about to be replaced. `points`: by token, where changes of
-        tables without a key begin.
+        tables without a key begin. `consistent`: whether the tables are a state of the source with an epoch up to a
+        place.
         """
         self.read_as(channels)
         self._keeps_out = keeps_out
@@ -107,6 +111,7 @@ class Committer:
         self._standings = standings or Standings(channels)
         self._renews = renews
         self._points = points
+        self._consistent = consistent
         labels = {channel.token: f"{channel.target_db}.{channel.filled}" for channel in channels}
         self.laggards = Laggards(labels, self._submit, self._took, self._gathered, max_backlog_bytes, self._standings)
         self._recovered = False
@@ -151,7 +156,7 @@ class Committer:
         """The commit from step 2 on, for an intent that an earlier life stored."""
         committed, failed = self._commit_channels(epoch)
         passing(CrashPoint.CHANNELS_COMMITTED)
-        self._ledger.commit_epoch(epoch, committed)
+        self._ledger.commit_epoch(epoch, committed, consistent=self._consistent(epoch.end))
         passing(CrashPoint.EPOCH_STORED)
         for token in epoch.files.keys() - committed.keys():
             self.laggards.add(token, epoch, failed.get(token))
@@ -213,10 +218,12 @@ class Committer:
 
     def _files(self, token: str, epoch: Epoch) -> tuple[StagedFile, ...]:
         """What was staged before the place from which a channel counts came with its rows; the epoch is borne alone."""
+        return () if self._came(token, epoch) else epoch.files[token]
+
+    def _came(self, token: str, epoch: Epoch) -> bool:
         channel = self._channels[token]
         point = None if channel.keys else self._points().get(token)
-        came = point is not None and has_passed(point, epoch.end)
-        return () if came or channel.skips(epoch.end) else epoch.files[token]
+        return channel.skips(epoch.end) or (point is not None and has_passed(point, epoch.end))
 
     def _commit_channel(self, commit: ChannelCommit) -> ChannelCommitted:
         """Looks first at what an earlier life left of the table. A failure may come from rows that are gone."""
@@ -243,7 +250,8 @@ class Committer:
         """One commit takes what many epochs would, or a table under steady load never catches up.
 
         Stored before it is tried, and none of them was: what a table bears is then either all of it or none. Their
-        files have the same columns: a newer version of ours may stage a type otherwise.
+        files have the same columns: a newer version of ours may stage a type otherwise. What came with the rows is not
+        stored with what did not: the next life would commit it.
         """
         if not self._channels[token].keys or self._is_held(token, epochs[-1].end):
             return epochs[0]
@@ -253,7 +261,7 @@ class Committer:
             staged = self._files(token, epoch)
             if taken and sum(file.bytes for file in (*files, *staged)) > GATHERED_BYTES:
                 break
-            if not same_columns((*files[:1], *staged)):
+            if not same_columns((*files[:1], *staged)) or self._came(token, epoch) != self._came(token, epochs[0]):
                 break
             taken.append(epoch)
             files += staged

@@ -94,6 +94,7 @@ class JobRun:
             standings=self._standings,
             renews=self._renews,
             points=self._points,
+            consistent=self._is_consistent,
         )
         self._life: Life | None = None
         self._recovers = True
@@ -449,13 +450,14 @@ class JobRun:
             self._tell(None)
 
     def _judged(self, epoch: Epoch) -> Epoch:
+        return epoch if self._is_consistent(epoch.end) else replace(epoch, end=replace(epoch.end, whole=False))
+
+    def _is_consistent(self, end: Position) -> bool:
         """Until the binlog has brought what the snapshot saw, the rows never were the source's state; nor with a table
         that is read no more.
         """
-        loaded = self._snapshot is None or self._snapshot.whole(epoch.end)
-        if loaded and not any(channel.stopped for channel in self._channels):
-            return epoch
-        return replace(epoch, end=replace(epoch.end, whole=False))
+        loaded = self._snapshot is None or self._snapshot.whole(end)
+        return loaded and not any(channel.stopped for channel in self._channels)
 
     def _ack(self, epoch: Epoch) -> None:
         if self._life is not None:

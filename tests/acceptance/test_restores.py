@@ -190,6 +190,8 @@ def test_resync_renews_a_table_that_was_set_back(
         said = "RESYNC TABLE"
     until(lambda: said in str(frontend.job(db)["Msg"]), why="the error of the table")
     assert frontend.job(db)["State"] == ("RUNNING" if others else "PAUSED")
+    of_job = f"WHERE JOB_SCHEMA = '{db}' AND JOB_NAME = 'job1'"
+    (newest,) = frontend.sql(f"SELECT max(EPOCH) AS n FROM information_schema.sync_epochs {of_job}")
     insert(4)
     frontend.sql(f"ALTER SYNC JOB {db}.job1 RESYNC TABLE {db}.t")
     if not others:
@@ -199,6 +201,10 @@ def test_resync_renews_a_table_that_was_set_back(
     for table in tables:
         await_rows(5, table)
     until(lambda: not frontend.job(db)["Msg"], why="no trouble any more")
+    points = f"SELECT EPOCH AS epoch FROM information_schema.sync_points {of_job} AND EPOCH >= {newest['n']}"
+    for point in {row["epoch"] for row in frontend.sql(points)}:
+        rows = frontend.sql(f"SELECT id FROM {db}.t VERSION AS OF '{db}.job1@{point}'")
+        assert {1, 2, 3} <= {row["id"] for row in rows}, "a point before the rows were there"
     frontend.sql(f"STOP SYNC JOB {db}.job1")
 
 
@@ -208,6 +214,7 @@ def test_resync_renews_a_table_that_was_set_back(
         pytest.param("across1", False, False, id="alone"),
         pytest.param("across2", True, False, id="beside another", marks=pytest.mark.long),
         pytest.param("across3", False, True, id="with a statement that was not followed"),
+        pytest.param("across4", False, True, id="after PAUSE", marks=pytest.mark.long),
     ],
 )
 def test_resync_renews_a_table_that_was_set_back_across_a_statement(
@@ -245,6 +252,8 @@ def test_resync_renews_a_table_that_was_set_back_across_a_statement(
     mysql_server.run(*(f"INSERT INTO {db}.{table} VALUES (3, 3)" for table in tables))
     said = "RESYNC TABLE" if others else f"(error {Code.TARGET_SET_BACK.number})"
     until(lambda: said in str(frontend.job(db)["Msg"]), why="the error of the table")
+    if db == "across4":
+        frontend.sql(f"PAUSE SYNC JOB {db}.job1")
     frontend.sql(f"ALTER SYNC JOB {db}.job1 RESYNC TABLE {db}.t")
     if not others:
         frontend.sql(f"RESUME SYNC JOB {db}.job1")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,10 +22,11 @@ from syncmgr.__main__ import main
 from syncmgr.backup import backup as backup_module
 from syncmgr.backup import manifest, moment
 from syncmgr.backup.backup import PINS, Backup, back_up
-from syncmgr.backup.restore import restore
+from syncmgr.backup.places import Places
+from syncmgr.backup.restore import _undo, restore
 from syncmgr.crash import VARIABLE, CrashPoint
 from syncmgr.errors import Code, SyncError
-from syncmgr.folders import locked
+from syncmgr.folders import LOCK, RESTORING, locked, refuse_unfinished
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
@@ -443,6 +444,34 @@ def test_a_restore_that_fails_leaves_nothing(house: House, tmp_path: Path, monke
     assert [path.name for path in house.var.glob("*/*")] == ["lock"]
     house.restore(tmp_path / "copy")
     assert house.rows() == [1, 2]
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_an_undoing_that_is_broken_off_leaves_the_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    """A second Ctrl-C comes at any place of it: no frontend starts on what is left."""
+    meta, lake, staging = (tmp_path / name for name in ("meta", "lake", "staging"))
+    for folder in (meta, lake / "shop", staging / "job-1"):
+        folder.mkdir(parents=True)
+    for file in (meta / LOCK, meta / RESTORING, meta / "meta.db", meta / "secret.key", lake / "catalog.db"):
+        file.touch()
+    here = Places(
+        meta_dir=meta, meta_file=meta / "meta.db", lake_dir=lake, catalog=lake / "catalog.db", staging_dir=staging
+    )
+    left = iter(range(steps))
+    for where, name in ((Path, "unlink"), (shutil, "rmtree")):
+        real = getattr(where, name)
+
+        def counted(path: Path, real: Callable[[Path], None] = real) -> None:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            real(path)
+
+        monkeypatch.setattr(where, name, counted)
+    with suppress(KeyboardInterrupt):
+        _undo(here)
+    assert_is_refused(Code.RESTORE_UNFINISHED, "broken off", lambda: refuse_unfinished(meta))
 
 
 def test_no_frontend_starts_on_half_a_restore(house: House, tmp_path: Path) -> None:

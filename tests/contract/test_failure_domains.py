@@ -1,5 +1,6 @@
 """One table of a job that cannot be committed, and the others that go on."""
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,21 +8,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import Batch, ChangeKind, Ddl
+from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl
 from syncmgr.job.channel_state import ChannelState
 from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.ddl_step import DdlState
 from syncmgr.job.default_value import Moment
 from syncmgr.job.description import ChannelDescription
-from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Thresholds
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile, Thresholds
 from syncmgr.job.failure import FailType, Remedy, Retry, remedy
 from syncmgr.job.following import Said
 from syncmgr.job.policy import deeds_of
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
+from syncmgr.pipeline.committer import Committer
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
@@ -30,6 +34,7 @@ from tests.unit.job.factories import make_channel, make_rules, make_source_table
 from tests.until import HANG_SECOND, until
 
 TOKENS = ("good", "bad")
+SERVER = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 FULL = SyncError(Code.LAKE_FULL, reason="No space left on device")
 WRONG = SyncError(Code.SOURCE_VALUE, column="v", table="shop.bad", value="a zero date", reason="no such day")
 REPLACED = SyncError(Code.TARGET_REPLACED, table="demo.bad", snapshot=1, epoch=2, remedy="stop the job")
@@ -301,3 +306,53 @@ def test_a_dropped_target_ends_its_channel_alone(bench: Bench) -> None:
 
 def of_good(batch: Batch) -> Batch:
     return replace(batch, changes=tuple(part for part in batch.changes if part.table[1] == "good"))
+
+
+def staged_epoch(folder: Path, number: int, key: int, end: int) -> Epoch:
+    """One update of the bad table."""
+    path = folder / f"{number}.parquet"
+    columns = {"id": pa.array([key], pa.int64()), "version": pa.array([number], pa.int64())}
+    marks = {OP: pa.array([int(ChangeKind.UPDATE)], pa.int8()), SEQ: pa.array([number], pa.int64())}
+    pq.write_table(pa.table(columns | marks), path)
+    file = StagedFile(path=str(path), rows=1, bytes=path.stat().st_size)
+    return Epoch(number=number, end=position(end), last_seq=number, files={"bad": (file,)})
+
+
+def position(offset: int) -> Position:
+    return Position(gtids=f"{SERVER}:1-{offset}", file="b.000001", offset=offset, server=SERVER)
+
+
+def test_what_came_with_the_rows_is_never_gathered_with_what_did_not(tmp_path: Path) -> None:
+    """Epochs 1 and 2 were staged before a RESYNC whose rows are newer; a kill in the commit of 3 and 4, gathered, must
+    not bring them with these.
+    """
+    ledger, lake = MemoryLedger(TOKENS), Tables()
+    ends = {1: 10, 2: 20, 3: 60, 4: 70}
+    ledger.stored += [(staged_epoch(tmp_path, n, 7 if n < 3 else n, end), True) for n, end in ends.items()]
+    lake.tables["bad"].rows[7] = 99
+    channels = (channel("good"), replace(channel("bad"), after=position(50)))
+
+    def killed(commit: ChannelCommit) -> None:
+        if commit.files:
+            raise SyncError(Code.LAKE_FAILED, reason="the frontend is killed here")
+
+    def life(pool: ThreadPoolExecutor, left: int) -> None:
+        committer = Committer(
+            channels, ledger, lake, pool, ack=lambda _: None, max_backlog_bytes=lambda: 10**9, ending=lambda: False
+        )
+        with contextlib.suppress(SyncError):
+            committer.recover()
+
+        def is_over() -> bool:
+            committer.laggards.tend()
+            return len(ledger.backlog()) == left
+
+        until(is_over)
+        committer.laggards.settle()
+
+    with ThreadPoolExecutor(1) as pool:
+        lake.tables["bad"].before_commit = killed
+        life(pool, left=1)
+        lake.tables["bad"].before_commit = lambda _: None
+        life(pool, left=0)
+    assert lake.tables["bad"].rows == {7: 99, 3: 3, 4: 4}

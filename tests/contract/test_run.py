@@ -248,7 +248,7 @@ def test_a_passing_trouble_pauses_after_max_retry(bench: Bench) -> None:
     bench.lake.before_commit = lambda _: _raise_next(iter([LOST]))
     run = bench.start(ScriptedSource(transactions=5))
     assert run.join(HANG_SECOND)
-    assert len(bench.troubles) == 3
+    assert len([error for error in bench.troubles if error is not None]) == 3  # None: the source was heard before
     assert [(str(error), kind) for error, kind in bench.ends] == [(str(LOST), FailType.RUN_FAIL)]
 
 

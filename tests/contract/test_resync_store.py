@@ -1,0 +1,100 @@
+"""RESYNC of a table while the run that reads it has yet to end, on the real metadata."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from syncmgr.altering import Altering
+from syncmgr.job.channel_state import Stop
+from syncmgr.job.ddl_step import DdlStep
+from syncmgr.job.description import MappedColumn
+from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.lake_change import AddField
+from syncmgr.job.position import Position
+from syncmgr.job.renewal import becoming
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable, TargetType
+from syncmgr.job.state import JobEvent
+from syncmgr.job.sync_job import SyncJob
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.store import Store
+from syncsql import Name, ResyncTable
+from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
+
+NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
+RESYNC = ResyncTable(job=Name(name="job1"), table=Name(db="shop", name="orders"))
+STATEMENT = (
+    "CREATE SYNC demo.job1 (FROM shop.orders INTO demo.*, FROM shop.lines INTO demo.*) FROM BINLOG (type = mysql)"
+)
+COLUMNS = tuple(MappedColumn(target=name, expression=f"`{name}`") for name in ("id", "status", "amount"))
+ORDERS = make_channel(columns=COLUMNS, reads=("id", "status", "amount"), follows=True)
+LINES = make_channel(token="token-2", source=make_source_table(name="lines"), target="lines")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    yield store
+    store.close()
+
+
+class House:
+    """A running job, whose source and target are as they are given."""
+
+    def __init__(self, store: Store, source: SourceTable, target: TargetTable, **channel: Any) -> None:
+        self.store = store
+        job = store.add(make_job(channels=(replace(ORDERS, **channel), LINES), statement=STATEMENT), NOW, 0.0)
+        self.id = job.id
+        store.save(job.on(JobEvent.STARTED, at=1.0))
+        found = SimpleNamespace(tables=(source,), start=NOW, known_at=NOW, unique_keys=((("id",),),))
+        catalog: Any = SimpleNamespace(table=lambda _db, _name: target)
+        nobody: Any = None
+        self.altering = Altering(store, catalog, nobody, lambda *_: found, nobody, lambda _: 1)  # type: ignore[arg-type, return-value]
+
+    @property
+    def job(self) -> SyncJob:
+        job = self.store.by_id(self.id)
+        assert job is not None
+        return job
+
+    def resync(self) -> None:
+        job = self.job
+        self.altering.alter(job, RESYNC, self.altering.looked_at(job, RESYNC))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_second_resync_keeps_what_the_first_was_to_change(store: Store, times: int) -> None:
+    """A column of the target that the source has lost goes with the rows, however often that is said."""
+    source = make_source_table()
+    now = replace(source, columns=(*source.columns[:2], SourceColumn(name="w", type="bigint")))
+    house = House(store, now, make_target(), stopped=Stop(reason="it cannot be followed"))
+    for _ in range(times):
+        house.resync()
+    store.part(house.id)
+    load = store.loads.of(house.id)["token-1"]
+    assert [column.name for column in becoming(make_target(), load.changes).columns] == ["id", "status", "w"]
+
+
+def test_what_resync_has_made_of_a_table_outlives_the_run(store: Store) -> None:
+    """The run has a statement in the lake, learns the columns of then, or stops the table, after RESYNC was stored."""
+    source = make_source_table()
+    one, two = (SourceColumn(name=name, type="bigint") for name in ("v1", "v2"))
+    now = replace(source, columns=(*source.columns, one, two))
+    house = House(store, now, make_target(columns=make_target().columns[:2]))
+    added = {"token-1": (AddField(name="v1", type=TargetType(name="BIGINT")),)}
+    step = DdlStep(statement="s", channels={"token-1": ORDERS}, changes=added, done={"token-1": "added"})
+    epoch = Epoch(number=1, end=NOW, last_seq=0, ddl=step)
+    store.add_intent(house.id, epoch)
+    house.resync()
+    wanted = house.job.channels[0]
+    assert wanted.source == now
+    store.commit_epoch(house.id, epoch, {"token-1": ChannelCommitted(snapshot=None)}, at=1.0, keep_since=0.0)
+    store.learn("token-1", source)
+    assert house.job.channels[0] == wanted
+    stop = Stop(reason="a statement that came later")
+    store.describe(replace(ORDERS, stopped=stop))
+    assert house.job.channels[0] == replace(wanted, stopped=stop)
