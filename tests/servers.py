@@ -106,10 +106,15 @@ class MysqlServer:
 
     def start(self) -> "MysqlServer":
         """Returns when it takes connections. Raises RuntimeError with the end of its log where it does not."""
+        self.make_data()
+        return self._launch()
+
+    def make_data(self) -> Path:
+        """Its data folder, before its first start if it is made by this."""
         if not self._data.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             shutil.copytree(_template(self.flavour), self._data)
-        return self._launch()
+        return self._data
 
     def make_template(self) -> Path:
         """A data folder as every server begins: the users are in it, no binlog, and no identity."""
