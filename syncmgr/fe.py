@@ -117,10 +117,12 @@ class Frontend:
             chunk_rows=lambda given: int(overridden(settings, given, "snapshot_chunk_rows")),
         )
         self.history = History(self._store, self.jobs)
+        upkeep = {"upkeep": self._upkeep, "expiry": self._expire}
+        self._troubles = {kind: log_files.Lasting(log) for kind in upkeep}
         self._scheduler = Scheduler(
             self.jobs.tick,
             settings.seconds("sync_checker_interval_second"),
-            {"upkeep": self._upkeep, "expiry": self._expire},
+            upkeep,
             settings.seconds("upkeep_interval_second"),
         )
         self._console = Console(
@@ -305,21 +307,22 @@ class Frontend:
             if not self.jobs.recovers(job.id):
                 self.lake.upkeep(channel.target_db, channel.target)
 
-        self._each_target(of)
+        self._each_target("upkeep", of)
 
     def _expire(self) -> None:
         def of(job: SyncJob, channel: ChannelDescription) -> object:
             oldest = self._store.oldest_snapshot(channel.token, job.id)
             return self.lake.expire(channel.target_db, channel.target, oldest)
 
-        self._each_target(of)
+        self._each_target("expiry", of)
 
-    def _each_target(self, do: Callable[[SyncJob, ChannelDescription], object]) -> None:
-        """One tick: every target of a live job, with the channel that fills it longest. An error is logged and the next
-        tick tries again.
+    def _each_target(self, kind: str, do: Callable[[SyncJob, ChannelDescription], object]) -> None:
+        """One tick: every target of a live job, with the channel that fills it longest. An error is logged, once, and
+        the next tick tries again.
         """
         if not self.lake.serves:
             return  # Spark itself says why
+        found = dict[str, str]()
         for job in self._store.jobs():
             if job.finished_at is not None:
                 continue
@@ -329,7 +332,8 @@ class Frontend:
                 except SyncError as error:
                     if error.code is Code.LAKE_STARTING:
                         return  # so it is for every table; Spark itself says when it is ready
-                    log.warning("upkeep of %s.%s: %s", channel.target_db, channel.target, error)
+                    found[f"{kind} of {channel.target_db}.{channel.target}"] = str(error)
+        self._troubles[kind].tell(found)
 
 
 class Config:

@@ -1,10 +1,11 @@
 """fe.log and audit.log.
 
-Owns: their format, their sizes, which libraries may write there.
+Owns: their format, their sizes, which libraries may write there, how often what lasts is said.
 Must not know: settings, what is logged.
 """
 
 import logging
+from collections.abc import Mapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,21 @@ class Facts(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
         """One line, whatever a statement or a server had in it."""
         return " ".join(super().formatMessage(record).splitlines())
+
+
+class Lasting:
+    """Troubles that are met again and again: each is told once, until it has ended or become another."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._before: Mapping[str, str] = {}
+
+    def tell(self, troubles: Mapping[str, str]) -> None:
+        """All that there are now, by what has them."""
+        for what, text in troubles.items():
+            if self._before.get(what) != text:
+                self._log.warning("%s: %s", what, text)
+        self._before = troubles
 
 
 def log_to(folder: Path, level: str) -> None:

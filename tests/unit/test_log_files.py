@@ -36,3 +36,17 @@ def test_a_line_of_the_audit_is_json_from_its_first_character(tmp_path: Path) ->
     assert (found["event"], found["user"], found["error"]) == ("login", "alice", 1045)
     assert datetime.fromisoformat(found["time"]).tzinfo == UTC
     assert "alice" not in (tmp_path / "fe.log").read_text()
+
+
+def test_what_lasts_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Until it has ended, or is another trouble: then the next one is told again."""
+    lasting = log_files.Lasting(logging.getLogger("syncmgr"))
+    gone, full, away = {"upkeep of a.b": "it is gone"}, {"upkeep of a.b": "no room"}, {"upkeep of c.d": "away"}
+    told = []
+    for troubles in (gone, gone, gone | away, away, full | away, {}, full):
+        caplog.clear()
+        lasting.tell(troubles)
+        told.append(caplog.messages[:])
+    one = ["upkeep of a.b: it is gone"]
+    other = ["upkeep of a.b: no room"]
+    assert told == [one, [], ["upkeep of c.d: away"], [], other, [], other]
