@@ -69,12 +69,23 @@ def upgraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         assert fe.stop() == 0
 
 
+def test_a_table_that_was_behind_catches_up(upgraded: Upgraded) -> None:
+    """It is told as long as its reason lasts; then what was staged before the upgrade comes, and what came since."""
+    upgraded.insert("behind.bad", 30001)
+    upgraded.insert("behind.good", 30001)
+    upgraded.await_equal("behind.good")
+    until(lambda: upgraded.behind().get("behind.bad", {}).get("error") == Code.NO_SUCH_TABLE.number, why="its reason")
+    assert upgraded.behind()["behind.bad"]["epochs"] > 3
+    catalog = upgraded.fe.folder / "var" / "lake" / "catalog.db"
+    with contextlib.closing(sqlite3.connect(catalog, timeout=30)) as connection, connection:
+        connection.execute("UPDATE iceberg_tables SET table_name = 'bad' WHERE table_name = 'away'")
+    upgraded.await_equal("behind.bad")
+    upgraded.await_health("behind")
+    assert upgraded.behind() == {}
+
+
 def test_a_running_job_goes_on(upgraded: Upgraded) -> None:
-    """The frontend had died with an epoch that one of two tables bore: neither loses or doubles a row, and a table that
-    comes now is meant by the pattern, whose words have changed since.
-    """
-    [shown] = upgraded.fe.sql("SHOW CREATE SYNC JOB running.job1")
-    assert 'FROM TABLES LIKE "running.%s" INTO `running`.*' in str(shown)
+    """The frontend had died with an epoch that one of two tables bore: neither loses or doubles a row."""
     for table in ("orders", "lines"):
         upgraded.await_equal(f"running.{table}")
         upgraded.insert(f"running.{table}", 30001)
@@ -82,10 +93,6 @@ def test_a_running_job_goes_on(upgraded: Upgraded) -> None:
         upgraded.mysql.run(f"DELETE FROM running.{table} WHERE id % 13 = 0")
     for table in ("orders", "lines"):
         upgraded.await_equal(f"running.{table}")
-    upgraded.mysql.run("CREATE TABLE running.carts LIKE running.orders")
-    upgraded.mysql.run("INSERT INTO running.carts SELECT * FROM running.orders")
-    until(lambda: {"Tables_in_running": "carts"} in upgraded.fe.sql("SHOW TABLES FROM running"), why="a new table")
-    upgraded.await_equal("running.carts")
     upgraded.await_health("running")
 
 
@@ -122,15 +129,12 @@ def test_a_canal_job_goes_on_at_its_place(upgraded: Upgraded) -> None:
     upgraded.await_health("canal")
 
 
-def test_a_table_that_was_behind_catches_up(upgraded: Upgraded) -> None:
-    """It is told as long as its reason lasts; then what was staged before the upgrade comes, and what came since."""
-    upgraded.insert("behind.bad", 30001)
-    upgraded.insert("behind.good", 30001)
-    upgraded.await_equal("behind.good")
-    until(lambda: upgraded.behind().get("behind.bad", {}).get("error") == Code.NO_SUCH_TABLE.number, why="its reason")
-    catalog = upgraded.fe.folder / "var" / "lake" / "catalog.db"
-    with contextlib.closing(sqlite3.connect(catalog, timeout=30)) as connection, connection:
-        connection.execute("UPDATE iceberg_tables SET table_name = 'bad' WHERE table_name = 'away'")
-    upgraded.await_equal("behind.bad")
-    upgraded.await_health("behind")
-    assert upgraded.behind() == {}
+def test_a_pattern_in_old_words_means_what_it_meant(upgraded: Upgraded) -> None:
+    """It is shown in the words of now, and a table that comes now joins the job."""
+    [shown] = upgraded.fe.sql("SHOW CREATE SYNC JOB running.job1")
+    assert 'FROM TABLES LIKE "running.%s" INTO `running`.*' in str(shown)
+    upgraded.mysql.run("CREATE TABLE running.carts LIKE running.orders")
+    upgraded.mysql.run("INSERT INTO running.carts SELECT * FROM running.orders")
+    until(lambda: {"Tables_in_running": "carts"} in upgraded.fe.sql("SHOW TABLES FROM running"), why="a new table")
+    upgraded.await_equal("running.carts")
+    upgraded.await_health("running")
