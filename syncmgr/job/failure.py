@@ -83,6 +83,7 @@ _AGAIN: Final = (
     "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again: "
     'its default "start" brings all rows.'
 )
+_THERE: Final = ' and the position of Status as "start"; the default asks for targets that are empty.'
 _RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE, then RESUME."
 _LEAVE: Final = "ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
 
@@ -151,8 +152,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         of_many=_LEAVE,
     ),
     Code.SNAPSHOT_BROKEN: _O(
-        "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it. Else "
-        + _RESYNC
+        "The table was altered or dropped while its rows were read, or SELECT on it is missing: GRANT it, then "
+        "RESUME. Else " + _RESYNC
     ),
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
     Code.TABLE_STOPPED: _TP(
@@ -188,7 +189,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.LAKE_CLOCK: _T("Set the clock right; else commits go on when it has caught up."),
     Code.LAKE_DENIED: _O("Mend the rights of the frontend where the lake lies, then RESUME."),
-    Code.LAKE_DAMAGED: _O("Restore the catalog from a backup, together with the metadata, then RESUME."),
+    Code.LAKE_DAMAGED: _O(
+        "Stop the frontend, restore the catalog from a backup, together with the metadata, start it, then RESUME."
+    ),
     Code.JAVA_MISSING: _RP("Install Java 17 or 21 and start the frontend again."),
     Code.TARGET_REPLACED: _O(
         "Somebody rolled the table back or replaced it. ALTER SYNC JOB ... RESYNC TABLE replaces all of its rows; then "
@@ -209,19 +212,28 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.NO_SUCH_TABLE: _O(
         "Bring the target back under its name, then RESUME: its rows wait. Else STOP the job.", of_many=_LEAVE
     ),
-    Code.UNKNOWN_COLUMN: _O("The target has lost a column: add it again, by ALTER TABLE in Spark, then RESUME."),
+    Code.UNKNOWN_COLUMN: _O(
+        "The target has lost a column: add it again, by ALTER TABLE in Spark. ALTER SYNC JOB ... RESYNC TABLE brings "
+        "the values of the rows that are there. Then RESUME.",
+        on_canal="The target has lost a column. " + _CANAL,
+    ),
     Code.COLUMN_NOT_COVERED: _O(
         "Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and create it "
-        "with that column."
+        "with that column" + _THERE,
+        on_canal="Make the target's column nullable, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and "
+        "create it with that column.",
     ),
-    Code.BAD_EXPRESSION: _O("STOP the job and create it with another expression or WHERE."),
+    Code.BAD_EXPRESSION: _O(
+        "STOP the job, and create it with another expression or WHERE" + _THERE,
+        on_canal="STOP the job, and create it with another expression or WHERE.",
+    ),
     Code.TYPE_DOES_NOT_FIT: _O(
         "Make the target column wider, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and create it with "
         "another column."
     ),
     Code.CHANNEL_BEHIND: _T("Mend what the reason says; the table then catches up by itself."),
     Code.BACKLOG_WAITS: _RP("Mend what the reason says; the job resumes by itself and the table catches up."),
-    Code.BACKLOG_STUCK: _O("Mend what the reason says, then RESUME; or STOP the job and create it without the table."),
+    Code.BACKLOG_STUCK: _O("Mend what the reason says, then RESUME.", of_many=_LEAVE),
     # the disk of the frontend, and the frontend itself
     Code.DISK_FULL: _TP("Make room in staging_dir; the job goes on by itself."),
     Code.NOT_WRITABLE: _TP("Mend rights or disk of the folder; the job goes on by itself."),

@@ -14,7 +14,7 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code
-from tests.acceptance.altered import Altered
+from tests.acceptance.altered import BINLOG, Altered
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_restores import rename
 from tests.servers import PASSWORD, MysqlServer
@@ -38,8 +38,23 @@ class Patient(Altered):
         )
         return str(self.job["Status"]["advice"])
 
+    def until_told(self, code: Code) -> str:
+        """The advice, of a job that goes on by itself."""
+
+        def told() -> bool:
+            status = self.job["Status"]
+            return bool(status["error"] == code.number and self.job["State"] == "RUNNING")
+
+        until(told, why=f"{code} in Msg")
+        return str(self.job["Status"]["advice"])
+
     def alter(self, what: str) -> None:
         self.fe.sql(f"ALTER SYNC JOB {self.name}.job1 {what}")
+
+    def pause(self) -> None:
+        """Until nobody reads any more."""
+        self.fe.sql(f"PAUSE SYNC JOB {self.name}.job1")
+        until(lambda: self.job["Status"]["server"] is None, why="the pause")
 
     def resume(self) -> None:
         self.fe.sql(f"RESUME SYNC JOB {self.name}.job1")
@@ -47,6 +62,31 @@ class Patient(Altered):
     def resync(self) -> None:
         self.alter(f"RESYNC TABLE {self.name}.t")
         self.resume()
+
+    def make(self, channels: str, start: str = "snapshot", properties: str = "") -> None:
+        """The job, once more."""
+        binlog = BINLOG.format(port=self.mysql.port, start=start)
+        self.fe.sql(f"CREATE SYNC {self.name}.job1 {channels} {binlog} {properties}")
+
+    def again(self) -> None:
+        """Job and target, as most advice ends that has lost rows."""
+        self.fe.sql(f"STOP SYNC JOB {self.name}.job1")
+        self.fe.sql(f"DROP TABLE {self.name}.t")
+        self.make(f"(FROM {self.name}.t INTO {self.name}.*)")
+
+    @property
+    def place(self) -> str:
+        """The position of Status, as "start" has it."""
+        at = self.job["Status"]["position"]
+        return str(at["gtid"] or f"{at['file']}:{at['offset']}")
+
+    @property
+    def catalog(self) -> Path:
+        return self.fe.folder / "var" / "lake" / "catalog.db"
+
+    @property
+    def staging(self) -> Path:
+        return self.fe.folder / "var" / "staging" / f"job-{self.job['JobId']}"
 
     def until_well(self) -> None:
         """A change of now arrives, and nothing is left to say."""

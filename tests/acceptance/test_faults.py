@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code
+from syncmgr.job.failure import TREATMENTS
 from tests.acceptance.frontend import FrontendProcess
 from tests.proxy import Proxy
 from tests.servers import MysqlServer
@@ -56,7 +57,7 @@ class Place:
         until(lambda: f"(error {code.number}) at 20" in str(self.fe.job(db)["Msg"]), why=f"{code}")
         job = self.fe.job(db)
         assert job["State"] == "RUNNING"
-        assert job["Status"]["advice"]
+        assert job["Status"]["advice"] == TREATMENTS[code].advice
         return str(job["Msg"])
 
     def await_health(self, db: str) -> None:
@@ -175,6 +176,7 @@ def test_one_table_on_a_full_disk_does_not_stop_its_sibling(place: Place) -> Non
         assert (behind["part.bad"]["state"], status["needs_operator"]) == ("BEHIND", True)
         assert status["synced_until"] == behind["part.bad"]["since"]
         assert behind["part.bad"]["error"] == Code.LAKE_FULL.number
+        assert behind["part.bad"]["advice"] == TREATMENTS[Code.LAKE_FULL].advice
         assert behind["part.bad"]["bytes"] > 0
         disk.free()
         place.await_equal("part", "bad")

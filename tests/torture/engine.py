@@ -34,11 +34,11 @@ OFTEN: Final = {"insert": 4, "update": 2, "delete": 2, "rewrite": 4, "expire": 2
 class Engine:
     """The process, and what is asked of it. `done` and `refused`: how often, by kind."""
 
-    def __init__(self, lake_dir: Path, dice: random.Random) -> None:
+    def __init__(self, lake_dir: Path, dice: random.Random | None = None) -> None:
         command = [sys.executable, "-m", "tests.torture.engine", str(lake_dir)]
         root = Path(__file__).parents[2]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, text=True)
-        self._dice, self._next = dice, FIRST_KEY
+        self._dice, self._next = dice or random.Random(), FIRST_KEY
         self.done, self.refused = Counter[str](), Counter[str]()
         assert self._answer() is None
 
@@ -46,7 +46,7 @@ class Engine:
         """One thing; a conflict with a commit of the frontend's is no fault."""
         table = self._dice.choice(list(KEYS))
         kind = self._dice.choices(list(OFTEN), weights=list(OFTEN.values()))[0]
-        wrong = self._ask(self._statement(kind, table))
+        wrong = self.ask(self._statement(kind, table))
         (self.done if wrong is None else self.refused)[kind] += 1
 
     def _statement(self, kind: str, table: str) -> str:
@@ -70,7 +70,8 @@ class Engine:
         order = self._dice.choice(("WRITE ORDERED BY number", "WRITE UNORDERED"))
         return f"ALTER TABLE {path} {order}"
 
-    def _ask(self, statement: str) -> str | None:
+    def ask(self, statement: str) -> str | None:
+        """What was wrong, None where nothing was."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(statement) + "\n")
         self._process.stdin.flush()

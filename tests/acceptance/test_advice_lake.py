@@ -1,0 +1,407 @@
+"""What Status advises of the lake, of staging and of a run is typed, and the job is well again.
+
+What somebody else does to a target is typed into a Spark of his own.
+"""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncmgr.errors import Code
+from tests.acceptance.frontend import FrontendProcess
+from tests.acceptance.test_advice import Patient
+from tests.acceptance.test_faults import small_disk
+from tests.acceptance.test_restores import metadata, rename, set_back, set_to
+from tests.servers import MysqlServer
+from tests.small_disk import SmallDisk
+from tests.torture.engine import Engine
+from tests.until import until
+
+pytestmark = [pytest.mark.mysql, pytest.mark.spark]
+
+Sql = Callable[[str], None]
+
+
+@pytest.fixture(scope="module")
+def spark(frontend: FrontendProcess) -> Iterator[Sql]:
+    """Statements of another engine on the same lake."""
+    engine = Engine(frontend.folder / "var" / "lake")
+
+    def run(statement: str) -> None:
+        wrong = engine.ask(statement)
+        assert wrong is None, wrong
+
+    yield run
+    engine.stop()
+
+
+def file_of(t: Patient) -> Path:
+    """The newest metadata of its table."""
+    return Path(metadata(t.catalog, t.name, "t").removeprefix("file:"))
+
+
+def facts_of(t: Patient) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file_of(t).read_text())
+    return found
+
+
+def edit(t: Patient, change: Callable[[dict[str, Any]], None]) -> None:
+    """As an engine may leave its metadata whose checks or clock are others than Spark's here."""
+    file, facts = file_of(t), facts_of(t)
+    change(facts)
+    number, _, rest = file.name.partition("-")
+    edited = file.with_name(f"{int(number) + 1:05}-{rest}")
+    edited.write_text(json.dumps(facts))
+    set_to(t.catalog, t.name, "t", str(edited))
+
+
+def mount(disk: SmallDisk, how: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{how}", str(disk.folder)], check=True)
+
+
+# -- what somebody else has done to a target
+
+
+def test_a_lost_column_is_added_again(mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql) -> None:
+    """1054: by ALTER TABLE; the rows that are there get their values by RESYNC TABLE, which the advice says, too."""
+    t = Patient("advised_column", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    spark("ALTER TABLE lake.advised_column.t DROP COLUMN d")
+    t.run("INSERT INTO advised_column.t VALUES (11, 1, 'new', 1)")
+    advice = t.until_paused(Code.UNKNOWN_COLUMN)
+    assert "add it again, by ALTER TABLE in Spark. ALTER SYNC JOB ... RESYNC TABLE brings the values" in advice
+    spark("ALTER TABLE lake.advised_column.t ADD COLUMN d DECIMAL(8, 2)")
+    t.resync()
+    t.until_well()
+
+
+def test_a_target_that_was_rolled_back_is_read_anew(
+    mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
+) -> None:
+    """20203: by RESYNC TABLE and RESUME."""
+    t = Patient("advised_rollback", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    first = facts_of(t)["current-snapshot-id"]
+    t.run("INSERT INTO advised_rollback.t VALUES (11, 1, 'new', 1)")
+    t.wait_until_equal()
+    spark(f"CALL lake.system.rollback_to_snapshot('advised_rollback.t', {first})")
+    t.run("INSERT INTO advised_rollback.t VALUES (12, 1, 'new', 1)")
+    assert "ALTER SYNC JOB ... RESYNC TABLE replaces all of its rows; then RESUME." in t.until_paused(
+        Code.TARGET_REPLACED
+    )
+    t.resync()
+    t.until_well()
+
+
+def test_a_column_that_nobody_fills_is_made_nullable(
+    mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
+) -> None:
+    """20015: by ALTER TABLE, and RESUME."""
+    t = Patient("advised_required", mysql_server, frontend)
+    spark("ALTER TABLE lake.advised_required.t ADD COLUMN x INT")
+
+    def require(facts: dict[str, Any]) -> None:
+        for field in (field for schema in facts["schemas"] for field in schema["fields"]):
+            field["required"] |= field["name"] == "x"
+
+    edit(t, require)
+    t.run("INSERT INTO advised_required.t VALUES (11, 1, 'new', 1)")
+    assert "Make the target's column nullable, by ALTER TABLE in Spark" in t.until_paused(Code.COLUMN_NOT_COVERED)
+    spark("ALTER TABLE lake.advised_required.t ALTER COLUMN x DROP NOT NULL")
+    t.resume()
+    until(lambda: len(t.lake()) == 2, why="the row")
+    spark("ALTER TABLE lake.advised_required.t DROP COLUMN x")
+    t.until_well()
+
+
+def test_a_condition_that_fails_is_replaced(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20013: by STOP and a new job at the position of Status; the target may have rows."""
+    t = Patient("advised_where", mysql_server, frontend)
+    frontend.sql("STOP SYNC JOB advised_where.job1")
+    t.make("(FROM advised_where.t INTO t WHERE CAST(b AS INT) < 9)", start="latest")
+    t.run("INSERT INTO advised_where.t VALUES (1, 1, '5', 1)")
+    t.wait_until_equal()
+    t.run("INSERT INTO advised_where.t VALUES (2, 1, 'no number', 1)")
+    advice = t.until_paused(Code.BAD_EXPRESSION)
+    assert 'create it with another expression or WHERE and the position of Status as "start"' in advice
+    frontend.sql("STOP SYNC JOB advised_where.job1")
+    t.make("(FROM advised_where.t INTO t WHERE a < 9)", start=t.place)
+    t.until_well()
+
+
+def test_a_lost_identifier_is_set_again(mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql) -> None:
+    """20232: by ALTER TABLE; the job goes on by itself."""
+    t = Patient("advised_spec", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    spark("ALTER TABLE lake.advised_spec.t DROP IDENTIFIER FIELDS id")
+    spark("ALTER TABLE lake.advised_spec.t ADD PARTITION FIELD bucket(2, a)")
+    t.run("INSERT INTO advised_spec.t VALUES (11, 1, 'new', 1)")
+    assert "mend what it lacks (an identifier: ALTER TABLE ... SET IDENTIFIER FIELDS in Spark)" in t.until_told(
+        Code.SPEC_CHANGED
+    )
+    spark("ALTER TABLE lake.advised_spec.t SET IDENTIFIER FIELDS id")
+    t.until_well()
+
+
+@pytest.mark.long
+def test_a_clock_that_is_behind_catches_up(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20233: nothing is to be done but to wait, or to set it."""
+    t = Patient("advised_clock", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+
+    def ahead(facts: dict[str, Any]) -> None:
+        later = facts["last-updated-ms"] + 70_000  # Iceberg allows a minute
+        (snapshot,) = (each for each in facts["snapshots"] if each["snapshot-id"] == facts["current-snapshot-id"])
+        facts["last-updated-ms"] = snapshot["timestamp-ms"] = facts["snapshot-log"][-1]["timestamp-ms"] = later
+
+    edit(t, ahead)
+    t.run("INSERT INTO advised_clock.t VALUES (11, 1, 'new', 1)")
+    assert t.until_told(Code.LAKE_CLOCK) == "Set the clock right; else commits go on when it has caught up."
+    t.until_well()
+
+
+def test_a_table_that_is_not_whole_is_set_back(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20222: to the metadata of the message, and RESUME; where the commit had counted, that says 20231, whose RESYNC
+    TABLE and RESUME bring all rows.
+    """
+    t = Patient("advised_broken", mysql_server, frontend, rows=3)
+    t.wait_until_equal()
+    t.run("INSERT INTO advised_broken.t VALUES (11, 1, 'new', 1)")
+    t.wait_until_equal()
+    t.pause()
+    file_of(t).write_bytes(b"")
+    t.run("INSERT INTO advised_broken.t VALUES (12, 1, 'new', 1)")
+    t.resume()
+    advice = t.until_paused(Code.TABLE_BROKEN)
+    assert advice == "Set the catalog back as the message says, or restore a backup, then RESUME."
+    assert str(file_of(t)) in t.job["Msg"]
+    set_back(t.catalog, t.name, "t")
+    assert str(file_of(t)) in t.job["Msg"]
+    t.resume()
+    assert "ALTER SYNC JOB ... RESYNC TABLE, which replaces all rows" in t.until_paused(Code.TARGET_SET_BACK)
+    t.resync()
+    t.until_well()
+
+
+def test_a_table_that_is_newer_than_the_metadata_is_made_anew(
+    mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql
+) -> None:
+    """20221: with its job."""
+    t = Patient("advised_newer", mysql_server, frontend)
+    t.until_well()
+    ((token, epoch),) = ((n, v) for n, v in facts_of(t)["properties"].items() if n.startswith("syncmgr.token."))
+    spark(f"ALTER TABLE lake.advised_newer.t SET TBLPROPERTIES ('{token}' = '{int(epoch) + 100}')")
+    t.run("INSERT INTO advised_newer.t VALUES (12, 1, 'new', 1)")
+    assert "Else STOP the job, DROP its targets and create them again" in t.until_paused(Code.OTHER_HISTORY)
+    t.again()
+    t.until_well()
+
+
+# -- disks and files
+
+
+def test_rows_that_were_staged_and_are_gone_come_with_a_new_job(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """20226."""
+    t = Patient("advised_staged", mysql_server, frontend)
+    t.until_well()
+    rename(t.catalog, t.name, "t", "away")
+    t.run("INSERT INTO advised_staged.t VALUES (13, 1, 'new', 1)")
+    t.until_paused(Code.NO_SUCH_TABLE)
+    staged = list(t.staging.rglob("*.parquet"))
+    assert staged
+    for file in staged:
+        file.unlink()
+    rename(t.catalog, t.name, "away", "t")
+    t.resume()
+    assert "STOP the job, DROP its targets and create them again" in t.until_paused(Code.STAGED_LOST)
+    t.again()
+    t.until_well()
+
+
+def test_staging_that_takes_no_rows_stops_nothing(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20206 and 20205: with room, or as it may be written again, the job goes on by itself."""
+    t = Patient("advised_disk", mysql_server, frontend)
+    t.until_well()
+    t.pause()
+    disk = small_disk(t.staging, 4)
+    try:
+        t.resume()
+        t.until_well()
+        disk.fill()
+        t.run("INSERT INTO advised_disk.t VALUES (1, 1, 'full', 1)")
+        assert t.until_told(Code.DISK_FULL) == "Make room in staging_dir; the job goes on by itself."
+        disk.free()
+        t.until_well()
+        mount(disk, "ro")
+        t.run("INSERT INTO advised_disk.t VALUES (2, 1, 'ro', 1)")
+        assert t.until_told(Code.NOT_WRITABLE) == "Mend rights or disk of the folder; the job goes on by itself."
+        mount(disk, "rw")
+        t.until_well()
+        frontend.sql("STOP SYNC JOB advised_disk.job1")
+    finally:
+        disk.unmount()
+
+
+def test_a_lake_that_may_not_be_written_pauses_the_job(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20224: once it may, RESUME brings what was staged."""
+    t = Patient("advised_denied", mysql_server, frontend)
+    disk = small_disk(file_of(t).parents[1] / "data", 4)
+    try:
+        t.until_well()
+        mount(disk, "ro")
+        t.run("INSERT INTO advised_denied.t VALUES (2, 1, 'ro', 1)")
+        assert t.until_paused(Code.LAKE_DENIED) == "Mend the rights of the frontend where the lake lies, then RESUME."
+        mount(disk, "rw")
+        t.resume()
+        t.until_well()
+        frontend.sql("STOP SYNC JOB advised_denied.job1")
+        frontend.sql("DROP TABLE advised_denied.t")
+    finally:
+        disk.unmount()
+
+
+def test_a_failure_of_the_lake_is_read_in_the_log(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20202: the reason is in Msg and in log/fe.log; mended, the job goes on by itself."""
+    t = Patient("advised_failed", mysql_server, frontend)
+    t.until_well()
+    data = file_of(t).parents[1] / "data"
+    away = data.rename(data.with_name("away"))
+    data.write_text("no folder")
+    t.run("INSERT INTO advised_failed.t VALUES (2, 1, 'x', 1)")
+    assert t.until_told(Code.LAKE_FAILED) == "Nothing if it passes; else read the reason and log/fe.log."
+    assert "Not a directory" in t.job["Msg"]
+    log = (frontend.folder / "log" / "fe.log").read_text()
+    assert any("advised_failed" in line and "Not a directory" in line for line in log.splitlines())
+    data.unlink()
+    away.rename(data)
+    t.until_well()
+
+
+@pytest.mark.long
+def test_a_damaged_catalog_is_restored(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20225: from a copy of the same moment, while the frontend is down: one that runs believes what it has read."""
+    t = Patient("advised_damaged", mysql_server, frontend)
+    t.until_well()
+    with closing(sqlite3.connect(t.catalog, timeout=30)) as connection:
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    kept = t.catalog.read_bytes()
+    try:
+        with t.catalog.open("r+b") as file:
+            file.write(b"damaged" * 100)
+        t.run("INSERT INTO advised_damaged.t VALUES (2, 1, 'x', 1)")
+        advice = t.until_paused(Code.LAKE_DAMAGED)
+    finally:
+        frontend.stop()
+        for file_beside in t.catalog.parent.glob("catalog.db-*"):
+            file_beside.unlink()
+        t.catalog.write_bytes(kept)
+        frontend.start()
+    assert advice == (
+        "Stop the frontend, restore the catalog from a backup, together with the metadata, start it, then RESUME."
+    )
+    t.resume()
+    t.until_well()
+
+
+# -- a run
+
+
+def test_a_worker_that_dies_is_replaced(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20306: nothing is to be done."""
+    t = Patient("advised_killed", mysql_server, frontend)
+
+    def told() -> bool:
+        for worker in frontend.workers():
+            worker.kill()
+        return bool(t.job["Status"]["error"] == Code.WORKER_DIED.number)
+
+    until(told, why="a death in Status")
+    assert "Nothing: a new worker starts." in t.until_told(Code.WORKER_DIED)
+    t.until_well()
+
+
+@pytest.mark.long
+def test_a_jvm_that_dies_is_replaced(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20201: nothing is to be done."""
+    t = Patient("advised_jvm", mysql_server, frontend)
+    t.until_well()
+
+    def told() -> bool:
+        for java in frontend.java():
+            os.kill(java, signal.SIGKILL)
+        t.run("UPDATE advised_jvm.t SET a = a + 1")
+        return bool(t.job["Status"]["error"] == Code.LAKE_STARTING.number)
+
+    until(told, why="a death in Status")
+    assert t.until_told(Code.LAKE_STARTING) == "Nothing: Spark starts by itself."
+    t.until_well()
+
+
+@pytest.mark.long
+def test_a_lake_that_stands_still_is_told(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20230: nothing is to be done where it ends."""
+    t = Patient("advised_slow", mysql_server, frontend)
+    t.until_well()
+    (java,) = frontend.java()
+    os.kill(java, signal.SIGSTOP)
+    try:
+        t.run("INSERT INTO advised_slow.t VALUES (2, 1, 'x', 1)")
+        assert "Nothing if it ends; else look at the load, at log/fe.log" in t.until_told(Code.LAKE_SLOW)
+    finally:
+        os.kill(java, signal.SIGCONT)
+    t.until_well()
+
+
+def test_a_table_that_waits_with_too_much_may_leave(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20229: mended and RESUMED, or left out; none of its rows is lost, and the other table goes on."""
+    t = Patient("advised_stuck", mysql_server, frontend, tables=("t", "u"))
+    t.until_well()
+    t.alter('SET ("max_channel_backlog_bytes" = "1")')
+    for mended in (True, False):
+        rename(t.catalog, t.name, "u", "away")
+        t.run(f"INSERT INTO advised_stuck.u VALUES ({int(mended)}, 1, 'x', 1)")
+        advice = t.until_paused(Code.BACKLOG_STUCK)
+        assert advice == (
+            "Mend what the reason says, then RESUME. ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
+        )
+        if mended:
+            rename(t.catalog, t.name, "away", "u")
+        else:
+            t.alter("DROP TABLE advised_stuck.u")
+        t.resume()
+        if mended:
+            t.wait_until_equal("u", "u")
+        t.until_well()
+
+
+@pytest.mark.long
+def test_a_table_that_waits_for_room_with_too_much_goes_on(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """20228: the job resumes by itself once there is room."""
+    t = Patient("advised_waits", mysql_server, frontend, tables=("t", "u"))
+    disk = small_disk(file_of(t).parents[1] / "data", 4)
+    try:
+        t.until_well()
+        t.alter('SET ("max_channel_backlog_bytes" = "1")')
+        disk.fill()
+        t.run("INSERT INTO advised_waits.t VALUES (2, 1, 'x', 1)")
+        advice = t.until_paused(Code.BACKLOG_WAITS)
+        assert advice == "Mend what the reason says; the job resumes by itself and the table catches up."
+        disk.free()
+        until(lambda: t.job["State"] == "RUNNING", why="a job that resumes by itself")
+        t.until_well()
+        frontend.sql("STOP SYNC JOB advised_waits.job1")
+        frontend.sql("DROP TABLE advised_waits.t")
+    finally:
+        disk.unmount()
