@@ -9,7 +9,9 @@ from syncmgr.altering import Altering
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel_state import Stop
 from syncmgr.job.chunk import Load
+from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.description import ChannelDescription
+from syncmgr.job.epoch import Epoch
 from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.lake_change import AddField
@@ -20,6 +22,7 @@ from syncmgr.job.state import JobState
 from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.whole import Found
+from syncmgr.meta.channels import ChannelProgress
 from syncmgr.planning import Planner
 from syncsql import LeaveTable, Name, RenameSync, ResyncTable, SettleDdl, parse
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table, make_target
@@ -52,6 +55,7 @@ class Shelf:
     saved: list[SyncJob] = field(default_factory=list)
     excerpts: dict[str, Excerpt | None] = field(default_factory=dict)
     open: dict[str, Load] = field(default_factory=dict)
+    pending: list[Epoch] = field(default_factory=list)
 
     def altering(self) -> Altering:
         return Altering(self, self, _unused(Planner), self.inspect, self.survey, lambda _: 1)  # type: ignore[arg-type]
@@ -69,6 +73,12 @@ class Shelf:
 
     def figures(self, job_id: int) -> Figures:
         return Figures(position=NOW, rows=0, bytes=0, commits=0, synced_until=70.0)
+
+    def progress(self, job_id: int) -> Mapping[str, ChannelProgress]:
+        return {token: ChannelProgress(token=token, last_snapshot=1, last_epoch=1) for token in ("token-1", "lines")}
+
+    def intents(self, job_id: int) -> Sequence[Epoch]:
+        return self.pending
 
     def save(self, job: SyncJob) -> SyncJob:
         self.saved.append(job)
@@ -115,6 +125,16 @@ def test_a_table_is_read_anew_from_the_next_run_on() -> None:
     assert altering.looked_at(job, RESYNC) is None
     assert altering.alter(job, RESYNC)
     assert (shelf.marked["resyncing"], shelf.changed) == (("lines",), [])
+
+
+@pytest.mark.parametrize(("state", "is_renewed"), [(JobState.PAUSED, True), (JobState.RUNNING, False)])
+def test_a_stored_statement_on_a_table_is_made_up_for(state: JobState, *, is_renewed: bool) -> None:
+    """Which RESUME would follow first; while the job runs it is being followed."""
+    step = DdlStep(statement="ALTER", channels={"lines": LINES})
+    shelf, job = Shelf(pending=[Epoch(number=2, end=NOW, last_seq=0, ddl=step)]), replace(job_of(), state=state)
+    altering = shelf.altering()
+    assert altering.alter(job, RESYNC, altering.looked_at(job, RESYNC))
+    assert [renewal.channel.after for renewal in shelf.changed] == [NOW] * is_renewed
 
 
 def of_excerpt(where: str) -> ResyncTable:
