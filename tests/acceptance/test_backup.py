@@ -39,7 +39,7 @@ MADE = {
 
 def syncmgr(command: str, folder: Path, fe: FrontendProcess) -> "subprocess.CompletedProcess[str]":
     """What the manual says to type, and what it says."""
-    [typed] = re.findall(rf"^python (-m syncmgr {command} /backup/monday .+)$", MANUAL, re.MULTILINE)
+    [typed] = re.findall(rf"^\.venv/bin/python (-m syncmgr {command} /backup/monday .+)$", MANUAL, re.MULTILINE)
     return subprocess.run(
         [sys.executable, *(str(folder) if word == "/backup/monday" else word for word in typed.split())],
         stdout=subprocess.PIPE,
