@@ -108,13 +108,14 @@ class Night:
         }
 
     def begin(self) -> "Night":
-        """With the files of the page, and the job as its last section makes it."""
+        """With the files of the page, and the job as its last section makes it, until that is well."""
         for step in steps(PAGE):
             if step.kind.startswith("sql "):
                 (self.folder / step.kind.split()[1]).write_text(step.text)
         assert self.home.start().returncode == 0
         self.type("mysql>", "CREATE DATABASE sales;")
         self.type("mysql>", next(step.text for step in steps(PAGE) if step.text.startswith("CREATE SYNC")))
+        self.play(SECTIONS["What to have ready"])
         return self
 
     def end(self) -> None:
