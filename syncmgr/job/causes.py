@@ -13,6 +13,7 @@ from syncmgr.errors import Code
 # Wrong user, password, host or way of authentication. Whatever else a connection fails with may pass.
 ACCESS_DENIED: Final = frozenset({1044, 1045, 1130, 1251, 1698, 1862, 2061, 3118, 3159, 4151})
 
+NO_BINLOG: Final = 1381  # asked for its end, where CREATE SYNC found one that was there
 GRANT_MISSING: Final = frozenset({1045, 1227})
 FATAL_READ: Final = 1236
 BINLOG_WORDS: Final[Mapping[str, Code]] = {
@@ -52,6 +53,8 @@ LAKE_WORDS: Final[Mapping[str, Code]] = {
 
 def of_connection(number: int) -> Code:
     """Of MySQL's error number when a connection or a plain statement failed; 0: the network's."""
+    if number == NO_BINLOG:
+        return Code.SOURCE_BINLOG_OFF
     return Code.SOURCE_ACCESS_DENIED if number in ACCESS_DENIED else Code.SOURCE_UNREACHABLE
 
 

@@ -90,7 +90,7 @@ class Server:
                 raise SyncError(Code.SOURCE_FILTERED, address=label, reason=reason)
         variable = without_replicated(self.variables)
         if variable is not None and (self.in_galera or self._replicates()):
-            end = "RESET SLAVE ALL" if self.mariadb else "RESET REPLICA ALL"
+            end = "STOP SLAVE and RESET SLAVE ALL" if self.mariadb else "STOP REPLICA and RESET REPLICA ALL"
             raise SyncError(Code.SOURCE_UNLOGGED, address=label, variable=variable, end=end)
 
     def hidden(self) -> Iterator[Lacking]:

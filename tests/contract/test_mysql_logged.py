@@ -77,6 +77,15 @@ def test_a_replica_that_logs_what_it_replicates(flavour: Flavour, tmp_path: Path
             second.stop()
 
 
+def test_a_server_that_was_restarted_without_a_binlog(flavour: Flavour, tmp_path: Path) -> None:
+    """It can be reached, and whoever reads it is told why there is nothing to read."""
+    with running(tmp_path / "own", flavour) as server:
+        start = latest(server)
+        server.restart({"skip-log-bin": "1"})
+        with reading(server, {TABLE: WANTED}, start) as reader:
+            assert reader.until_error().code is Code.SOURCE_BINLOG_OFF
+
+
 @pytest.mark.parametrize("option", ["binlog_do_db", "binlog_ignore_db"])
 @pytest.mark.parametrize("database", ["ours", "theirs"])
 def test_a_filter_on_databases(flavour: Flavour, tmp_path: Path, option: str, database: str) -> None:

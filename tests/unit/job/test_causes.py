@@ -17,10 +17,13 @@ from syncmgr.job.failure import Remedy, remedy
         (1045, Code.SOURCE_ACCESS_DENIED),
         (1130, Code.SOURCE_ACCESS_DENIED),
         (3159, Code.SOURCE_ACCESS_DENIED),
+        (1381, Code.SOURCE_BINLOG_OFF),
     ],
 )
 def test_a_connection_that_fails(number: int, expected: Code) -> None:
-    """A wrong user waits for a person; too many connections, a shutdown and the network pass."""
+    """A wrong user and a server without a binlog wait for a person; too many connections, a shutdown and the network
+    pass.
+    """
     assert of_connection(number) is expected
 
 
