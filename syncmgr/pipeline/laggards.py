@@ -95,11 +95,16 @@ class Laggards:
         return tuple(behind for behind in shown if behind is not None)
 
     def trouble(self) -> SyncError | None:
-        """What Msg says while the job goes on without some table; None: nothing stands still."""
-        stuck = next((behind for behind in self.shown() if behind.error is not None), None)
-        if stuck is None:
+        """What Msg says while the job goes on without some table; None: nothing stands still. That rows are still being
+        read is said only where nothing else is.
+        """
+        errors = [(behind, behind.error) for behind in self.shown() if behind.error is not None]
+        if not errors:
             return None
-        facts = {"table": stuck.table, "epochs": stuck.epochs, "bytes": stuck.bytes, "reason": stuck.error}
+        stuck, error = min(errors, key=lambda each: each[1].code is Code.SNAPSHOT_OPEN)
+        if error.code is Code.SNAPSHOT_OPEN:
+            return error
+        facts = {"table": stuck.table, "epochs": stuck.epochs, "bytes": stuck.bytes, "reason": error}
         return SyncError(Code.CHANNEL_BEHIND, **facts)
 
     def add(self, token: str, epoch: Epoch, error: SyncError | None = None) -> None:
