@@ -21,7 +21,7 @@ LOOK_SECOND: Final = 0.02
 
 class Proxy:
     """Forwards connections to a port. `rate`: bytes a second and direction, None: as they come. `holds`: what is not
-    forwarded as long as it says so; `held`: there was something.
+    forwarded as long as it says so; `held`: there was something. `changes`: what is forwarded instead.
     """
 
     def __init__(self, target: int) -> None:
@@ -31,6 +31,7 @@ class Proxy:
         self.rate: float | None = None
         self.refuses = False
         self.holds: Callable[[bytes], bool] = lambda _: False
+        self.changes: Callable[[bytes], bytes] = lambda data: data
         self.held = threading.Event()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
@@ -79,7 +80,7 @@ class Proxy:
                 while self.holds(data):
                     self.held.set()
                     time.sleep(LOOK_SECOND)
-                target.sendall(data)
+                target.sendall(self.changes(data))
                 rate = self.rate
                 if rate is not None:
                     time.sleep(len(data) / rate)

@@ -79,6 +79,10 @@ _T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
 _O = partial(Treatment, Remedy.OPERATOR, by_person=True)
 _TP, _RP = partial(_T, by_person=True), partial(_R, by_person=True)  # it goes on by itself once a person has mended it
 _CANAL: Final = "STOP the job, bring its targets in line with the source, and create it again."
+_CANAL_PAST: Final = (
+    "STOP the job. Stop canal, delete the destination's cursor (its meta.dat, or its node in ZooKeeper), and start it, "
+    "or the next job meets the same event. Bring the targets in line with the source, and create the job again."
+)
 _AGAIN: Final = (
     "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again: "
     'its default "start" brings all rows.'
@@ -96,7 +100,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_NOT_ROW: _O(
         "Set binlog_format to ROW for that session. ALTER SYNC JOB ... RESYNC TABLE for each table that the statement "
         "may have changed, all of the job where it says any, then RESUME.",
-        on_canal="Set binlog_format to ROW for that session. " + _CANAL,
+        on_canal="Set binlog_format to ROW for that session. " + _CANAL_PAST,
     ),
     Code.SOURCE_UNSEEN: _O("Do on the server what the message says, then RESUME: the statement is judged again."),
     Code.SOURCE_LATE: _O(
@@ -105,7 +109,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SOURCE_ROW_IMAGE: _O(
         "Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: " + _RESYNC,
-        on_canal="Set binlog_row_image to FULL on the server. Rows written meanwhile are cut. " + _CANAL,
+        on_canal="Set binlog_row_image to FULL on the server. Rows written meanwhile are cut. " + _CANAL_PAST,
     ),
     Code.SOURCE_POSITION_LOST: _O(
         "If the server is a replica that lags, RESUME once it has caught up. Else rows between the two places are gone "
@@ -120,10 +124,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Create the table again under its name, then RESUME; or STOP the job.", of_many=_LEAVE
     ),
     Code.SOURCE_UNKNOWN_COLUMN: _O("STOP the job and create it with the columns that the table has."),
-    Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL),
+    Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL_PAST),
     Code.SOURCE_DDL: _O(
         "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME.",
-        on_canal=_CANAL,
+        on_canal=_CANAL_PAST,
     ),
     Code.SOURCE_VALUE: _O(
         'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null"; or mend the row at the source and '
@@ -176,7 +180,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.CANAL_PROTOCOL: _R("Nothing if it passes; else look at the version of canal."),
     Code.CANAL_ACCESS_DENIED: _O("Mend user and password on the canal server, then RESUME."),
     Code.CANAL_POSITION_LOST: _O("Canal has lost its cursor, or somebody else has read: rows are missing. " + _CANAL),
-    Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _CANAL),
+    Code.CANAL_UNSUPPORTED: _O("Turn off at canal what the message names. " + _CANAL_PAST),
     Code.CANAL_INEXACT: _O("STOP the job, and create it with `canal.time_zone`, or without the column."),
     # Spark and Iceberg
     Code.LAKE_STARTING: _T("Nothing: Spark starts by itself."),

@@ -1,8 +1,6 @@
 """What Status advises is typed, and the job is well again: each error is provoked on real servers.
 
-Rows of the table of errors that are tried elsewhere: 20105 in test_mysql_statements.py, 20112 by SKIP and APPLY in
-test_ddl.py, 20145 in test_alter_sync.py, 20203 and 20231 in test_restores.py, 1146 of a lone table there, too, what
-passes by itself in test_faults.py.
+tests/unit/job/test_advice_held.py says which test holds which row of the table of errors.
 """
 
 import contextlib

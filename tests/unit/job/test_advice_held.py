@@ -1,0 +1,119 @@
+"""Which test provokes each error of the table of errors on the real thing, and cures it as its advice says."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from syncmgr.errors import Code
+from syncmgr.job.failure import TREATMENTS
+
+TESTS: Final = Path(__file__).parents[2]
+ADVICE, LAKE, SOURCE, CANAL = (f"acceptance/test_advice{part}.py::test_" for part in ("", "_lake", "_source", "_canal"))
+FAULTS: Final = "acceptance/test_faults.py::test_"
+HELD: Final[Mapping[Code, str]] = {
+    Code.SOURCE_UNREACHABLE: FAULTS + "an_outage_pauses_no_job",
+    Code.SOURCE_ACCESS_DENIED: ADVICE + "who_is_let_in_again_goes_on",
+    Code.SOURCE_GRANT_MISSING: ADVICE + "who_is_let_in_again_goes_on",
+    Code.SOURCE_BINLOG_OFF: SOURCE + "a_server_that_leaves_changes_out_is_set_right",
+    Code.SOURCE_NOT_ROW: SOURCE + "a_statement_in_place_of_rows_is_made_good",
+    Code.SOURCE_UNSEEN: SOURCE + "a_statement_is_judged_again",
+    Code.SOURCE_LATE: SOURCE + "what_was_asked_too_late_is_compared",
+    Code.SOURCE_ROW_IMAGE: ADVICE + "rows_that_were_written_in_part_are_read_again",
+    Code.SOURCE_POSITION_LOST: ADVICE + "a_lost_position_is_left_behind_by_a_new_job",
+    Code.SOURCE_MOVED: "contract/test_mysql_positions.py::test_a_job_goes_on_at_the_next_server",
+    Code.SOURCE_SERVER_ID: SOURCE + "another_replica_of_the_same_id_is_ended",
+    Code.SOURCE_SCHEMA: SOURCE + "columns_that_were_altered_unseen_are_read_anew",
+    Code.SOURCE_DDL: ADVICE + "a_statement_that_cannot_be_followed_is_settled_by_resync",
+    Code.SOURCE_VALUE: ADVICE + "a_value_is_kept_out_by_a_property",
+    Code.SOURCE_UNSUPPORTED: ADVICE + "rows_that_were_written_in_part_are_read_again",
+    Code.SOURCE_PROTOCOL: SOURCE + "bytes_that_something_changes_pause_the_job",
+    Code.SOURCE_XA: SOURCE + "rows_of_an_xa_transaction_that_are_unknown_come_with_a_new_job",
+    Code.SOURCE_UNLOGGED: SOURCE + "a_server_that_leaves_changes_out_is_set_right",
+    Code.SOURCE_FILTERED: SOURCE + "a_server_that_leaves_changes_out_is_set_right",
+    Code.DEAD_LETTERS_FULL: ADVICE + "more_dead_letters_are_let_be",
+    Code.PREPARED_LOST: SOURCE + "rows_of_an_xa_transaction_that_are_unknown_come_with_a_new_job",
+    Code.SNAPSHOT_REFUSED: SOURCE + "a_table_without_a_key_is_read_once_it_may_be_locked",
+    Code.SNAPSHOT_BROKEN: SOURCE + "rows_that_may_be_read_again_are_read",
+    Code.SNAPSHOT_WAITS: SOURCE + "a_table_without_a_key_is_read_once_it_may_be_locked",
+    Code.TABLE_STOPPED: "acceptance/test_resync_matrix.py::test_a_stopped_table_comes_back",
+    Code.TABLES_STOPPED: "acceptance/test_channel_states.py::test_each_table_says_how_it_stands",
+    Code.SNAPSHOT_OPEN: SOURCE + "changes_wait_for_the_rows_of_their_table",
+    Code.APPEND_CHANGE: ADVICE + "an_update_of_a_target_without_a_key_is_appended",
+    Code.CANAL_UNREACHABLE: CANAL + "a_reader_that_canal_refuses_is_let_in",
+    Code.CANAL_REFUSED: CANAL + "a_reader_that_canal_refuses_is_let_in",
+    Code.CANAL_IN_USE: "contract/test_canal_cluster.py::test_zookeeper_tells_the_server_and_keeps_others_out",
+    Code.CANAL_PROTOCOL: "contract/test_canal_source.py::test_what_is_no_canal_server_is_told",
+    Code.CANAL_ACCESS_DENIED: CANAL + "a_reader_that_canal_refuses_is_let_in",
+    Code.CANAL_POSITION_LOST: CANAL + "what_canal_lost_or_cannot_tell_comes_with_a_new_job",
+    Code.CANAL_UNSUPPORTED: CANAL + "what_canal_lost_or_cannot_tell_comes_with_a_new_job",
+    Code.CANAL_INEXACT: CANAL + "what_the_first_rows_refuse_is_made_otherwise",
+    Code.LAKE_STARTING: LAKE + "a_jvm_that_dies_is_replaced",
+    Code.LAKE_FAILED: LAKE + "a_failure_of_the_lake_is_read_in_the_log",
+    Code.LAKE_SLOW: LAKE + "a_lake_that_stands_still_is_told",
+    Code.LAKE_FULL: FAULTS + "one_table_on_a_full_disk_does_not_stop_its_sibling",
+    Code.SPEC_CHANGED: LAKE + "a_lost_identifier_is_set_again",
+    Code.LAKE_CLOCK: LAKE + "a_clock_that_is_behind_catches_up",
+    Code.LAKE_DENIED: LAKE + "a_lake_that_may_not_be_written_pauses_the_job",
+    Code.LAKE_DAMAGED: LAKE + "a_damaged_catalog_is_restored",
+    Code.TARGET_REPLACED: LAKE + "a_target_that_was_rolled_back_is_read_anew",
+    Code.TABLE_BROKEN: LAKE + "a_table_that_is_not_whole_is_set_back",
+    Code.OTHER_HISTORY: LAKE + "a_table_that_is_newer_than_the_metadata_is_made_anew",
+    Code.TARGET_SET_BACK: "acceptance/test_restores.py::test_resync_renews_a_table_that_was_set_back",
+    Code.NO_SUCH_TABLE: "acceptance/test_restores.py::test_a_target_that_leaves_its_name_pauses_the_job",
+    Code.UNKNOWN_COLUMN: LAKE + "a_lost_column_is_added_again",
+    Code.COLUMN_NOT_COVERED: LAKE + "a_column_that_nobody_fills_is_made_nullable",
+    Code.BAD_EXPRESSION: LAKE + "a_condition_that_fails_is_replaced",
+    Code.TYPE_DOES_NOT_FIT: CANAL + "what_the_first_rows_refuse_is_made_otherwise",
+    Code.CHANNEL_BEHIND: FAULTS + "one_table_on_a_full_disk_does_not_stop_its_sibling",
+    Code.BACKLOG_WAITS: LAKE + "a_table_that_waits_for_room_with_too_much_goes_on",
+    Code.BACKLOG_STUCK: LAKE + "a_table_that_waits_with_too_much_may_leave",
+    Code.DISK_FULL: LAKE + "staging_that_takes_no_rows_stops_nothing",
+    Code.NOT_WRITABLE: LAKE + "staging_that_takes_no_rows_stops_nothing",
+    Code.STAGED_LOST: LAKE + "rows_that_were_staged_and_are_gone_come_with_a_new_job",
+    Code.META_DOWN: FAULTS + "a_full_disk_of_the_metadata_stops_no_job_for_good",
+    Code.WORKER_DIED: LAKE + "a_worker_that_dies_is_replaced",
+}
+NOT_HELD: Final[Mapping[Code, str]] = {
+    Code.SOURCE_UNKNOWN_TABLE: "CREATE SYNC and ALTER SYNC alone look for it; a job that runs meets 20112, 20142",
+    Code.SOURCE_UNKNOWN_COLUMN: "met by a run where an expression names what canal's first rows lack: not tried",
+    Code.SOURCE_CASCADES: "CREATE SYNC and ADD TABLE alone ask for foreign keys; no job that runs meets it",
+    Code.FENCED: "who meets it has lost the metadata and ends, so that nobody reads it: test_two_frontends.py",
+    Code.JAVA_MISSING: "no job runs without Java; the answer of a frontend that has none: test_bad_input.py",
+    Code.INTERNAL: "a fault that is known is mended",
+}
+
+
+def test_every_row_is_provoked_and_cured() -> None:
+    """By the test that is named here, or it is said why not."""
+    assert TREATMENTS.keys() == HELD.keys() | NOT_HELD.keys()
+    assert not HELD.keys() & NOT_HELD.keys()
+
+
+@pytest.mark.parametrize("code", HELD)
+def test_the_test_is_there(code: Code) -> None:
+    """Under that name."""
+    file, _, name = HELD[code].partition("::")
+    assert re.search(rf"^def {name}\(", _text(file), re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", [code for code, test in HELD.items() if test.startswith("acceptance/test_advice")])
+def test_the_test_names_its_error(code: Code) -> None:
+    """So that the table and the tests do not part."""
+    file, _, name = HELD[code].partition("::")
+    decorators, body = _around(_text(file), name)
+    assert f"Code.{code.name}" in decorators + body
+
+
+@cache
+def _text(file: str) -> str:
+    return (TESTS / file).read_text()
+
+
+def _around(text: str, name: str) -> tuple[str, str]:
+    """The decorators of a test, and the test itself."""
+    before, after = text.split(f"def {name}(")
+    return before.rpartition("\n\n\n")[2], after.partition("\n\n\n")[0]
