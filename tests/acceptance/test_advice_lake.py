@@ -331,35 +331,21 @@ def test_a_worker_that_dies_is_replaced(mysql_server: MysqlServer, frontend: Fro
 
 
 @pytest.mark.long
-def test_a_jvm_that_dies_is_replaced(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20201: nothing is to be done."""
+def test_a_jvm_that_stands_still_is_told(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """20230: nothing is to be done where it ends; nor where the JVM dies in the middle of a commit, as 20201 says."""
     t = Patient("advised_jvm", mysql_server, frontend)
     t.until_well()
-
-    def told() -> bool:
-        for java in frontend.java():
-            os.kill(java, signal.SIGKILL)
-        t.run("UPDATE advised_jvm.t SET a = a + 1")
-        return bool(t.job["Status"]["error"] == Code.LAKE_STARTING.number)
-
-    until(told, why="a death in Status")
-    assert t.until_told(Code.LAKE_STARTING) == "Nothing: Spark starts by itself."
-    t.until_well()
-
-
-@pytest.mark.long
-def test_a_lake_that_stands_still_is_told(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
-    """20230: nothing is to be done where it ends."""
-    t = Patient("advised_slow", mysql_server, frontend)
-    t.until_well()
     (java,) = frontend.java()
-    os.kill(java, signal.SIGSTOP)
-    try:
-        t.run("INSERT INTO advised_slow.t VALUES (2, 1, 'x', 1)")
-        assert "Nothing if it ends; else look at the load, at log/fe.log" in t.until_told(Code.LAKE_SLOW)
-    finally:
-        os.kill(java, signal.SIGCONT)
-    t.until_well()
+    for how in (signal.SIGCONT, signal.SIGKILL):
+        os.kill(java, signal.SIGSTOP)
+        try:
+            t.run("UPDATE advised_jvm.t SET a = a + 1")
+            assert "Nothing if it ends; else look at the load, at log/fe.log" in t.until_told(Code.LAKE_SLOW)
+        finally:
+            os.kill(java, how)
+        if how is signal.SIGKILL:
+            assert t.until_told(Code.LAKE_STARTING) == "Nothing: Spark starts by itself."
+        t.until_well()
 
 
 def test_a_table_that_waits_with_too_much_may_leave(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
