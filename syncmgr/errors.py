@@ -259,7 +259,7 @@ class Code(Enum):
     )
     RESYNC_WHERE = 20034, "HY000", "RESYNC of table '{table}' cannot take WHERE {condition}: {reason}"
     BAD_PATTERN = 20035, "42000", "Pattern {pattern} cannot be used: {reason}"
-    SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' has no key and cannot be locked for its snapshot: {reason}"
+    SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' cannot be locked for its snapshot: {reason}"
     TABLE_STOPPED = (
         20145,
         "HY000",

@@ -106,7 +106,7 @@ def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why:
     """LOCK TABLES ... READ: once nobody who has written the table is in a transaction. Writers queue after it while it
     waits, and go on between two tries.
 
-    Raises SNAPSHOT_REFUSED, in which `why` says what it is for; SNAPSHOT_BROKEN.
+    Raises SNAPSHOT_REFUSED, in which `why` says what it is for; SNAPSHOT_WAITS.
     """
     query(connection, f"SET SESSION lock_wait_timeout = {address.locking.wait}")
     for _ in range(address.locking.tries):
@@ -121,7 +121,7 @@ def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why:
         else:
             return
         time.sleep(PAUSE_SECOND)
-    raise SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason="a transaction has it locked all the time")
+    raise SyncError(Code.SNAPSHOT_WAITS, table=table.label, reason="a transaction has it locked all the time")
 
 
 def await_writers(address: MysqlAddress, connection: Connection, table: SourceTable) -> None:

@@ -74,7 +74,7 @@ class MysqlSnapshot:
         """Until a SELECT shows all that the binlog has of a table up to a place that is known by its file alone.
 
         Who has written the table keeps others from locking it until his transaction has ended in the engine, too.
-        Raises SNAPSHOT_REFUSED, SNAPSHOT_BROKEN.
+        Raises SNAPSHOT_REFUSED, SNAPSHOT_WAITS, SNAPSHOT_BROKEN.
         """
         if start.gtids or start.offset <= FIRST_OFFSET:
             return
