@@ -37,14 +37,17 @@ class Patient(Altered):
         return str(self.job["Status"]["advice"])
 
     def until_told(self, code: Code) -> str:
-        """The advice, of a job that goes on by itself."""
+        """The advice, of a job that goes on by itself: it may be well a moment later, until it is tried again."""
+        advice: list[str] = []
 
         def told() -> bool:
-            status = self.job["Status"]
-            return bool(status["error"] == code.number and self.job["State"] == "RUNNING")
+            job = self.job
+            if job["Status"]["error"] == code.number and job["State"] == "RUNNING":
+                advice.append(str(job["Status"]["advice"]))
+            return bool(advice)
 
         until(told, why=f"{code} in Msg")
-        return str(self.job["Status"]["advice"])
+        return advice[0]
 
     def alter(self, what: str) -> None:
         self.fe.sql(f"ALTER SYNC JOB {self.name}.job1 {what}")
