@@ -169,7 +169,8 @@ class Altering:
         load, at = self._store.loads.of(job.id).get(channel.token), self._store.progress(job.id)[channel.token]
         target = self._catalog.table(channel.target_db, channel.target)
         pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
-        since = at.stale_since if at.resyncing else None if load is None else load.stale
+        read = None if load is None else load.stale
+        since = at.stale_since if at.resyncing else read
         stale = of_table(channel, stale=since, waits=None, job=self._store.figures(job.id).synced_until)
         terms = terms_of(job.properties)
         try:
@@ -240,8 +241,7 @@ class Altering:
     def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether a statement on the table is stored that RESUME will follow."""
         steps = [epoch.ddl for epoch in self._store.intents(job.id) if epoch.ddl is not None]
-        concerned = {token for step in steps for token in (*step.channels, *step.changes)}
-        return job.state is JobState.PAUSED and channel.token in concerned
+        return job.state is JobState.PAUSED and any(channel.token in step.concerned for step in steps)
 
     def _is_short(self, channel: ChannelDescription) -> bool:
         """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no

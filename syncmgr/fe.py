@@ -70,6 +70,7 @@ from syncmgr.written import pattern_of, patterns
 
 NAME_LENGTH: Final = 255
 REPLACED: Final = 3  # exit status
+UPKEEP, EXPIRY = "upkeep", "expiry"  # what is done by turns to each target
 RECONNECT_FIRST_SECOND: Final = 0.2
 RECONNECT_MAX_SECOND: Final = 15.0
 
@@ -90,15 +91,7 @@ class Frontend:
         log_files.set_audit(on=settings.text("audit_log") == "ON")
         log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())
         self.config = Config(settings, self._on_config)
-        self.lake = Lake(
-            lake_dir=settings.folder("lake_dir"),
-            jars_dir=settings.folder("lake_dir") / JARS,
-            options=settings.spark,
-            progress=_say,
-            wait_second=settings.seconds("spark_start_timeout_second"),
-            index_dir=settings.folder("meta_dir") / "index",
-            index_max_bytes=lambda: settings.number("key_index_max_bytes"),
-        )
+        self.lake = _lake_of(settings)
         self._store = open_store(settings)
         self._lease = Lease(self._store, name_of(settings.folder("meta_dir")), _replaced)
         self.catalog = Catalog(self.lake, self._store.target_of)
@@ -117,7 +110,7 @@ class Frontend:
             chunk_rows=lambda given: int(overridden(settings, given, "snapshot_chunk_rows")),
         )
         self.history = History(self._store, self.jobs)
-        upkeep = {"upkeep": self._upkeep, "expiry": self._expire}
+        upkeep = {UPKEEP: self._upkeep, EXPIRY: self._expire}
         self._troubles = {kind: log_files.Lasting(log) for kind in upkeep}
         self._scheduler = Scheduler(
             self.jobs.tick,
@@ -307,14 +300,14 @@ class Frontend:
             if not self.jobs.recovers(job.id):
                 self.lake.upkeep(channel.target_db, channel.target)
 
-        self._each_target("upkeep", of)
+        self._each_target(UPKEEP, of)
 
     def _expire(self) -> None:
         def of(job: SyncJob, channel: ChannelDescription) -> object:
             oldest = self._store.oldest_snapshot(channel.token, job.id)
             return self.lake.expire(channel.target_db, channel.target, oldest)
 
-        self._each_target("expiry", of)
+        self._each_target(EXPIRY, of)
 
     def _each_target(self, kind: str, do: Callable[[SyncJob, ChannelDescription], object]) -> None:
         """One tick: every target of a live job, with the channel that fills it longest. An error is logged, once, and
@@ -334,6 +327,18 @@ class Frontend:
                         return  # so it is for every table; Spark itself says when it is ready
                     found[f"{kind} of {channel.target_db}.{channel.target}"] = str(error)
         self._troubles[kind].tell(found)
+
+
+def _lake_of(settings: Settings) -> Lake:
+    return Lake(
+        lake_dir=settings.folder("lake_dir"),
+        jars_dir=settings.folder("lake_dir") / JARS,
+        options=settings.spark,
+        progress=_say,
+        wait_second=settings.seconds("spark_start_timeout_second"),
+        index_dir=settings.folder("meta_dir") / "index",
+        index_max_bytes=lambda: settings.number("key_index_max_bytes"),
+    )
 
 
 class Config:

@@ -32,6 +32,11 @@ class DdlStep:
     resynced: frozenset[str] = frozenset()
 
     @property
+    def concerned(self) -> frozenset[str]:
+        """Tokens of the channels that it makes others, or whose target it changes."""
+        return frozenset(self.channels.keys() | self.changes.keys())
+
+    @property
     def dropped(self) -> frozenset[str]:
         """Tokens of the channels whose target goes, with whatever waits for it."""
         return frozenset(token for token, channel in self.channels.items() if channel.dropped)

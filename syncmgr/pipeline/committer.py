@@ -170,9 +170,8 @@ class Committer:
         """An intent that an earlier life stored, without what RESYNC has made up for since: it knows what the statement
         has made of the table, and may have found another target than it was decided for.
         """
-        step = epoch.ddl
-        concerned = set() if step is None else (step.channels.keys() | step.changes.keys()) - step.dropped
-        return epoch.passing_over({t for t in concerned if self._channels[t].skips(epoch.end) and self._renews(t)})
+        tokens = frozenset() if epoch.ddl is None else epoch.ddl.concerned - epoch.ddl.dropped
+        return epoch.passing_over({t for t in tokens if self._channels[t].skips(epoch.end) and self._renews(t)})
 
     def _commit_channels(self, epoch: Epoch) -> tuple[dict[str, ChannelCommitted], dict[str, SyncError]]:
         """All channels that are not behind, side by side; every one has ended when this returns or raises.
@@ -257,11 +256,12 @@ class Committer:
             return epochs[0]
         taken: list[Epoch] = []
         files: tuple[StagedFile, ...] = ()
+        came = self._came(token, epochs[0])
         for epoch in epochs:
             staged = self._files(token, epoch)
             if taken and sum(file.bytes for file in (*files, *staged)) > GATHERED_BYTES:
                 break
-            if not same_columns((*files[:1], *staged)) or self._came(token, epoch) != self._came(token, epochs[0]):
+            if not same_columns((*files[:1], *staged)) or self._came(token, epoch) != came:
                 break
             taken.append(epoch)
             files += staged

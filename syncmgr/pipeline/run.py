@@ -388,12 +388,11 @@ class JobRun:
             raise not_followed(table, "its rows are being read anew, with other columns", met.said.text)
 
     def _follow_with(self, met: Met, step: DdlStep) -> None:
-        concerned = step.channels.keys() | step.changes.keys()
-        rows = {t: self._standings.obstacle(t) for t in concerned if held(self._standings[t], skipped=False)}
+        rows = {t: self._standings.obstacle(t) for t in step.concerned if held(self._standings[t], skipped=False)}
         waiting = {token: error for token, error in rows.items() if error is not None}
         for token in step.changes.keys() & waiting.keys() - step.dropped:
             raise waiting[token]
-        if not self._committer.caught_up(concerned - waiting.keys() - step.dropped):
+        if not self._committer.caught_up(step.concerned - waiting.keys() - step.dropped):
             return
         passing(CrashPoint.DDL_DECIDED)
         self._commit(self._judged(replace(met.epoch, ddl=step)), self._committer.commit)
