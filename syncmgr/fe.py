@@ -182,6 +182,7 @@ class Frontend:
             finish_second=lambda: float(value_of(settings, job, "pause_timeout_second")),
             families=tuple(map(pattern_of, patterns(job))),
             leaves_out=isinstance(job.source, MysqlDescription),
+            synced_until=max(job.synced_until or 0.0, self._store.figures(job.id).synced_until or 0.0),
         )
         ledger = JobLedger(
             self._store,

@@ -75,7 +75,7 @@ class History:
             yield (
                 *(*_name(job), channel.source.db, channel.source.name, channel.target_db, channel.target),
                 *(columns, channel.where, at.last_epoch, at.last_snapshot),
-                *channel_row(table),
+                *channel_row(table, job.state),
             )
 
     def _epochs(self, job: SyncJob) -> Iterator[Row]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from syncmgr import altering, planning, showing
 from syncmgr.altering import Altering, made
@@ -19,7 +19,6 @@ from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
 from syncmgr.job.description import WithoutKey, overrides_of
 from syncmgr.job.failure import FailType, fail_type, is_due
-from syncmgr.job.freshness import when_paused
 from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position
 from syncmgr.job.source import CanalDescription, source_of
@@ -38,6 +37,8 @@ _STORED = {
     JobEvent.STOPPED: CrashPoint.STOP_STORED,
     JobEvent.RESUMED: CrashPoint.RESUME_STORED,
 }
+
+REMEMBER_SECOND: Final = 60.0  # so often the metadata learn how far a source without changes was heard
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +76,7 @@ class Store(altering.Store, showing.Store, Protocol):
     def by_id(self, job_id: JobId) -> SyncJob | None: ...
     def by_name(self, db: str, name: str) -> SyncJob: ...
     def forget(self, job_id: JobId) -> None: ...
+    def keep_synced_until(self, job_id: JobId, at: float) -> None: ...
     def target_of(self, db: str, table: str) -> str | None: ...
     def has_channel(self, token: str) -> bool: ...
     @property
@@ -231,13 +233,12 @@ class Jobs:
 
     def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
         with self._changing:
-            job, now = self._store.by_name(self._database(name, db), name.name), time.time()
-            after = job.on(event, at=now)
+            job = self._store.by_name(self._database(name, db), name.name)
+            after = job.on(event, at=time.time())
             if event is JobEvent.RESUMED and job.settles_answers:
                 self._store.asked.settle(job.id)  # first: a crash in between leaves a job that RESUME settles again
             run = self._runs.get(job.id)
-            synced = when_paused(None if run is None else run.reading(), job.synced_until, now)
-            self._store.save(replace(after, synced_until=synced))
+            self._store.save(after)
         passing(_STORED[event])
         log.info("job %s.%s: %s", job.db, job.name, event)
         if run is not None:
@@ -308,6 +309,10 @@ class Jobs:
             job = self._store.save(job.on(JobEvent.RESUMED, at=now))
         if job.state is JobState.RUNNING and job.id not in self._runs:  # its end could not be stored
             job = self._store.save(job.on(JobEvent.FE_RESTARTED, at=now))
+        if job.state is JobState.RUNNING:
+            synced_until = self._runs[job.id].synced_until()
+            if synced_until - (job.synced_until or 0.0) > REMEMBER_SECOND:
+                self._store.keep_synced_until(job.id, synced_until)
         if job.state is JobState.PENDING and job.id not in self._runs:
             self._start(job, now)
         if job.finished_at is not None and job.id not in self._runs:
@@ -380,7 +385,9 @@ class Jobs:
     def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
         now = time.time()
         with self._changing, _unless_down():
-            self._runs.pop(job_id, None)
+            run = self._runs.pop(job_id, None)
+            if run is not None:
+                self._store.keep_synced_until(job_id, run.synced_until())
             job = self._store.by_id(job_id)
             if job is not None and error is not None and job.state is JobState.RUNNING:
                 after = self._store.save(job.failed(error, kind, at=now))

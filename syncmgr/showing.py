@@ -12,7 +12,7 @@ from syncmgr.job.channel_state import Standing
 from syncmgr.job.chunk import Load
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import Facts, TableOverview, needs_operator, overview, synced_until
+from syncmgr.job.overview import Facts, TableOverview, lag_second, needs_operator, overview, synced_until
 from syncmgr.job.status import (
     Figures,
     IndexStanding,
@@ -41,6 +41,9 @@ class Run(Protocol):
     """A running job; by channel token."""
 
     def reading(self) -> Reading | None: ...
+    def synced_until(self) -> float:
+        """Up to where of the source's time its tables have all, but for those that are behind; 0.0: not known."""
+
     def standings(self) -> Mapping[str, Standing]: ...
     def backlogs(self) -> Mapping[str, Backlog]: ...
     def rates(self) -> Mapping[str, float]: ...
@@ -82,14 +85,14 @@ class Showing:
 
     def row(self, job: SyncJob) -> tuple[str | None, ...]:
         """One row of SHOW SYNC JOB."""
-        figures, now = self._store.figures(job.id), time.time()
+        figures = self._store.figures(job.id)
         facts = self._facts(job, figures)
-        tables = overview(job, facts, now)
+        tables = overview(job, facts, time.time())
         status = status_json(
             figures,
             tables=tables,
             synced=synced_until(job, tables),
-            now=now,
+            lag=lag_second(job, tables),
             needs_operator=needs_operator(job, tables),
             server=facts.reading.server or None if facts.reading is not None else None,
             paused=pause_facts(job),
@@ -116,6 +119,6 @@ class Showing:
             backlogs=self._store.waiting(job.id) if run is None else run.backlogs(),
             standings={} if run is None else run.standings(),
             resyncing={t: at.stale_since for t, at in self._store.progress(job.id).items() if at.resyncing},
-            committed=figures.synced_until,
+            committed=max(figures.synced_until or 0.0, 0.0 if run is None else run.synced_until()) or None,
             reading=None if run is None else run.reading(),
         )

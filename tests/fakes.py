@@ -64,6 +64,7 @@ class OpenedSource:
             events=2,
             bytes=100,
             source_time=time.time(),
+            first_time=time.time(),
             ddl=ddl if number == self.script.ddl_after else None,
         )
 
@@ -106,7 +107,7 @@ class OpenedBatches:
         self.at += 1
         batch = self.batches[self.at - 1]
         end = Position(offset=self.at - (batch.ddl is not None))  # a DDL stands behind it
-        return replace(batch, end=None if batch.open else end, source_time=time.time())
+        return replace(batch, end=None if batch.open else end, source_time=time.time(), first_time=time.time())
 
     def ack(self, end: Position) -> None:
         """Nothing is kept for it."""
@@ -198,7 +199,8 @@ class OpenedTornSource(OpenedSource):
         return replace(self._batch(changes), end=Position(offset=number))
 
     def _batch(self, changes: "ScriptedChanges") -> Batch:
-        return Batch(changes=(changes,), end=None, open=False, events=1, bytes=50, source_time=time.time())
+        now = time.time()
+        return Batch(changes=(changes,), end=None, open=False, events=1, bytes=50, source_time=now, first_time=now)
 
 
 @dataclass

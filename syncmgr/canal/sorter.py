@@ -100,7 +100,7 @@ class Sorter:
         self._taken = Taken(start)
         self._time = start.time
         self._apart_until = 0
-        self._source_time = 0.0
+        self._source_time = self._first_time = 0.0
         self._ready = _Waiting()
         self._moved = self._torn = self._delivered_open = False
         self._altered: dict[Table, Altered] = {}
@@ -280,6 +280,7 @@ class Sorter:
         self._taken.behind(at, time=self._time, whole=self._is_whole(at), acked=self._first)
         self._trusted = True
         self._source_time = float(at.time)
+        self._first_time = self._first_time or self._source_time
         self._ready.absorb(self._open)
         self._open = _Waiting()
         self._in_transaction = self._delivered_open = self._torn = False
@@ -393,6 +394,7 @@ class Sorter:
     ) -> Batch:
         rows = {table: list[bytes]() for table in self._altered} | waiting.rows  # an ALTER is judged without rows
         changes = tuple(self._tables[t].changes(parts, self._altered.pop(t, None)) for t, parts in rows.items())
+        first, self._first_time = self._first_time, 0.0
         return Batch(
             changes=changes,
             end=end,
@@ -400,6 +402,7 @@ class Sorter:
             events=waiting.events,
             bytes=waiting.bytes,
             source_time=self._source_time,
+            first_time=first,
             ddl=met,
             starved=starved,
         )

@@ -96,7 +96,8 @@ class Batch:
     open: bool
     events: int
     bytes: int
-    source_time: float  # unix seconds of the newest event, 0.0 where unknown
+    source_time: float  # unix seconds at which the newest whole transaction was committed, 0.0 where unknown
+    first_time: float = 0.0  # the same of the first one that ends in the batch
     ddl: Ddl | None = None
     starved: bool = False
     forgotten: tuple[str, ...] = ()

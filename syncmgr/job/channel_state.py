@@ -127,8 +127,14 @@ def begun(standing: Standing, rows: Rows, *, at: float) -> Standing:
 
 
 def bringing(standing: Standing, *, begun: bool) -> Standing:
-    """Its rows are being read from here on; or, where they are to be read from the beginning, not yet."""
-    return standing if standing.rows is None else replace(standing, rows=replace(standing.rows, begun=begun))
+    """Its rows are being read from here on; or, where they are to be read from the beginning, not yet. What a commit
+    failed for before is mended by rows that replace all there is.
+    """
+    rows = standing.rows
+    if rows is None:
+        return standing
+    begins = begun and not rows.begun and rows.replaces
+    return replace(standing, rows=replace(rows, begun=begun), error=None if begins else standing.error)
 
 
 def mended(standing: Standing) -> Standing:
@@ -145,6 +151,11 @@ def waited(standing: Standing, since: float) -> Standing:
     """A change waits for it; `since`: the source time of that one."""
     oldest = since if standing.waits is None else standing.waits
     return replace(_on(standing, _E.WAITED, oldest), waits=oldest)
+
+
+def outdated(standing: Standing) -> bool:
+    """Whether a failed commit says nothing any more: rows that are being read replace what it was to change."""
+    return standing.rows is not None and standing.rows.begun and standing.rows.replaces
 
 
 def failed(standing: Standing, error: SyncError, *, at: float) -> Standing:

@@ -89,7 +89,8 @@ class Epoch:
     `files`: what was staged, by channel token; none: an empty epoch, only the position moves. `prepared`: by xid, all
     XA transactions that are open at `end`; whoever reads on from there must have them. `ddl`: a statement that stands
     between two epochs of rows; such an epoch has no files. `dead`: of its changes those that no target holds; they
-    are stored with the intent, and not read back with it.
+    are stored with the intent, and not read back with it. `source_time`: when the newest of its transactions was
+    committed, unix seconds; `oldest_time`: the same of the first with rows in it, 0.0: not known.
     """
 
     number: int
@@ -99,9 +100,15 @@ class Epoch:
     rows: int = 0
     bytes: int = 0
     source_time: float = 0.0
+    oldest_time: float = 0.0
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
     dead: tuple[DeadLetter, ...] = ()
     ddl: "DdlStep | None" = None
+
+    @property
+    def since(self) -> float:
+        """Up to this source time all is in what comes before the epoch, unix seconds."""
+        return self.oldest_time or self.source_time
 
     @property
     def prepared_files(self) -> frozenset[str]:
@@ -142,7 +149,7 @@ def backlogs(epochs: Iterable[Epoch]) -> dict[str, Backlog]:
     found: dict[str, Backlog] = {}
     for epoch in epochs:
         for token, files in epoch.files.items():
-            before = found.get(token, Backlog(epochs=0, bytes=0, since=epoch.source_time))
+            before = found.get(token, Backlog(epochs=0, bytes=0, since=epoch.since))
             size = before.bytes + sum(file.bytes for file in files)
             found[token] = replace(before, epochs=before.epochs + 1, bytes=size)
     return found

@@ -1,11 +1,11 @@
-"""Up to where of its source's time a job's lake has all: what lag means.
+"""Up to where of its source's time a job's lake has all, and how late that is.
 
 Owns: that of what is read now, of each table, and of the whole job. Times are unix seconds.
 Must not know: where the figures were measured, how they are shown.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from syncmgr.job.description import ChannelDescription
 
@@ -15,10 +15,10 @@ class Reading:
     """How far a running job is behind its source.
 
     `heard_at`: last sign of life of the source. `waiting_since`: source time of the oldest row that was read and is
-    not in the lake yet, None if there is none. `drained`: nothing that was read waits. `idle`: the source had nothing
-    more to give. `read_time`: source time of the newest event read, of whatever table. `committed_time`: of the last
-    commit. `silence_second`: how long the source may be silent, heartbeats included, before that counts as lag.
-    `server`: who is read now.
+    not in the lake yet, None if there is none, or it is not known. `drained`: nothing that was read waits. `idle`: the
+    source had nothing more to give. `read_time`: source time of the newest event read, of whatever table.
+    `known_until`: what was known before, 0.0: nothing. `silence_second`: how long the source may be silent, heartbeats
+    included, before that counts as lag. `server`: who is read now.
     """
 
     heard_at: float
@@ -26,26 +26,29 @@ class Reading:
     idle: bool
     waiting_since: float | None
     drained: bool
-    committed_time: float
+    known_until: float
     silence_second: float
     server: str = ""
 
 
-def of_reading(reading: Reading, now: float) -> float | None:
-    """Now only when caught up and in touch with the source; None: nothing is known yet."""
+def of_reading(reading: Reading) -> float:
+    """What the lake has, it keeps: never less than was known before. 0.0: nothing is known yet.
+
+    A source that had nothing more to give had nothing when it was heard last: after that nobody knows.
+    """
     if reading.waiting_since is not None:
-        return min(now, reading.waiting_since)
-    if reading.drained and reading.heard_at and (reading.idle or reading.read_time):
-        at = reading.heard_at if reading.idle else reading.read_time
-        return now if now - at <= reading.silence_second else at
-    return min(now, reading.committed_time) if reading.committed_time else None
+        return max(reading.known_until, reading.waiting_since)
+    if not reading.drained:
+        return reading.known_until
+    return max(reading.known_until, reading.heard_at if reading.idle else reading.read_time)
 
 
-def when_paused(reading: Reading | None, before: float | None, now: float) -> float | None:
-    """What is remembered of a job whose run is told to end; `before`: what was remembered of an earlier pause."""
-    if reading is None:
-        return before
-    return of_reading(replace(reading, committed_time=max(before or 0.0, reading.committed_time)), now)
+def in_touch(reading: Reading, now: float) -> bool:
+    """Whether nothing waits, and the source is silent for no longer than it may be: between two of its heartbeats a
+    lag would be that of the heartbeats.
+    """
+    caught_up = reading.waiting_since is None and reading.drained and reading.idle
+    return caught_up and now - reading.heard_at <= reading.silence_second
 
 
 def of_table(

@@ -12,7 +12,7 @@ from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.failure import JobKind, needs_person
-from syncmgr.job.freshness import Reading, of_reading, of_table, oldest
+from syncmgr.job.freshness import Reading, in_touch, of_reading, of_table, oldest
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 
@@ -22,8 +22,8 @@ class Facts:
     """What is known of a job beside itself; all mappings by channel token.
 
     `standings`: as its run says; none: it does not run. `resyncing`: tables that are to be read anew by the next run,
-    and up to where their targets have all until then, as a Load says it. `committed`: source time of the last commit.
-    `reading`: what its run reads now.
+    and up to where their targets have all until then, as a Load says it. `committed`: up to this source time all is
+    known to be in, but for what waits. `reading`: what its run reads now.
     """
 
     loads: Mapping[str, Load] = field(default_factory=dict)
@@ -37,30 +37,41 @@ class Facts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableOverview:
     """One table. `backlog`: what was read of it and waits. `synced_until`: up to where of the source's time its target
-    has all, None: not known, or its rows were never all there.
+    has all, None: not known, or its rows were never all there. `lag_second`: since then, 0.0: caught up and in touch.
     """
 
     channel: ChannelDescription
     shown: Shown
     synced_until: float | None
+    lag_second: float | None
     backlog: Backlog | None = None
 
 
 def overview(job: SyncJob, facts: Facts, now: float) -> tuple[TableOverview, ...]:
     """In the order of the job's channels."""
     synced = _synced(job, facts, now)
-    return tuple(_table(channel, job.kind, facts, synced) for channel in job.channels)
+    late = facts.reading is None or not in_touch(facts.reading, now)
+    of_job = _OfJob(kind=job.kind, synced=synced, seen=synced if late else now, now=now)
+    return tuple(_table(channel, facts, of_job) for channel in job.channels)
 
 
 def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
-    """Of tables for which nothing waits."""
-    committed = max(job.synced_until or 0.0, facts.committed or 0.0)
-    if facts.reading is not None:
-        return of_reading(replace(facts.reading, committed_time=committed), now)
-    return min(now, committed) if committed else None
+    """Of tables for which nothing waits. A source's clock may be ahead."""
+    read = 0.0 if facts.reading is None else of_reading(facts.reading)
+    return min(now, max(job.synced_until or 0.0, facts.committed or 0.0, read)) or None
 
 
-def _table(channel: ChannelDescription, kind: JobKind, facts: Facts, synced: float | None) -> TableOverview:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _OfJob:
+    """`synced`: up to where the tables have all for which nothing waits; `seen`: from where their lag counts."""
+
+    kind: JobKind
+    synced: float | None
+    seen: float | None
+    now: float
+
+
+def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOverview:
     token = channel.token
     load, backlog = facts.loads.get(token), facts.backlogs.get(token)
     waits = None if backlog is None else backlog.since
@@ -76,10 +87,12 @@ def _table(channel: ChannelDescription, kind: JobKind, facts: Facts, synced: flo
     standing = stored if resyncing else told
     if standing.state is ChannelState.SNAPSHOT and standing.since is None:
         standing = replace(standing, since=stored.since)
+    seen = of_table(channel, waits=waits, job=of_job.seen, stale=stale)
     return TableOverview(
         channel=channel,
-        shown=shown(standing, kind, whole=load is None or load.caught_up),
-        synced_until=of_table(channel, waits=waits, job=synced, stale=stale),
+        shown=shown(standing, of_job.kind, whole=load is None or load.caught_up),
+        synced_until=of_table(channel, waits=waits, job=of_job.synced, stale=stale),
+        lag_second=None if seen is None else max(0.0, of_job.now - seen),
         backlog=backlog,
     )
 
@@ -94,6 +107,12 @@ def rows_of(channel: ChannelDescription, load: Load | None, *, begun: bool = Tru
 def synced_until(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
     """Of the oldest table; None until the first rows of all are there, and of a job that has ended."""
     return None if job.state is JobState.CANCELLED else oldest(table.synced_until for table in tables)
+
+
+def lag_second(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
+    """Of the oldest table; None as `synced_until` is."""
+    lags = [table.lag_second for table in tables if table.lag_second is not None]
+    return None if synced_until(job, tables) is None else max(lags, default=None)
 
 
 def needs_operator(job: SyncJob, tables: Sequence[TableOverview]) -> bool:

@@ -127,8 +127,12 @@ def _reasons(shown: Shown) -> dict[str, Fact]:
     return {"since": _time(shown.since), "error": shown.error, "reason": shown.reason, "advice": shown.advice}
 
 
-def channel_row(table: TableOverview) -> tuple[Fact, ...]:
-    """State, since, error, reason and advice, as information_schema.sync_channels has them."""
+def channel_row(table: TableOverview, state: JobState) -> tuple[Fact, ...]:
+    """State, since, error, reason and advice, as information_schema.sync_channels has them; NULL once the job, which
+    has this state, has ended: nobody reads the table any more, and nobody is to look after it.
+    """
+    if state is JobState.CANCELLED:
+        return (None,) * 5
     shown = table.shown
     return shown.state.value, _time(shown.since), shown.error, shown.reason, shown.advice
 
@@ -187,7 +191,7 @@ def status_json(
     *,
     tables: Sequence[TableOverview],
     synced: float | None,
-    now: float,
+    lag: float | None,
     needs_operator: bool,
     server: str | None,
     paused: Mapping[str, str | int | None],
@@ -196,7 +200,7 @@ def status_json(
     snapshot: Mapping[str, Mapping[str, str | int | float | None]],
 ) -> str:
     """The Status column. `server`: who is read now. `paused`: see pause_facts.
-    `synced`: up to where of the source's time the oldest of its tables has all.
+    `synced`: up to where of the source's time the oldest of its tables has all, `lag`: seconds since.
     `upkeep`: by target table, when each kind ran last.
     `index`: by target table with a key, how its key index stands.
     `snapshot`: by target table that began with one, how far it is.
@@ -212,7 +216,7 @@ def status_json(
         "prepared_xa": figures.prepared,
         "dead_letters": figures.dead_letters,
         "synced_until": _time(synced),
-        "lag_second": None if synced is None else round(max(0.0, now - synced), 3),
+        "lag_second": None if lag is None else round(lag, 3),
         "needs_operator": needs_operator,
         **paused,
         "stopped": stopped_facts(tables),

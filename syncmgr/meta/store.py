@@ -184,6 +184,14 @@ class Store:
             self._save(connection, job)
         return job
 
+    def keep_synced_until(self, job_id: JobId, at: float) -> None:
+        """Up to where of its source's time a job's tables are known to have all, unix seconds; it never falls. The
+        version of the job stays.
+        """
+        older = (JOBS.c.id == job_id) & (func.coalesce(JOBS.c.synced_until, 0.0) < at)
+        with self._writing() as connection:
+            connection.execute(update(JOBS).where(older).values(synced_until=at))
+
     def _save(self, connection: Connection, job: SyncJob) -> None:
         this = (JOBS.c.id == job.id) & (JOBS.c.version == job.version - 1)
         if connection.execute(update(JOBS).where(this).values(**self._job_values(job))).rowcount != 1:
@@ -370,7 +378,10 @@ class Store:
                 if row.number == numbers[-1]:
                     left[token] = gathered
                 this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == row.number)
-                connection.execute(update(EPOCHS).where(this).values(files=left, waiting=len(left) or None))
+                values: dict[str, Any] = {"files": left, "waiting": len(left) or None}
+                if row.number == numbers[-1]:
+                    values["oldest_time"] = _epoch(rows[0]).since
+                connection.execute(update(EPOCHS).where(this).values(values))
 
     def last_epoch(self, job_id: JobId) -> Epoch | None:
         """The newest epoch, committed or intended: where reading goes on."""
@@ -493,6 +504,7 @@ def _epoch_values(epoch: Epoch) -> dict[str, Any]:
         "rows": epoch.rows,
         "bytes": epoch.bytes,
         "source_time": epoch.source_time,
+        "oldest_time": epoch.oldest_time,
         "prepared": codec.prepared_json(epoch.prepared) if epoch.prepared else null(),
         "ddl": null() if epoch.ddl is None else codec.ddl_json(epoch.ddl),
     }
@@ -507,6 +519,7 @@ def _epoch(row: Row[Any]) -> Epoch:
         rows=row.rows,
         bytes=row.bytes,
         source_time=row.source_time,
+        oldest_time=row.oldest_time,
         prepared=codec.prepared_of(row.prepared),
         ddl=codec.ddl_of(row.ddl),
     )

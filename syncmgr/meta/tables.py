@@ -92,6 +92,7 @@ EPOCHS = Table(
     Column("rows", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("source_time", Double, nullable=False),
+    Column("oldest_time", Double, nullable=False, server_default="0"),
     Column("committed_at", Double),  # NULL: an intent
     Column("snapshots", JSON),  # by channel token: a consistent point
     Column("waiting", Integer),  # so many channels have not committed it, though the epoch counts; NULL: none

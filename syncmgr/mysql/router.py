@@ -74,7 +74,7 @@ class Router:
         self._followed_inside = start.ordinal > 0
         self.ddl: Ddl | None = None
         self.moved = False
-        self.source_time = 0.0
+        self.source_time = self._first_time = 0.0
         self._handlers = self._table_of_handlers()
         self.restart()
 
@@ -180,6 +180,7 @@ class Router:
             events=sum(len(lane.ends) for lane in lanes),
             bytes=sum(len(lane.data) for lane in lanes),
             source_time=self.source_time,
+            first_time=self._first_time,
             ddl=self.ddl,
             forgotten=tuple(self._branches.forgotten),
             prepared=tuple(self._prepared(lanes, is_open=is_open)),
@@ -187,6 +188,7 @@ class Router:
             passed=self._passed,
         )
         self._branches.deliver({each.xid: bool(each.changes) for each in batch.prepared})
+        self._first_time = 0.0
         if not is_open:
             self.moved = self.ddl is not None  # its own transaction goes with the next batch
         self.ddl = self._before_ddl = None
@@ -363,6 +365,7 @@ class Router:
         self._end_file, self._end_offset, self._end_created = self._file, self._offset, self._created
         self.moved = True
         self.source_time = float(int.from_bytes(data[start : start + 4], "little"))
+        self._first_time = self._first_time or self.source_time
         self._begin()
 
     def _keep_high_bits(self, data: memoryview, start: int) -> None:

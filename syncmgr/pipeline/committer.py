@@ -267,7 +267,7 @@ class Committer:
             files += staged
         if len(taken) > 1:
             self._ledger.gather(token, [epoch.number for epoch in taken])
-        return replace(taken[-1], files={**taken[-1].files, token: files})
+        return replace(taken[-1], oldest_time=taken[0].since, files={**taken[-1].files, token: files})
 
     def _channel_commit(
         self,

@@ -247,17 +247,16 @@ class Consumer:
     def _count(self, batch: Batch, *, rows: int, size: int) -> None:
         self._rows += rows
         self._bytes += size
-        if not rows:
-            return
-        if self._open_since is None:
-            self._open_since = batch.source_time or time.time()
-        first = self._epoch.first_row_at
-        self._epoch = replace(
-            self._epoch,
-            events=self._epoch.events + rows,
-            bytes=self._epoch.bytes + size,
-            first_row_at=time.monotonic() if first is None else first,
-        )
+        if rows:
+            first = self._epoch.first_row_at
+            self._epoch = replace(
+                self._epoch,
+                events=self._epoch.events + rows,
+                bytes=self._epoch.bytes + size,
+                first_row_at=time.monotonic() if first is None else first,
+            )
+        if self._epoch.first_row_at is not None and self._open_since is None:
+            self._open_since = batch.first_time or None  # None: its transaction has not ended yet
 
     def _due(self) -> bool:
         if self._waits_for_commit():
@@ -298,6 +297,7 @@ class Consumer:
             rows=self._epoch.events,
             bytes=self._epoch.bytes,
             source_time=self._source_time,
+            oldest_time=self._open_since or 0.0,
             prepared=prepared,
             dead=self._dead,
         )
@@ -336,7 +336,8 @@ class Consumer:
                 heard_at=self._source.heard_at(),
                 read_time=self._source_time,
                 idle=self._source.idle(),
-                drained=self._receiver.empty and self._open_since is None and not self._in_transaction,
+                drained=self._receiver.empty and self._epoch.first_row_at is None and not self._in_transaction,
+                sent=self._sent,
                 full=self._full(),
                 open_since=self._open_since,
                 server=self._source.server(),

@@ -56,7 +56,7 @@ class Laggard:
         epochs = tuple(self.epochs)
         if not epochs:
             return None
-        since = epochs[0].source_time
+        since = epochs[0].since
         return Behind(
             token=self.token, table=self.table, epochs=len(epochs), bytes=self.bytes, since=since, error=error
         )
@@ -111,7 +111,7 @@ class Laggards:
         """An epoch that this channel has not committed; `error`: why, where that is news."""
         laggard = self._by_token.setdefault(token, Laggard(token, self._tables[token]))
         laggard.epochs.append(epoch)
-        self._standings.change(token, partial(channel_state.waited, since=epoch.source_time))
+        self._standings.change(token, partial(channel_state.waited, since=epoch.since))
         if error is not None:
             self._failed(laggard, error)
 
@@ -223,14 +223,15 @@ class Laggards:
         laggard.epochs.popleft()
         laggard.moved = True
         laggard.series, laggard.retry_at = Series(), 0.0
-        waits = laggard.epochs[0].source_time if laggard.epochs else None
+        waits = laggard.epochs[0].since if laggard.epochs else None
         if not laggard.epochs:
             del self._by_token[laggard.token]
         self._standings.change(laggard.token, partial(channel_state.moved, waits=waits, at=time.time()))
 
     def _failed(self, laggard: Laggard, error: SyncError) -> None:
         now = time.monotonic()
-        self._standings.change(laggard.token, partial(channel_state.failed, error=error, at=time.time()))
+        if not channel_state.outdated(self._standings[laggard.token]):
+            self._standings.change(laggard.token, partial(channel_state.failed, error=error, at=time.time()))
         laggard.series = laggard.series.failed(now)
         laggard.retry_at = now + laggard.series.wait(Retry())
 

@@ -101,9 +101,9 @@ class Progress:
     """How far reading is. `heard_at`: unix time of the last sign of life of the source, heartbeats included.
 
     `read_time`: source time of the newest event that was read, 0.0 if unknown. `idle`: the source had nothing more.
-    `drained`: everything that was read is in epochs that were sent. `full`: reading waits for commits.
-    `open_since`: source time of the oldest row that is staged and not yet sent, None if there is none.
-    `server`: `host:port` of who is read now, "" where nobody is.
+    `drained`: everything that was read is in epochs that were sent, `sent`: the number of the last. `full`: reading
+    waits for commits. `open_since`: source time of the oldest row that is staged and not yet sent, None if there is
+    none, or nobody knows. `server`: `host:port` of who is read now, "" where nobody is.
     """
 
     rows: int
@@ -112,6 +112,7 @@ class Progress:
     read_time: float
     idle: bool
     drained: bool
+    sent: int
     full: bool
     open_since: float | None
     server: str = ""

@@ -54,6 +54,7 @@ from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot
 from syncmgr.pipeline.staging import listed, sweep
 from syncmgr.pipeline.standings import Standings
+from syncmgr.pipeline.watermark import Watermark
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 
@@ -100,8 +101,7 @@ class JobRun:
         self._recovers = True
         self._abandoned = self._healthy = self._standing = self._slow = False  # the last: a slow commit was told
         self._series = Series()
-        self._progress: Progress | None = None
-        self._committing: Epoch | None = None
+        self._watermark = Watermark(options.silence_second, options.synced_until)
         self._committing_since = 0.0  # monotonic
         self._thread = threading.Thread(target=self._run, name=f"job-{options.name}", daemon=True)
 
@@ -143,24 +143,12 @@ class JobRun:
         return not self._thread.is_alive()
 
     def reading(self) -> Reading | None:
-        """How far behind the source it is, None where nothing is known yet."""
-        progress, committing, last = self._progress, self._committing, self._ledger.last_epoch()
-        if progress is None or last is None:
-            return None
-        waiting = progress.open_since if committing is None else committing.source_time
-        behind = [channel.since for channel in self.behind()]
-        if behind:
-            waiting = min([*behind, *([] if waiting is None else [waiting])])
-        return Reading(
-            heard_at=progress.heard_at,
-            read_time=progress.read_time,
-            idle=progress.idle,
-            waiting_since=waiting,
-            drained=progress.drained,
-            committed_time=last.source_time,
-            server=progress.server,
-            silence_second=self._options.silence_second,
-        )
+        """How far behind the source it is, but for channels that are behind; None where nothing is known yet."""
+        return self._watermark.reading()
+
+    def synced_until(self) -> float:
+        """Up to where of the source's time its tables have all, but for those that are behind; 0.0: not known."""
+        return self._watermark.until()
 
     def behind(self) -> tuple[Behind, ...]:
         """Channels that cannot commit, or are catching up, while the others go on."""
@@ -220,7 +208,7 @@ class JobRun:
                 error = SyncError(Code.WORKER_DIED, status=lost.status)
             except SyncError as raised:
                 error = self._advised(raised)
-            kind = FailType.SUBMIT_FAIL if self._committing is None else FailType.RUN_FAIL
+            kind = FailType.SUBMIT_FAIL if self._watermark.committing() is None else FailType.RUN_FAIL
             self._bury()
             if self._leaves_out(error):
                 continue
@@ -239,7 +227,7 @@ class JobRun:
         if channel is None:
             return False
         now = time.time()
-        stop = stop_of(error, since=now, synced_until=self._synced_until(channel))
+        stop = stop_of(error, since=now, synced_until=self._synced_until_of(channel))
         stopped = replace(channel, stopped=stop)
         if error.code is Code.SOURCE_SCHEMA:
             self._ledger.overturn(channel.token, str(error))
@@ -252,11 +240,11 @@ class JobRun:
         self._tell(None)
         return True
 
-    def _synced_until(self, channel: ChannelDescription) -> float | None:
+    def _synced_until_of(self, channel: ChannelDescription) -> float | None:
         load = None if self._snapshot is None else self._snapshot.load(channel.token)
         stale = None if load is None else load.stale
         waits = self._standings[channel.token].waits
-        return of_table(channel, stale=stale, waits=waits, job=self._last_epoch().source_time)
+        return of_table(channel, stale=stale, waits=waits, job=self.synced_until() or None)
 
     def _alone(self, error: SyncError) -> ChannelDescription | None:
         rules = self._options.rules
@@ -428,7 +416,7 @@ class JobRun:
 
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
         self._committing_since = time.monotonic()
-        self._committing = epoch
+        self._watermark.commits(epoch)
         step(epoch)
         if epoch.ddl is not None:
             self._channels = tuple(epoch.ddl.channels.get(c.token, c) for c in self._channels)
@@ -437,7 +425,7 @@ class JobRun:
                 self._snapshot.read_as(self._channels)
             if epoch.ddl.dropped or epoch.ddl.resynced:
                 self.finish()  # the next run begins with what the store has made of it
-        self._committing = None
+        self._watermark.committed()
         took = time.monotonic() - self._committing_since
         log.debug("committed", extra={"epoch": epoch.number, "rows": epoch.rows, "second": round(took, 3)})
         self._catch_up()
@@ -464,7 +452,7 @@ class JobRun:
 
     def _on_progress(self, progress: Progress) -> None:
         """Intents are done before a worker starts: one that hears its source has left every old trouble behind."""
-        self._progress = progress
+        self._watermark.heard(progress)
         if progress.heard_at and not self._healthy:
             self._healthy = True
             self._tell(None)
@@ -472,7 +460,7 @@ class JobRun:
 
     def _tell_slowness(self) -> None:
         """The run's own thread waits for the commit; the worker's signs of life are a clock beside it."""
-        epoch, second = self._committing, time.monotonic() - self._committing_since
+        epoch, second = self._watermark.committing(), time.monotonic() - self._committing_since
         if epoch is not None and not self._slow and second > SLOW_SECOND:
             self._slow = True
             self._tell(SyncError(Code.LAKE_SLOW, epoch=epoch.number, second=int(second)))
@@ -481,12 +469,13 @@ class JobRun:
         life, self._life = self._life, None
         if life is not None:
             life.kill()
-        self._progress = self._committing = None
+        self._watermark.lost()
 
     # -- where it begins
 
     def _plan(self) -> WorkerPlan:
         last = self._last_epoch()
+        self._watermark.begins(last)
         return WorkerPlan(
             job_id=self._options.job_id,
             start=last.end,

@@ -23,7 +23,8 @@ class RunOptions:
 
     `silence_second`: longer than this a source in good health is never silent. `finish_second`: a worker that was told
     to finish and has not ended by then is killed; what it staged and did not send is read again. `families`: whose new
-    tables join the job. `leaves_out`: a table that cannot be read on stops alone, since it can be brought back.
+    tables join the job. `synced_until`: what is stored of how far its source's time is in the lake, unix seconds, 0.0:
+    nothing. `leaves_out`: a table that cannot be read on stops alone, since it can be brought back.
     """
 
     job_id: int
@@ -38,6 +39,7 @@ class RunOptions:
     finish_second: Callable[[], float]
     families: tuple[Pattern, ...] = ()
     leaves_out: bool = False
+    synced_until: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

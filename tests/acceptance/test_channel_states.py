@@ -1,7 +1,10 @@
 """How each table of a job stands is one state, and true whatever the job does."""
 
+import time
 from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Final
 
 import pytest
 
@@ -15,6 +18,7 @@ pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
 TABLES = ("one", "two", "slow")
 STREAMING, SNAPSHOT, STOPPED = "STREAMING", "SNAPSHOT", "STOPPED"
+EPSILON: Final = 0.5  # seconds: a row has the time of its statement, which is committed a little later
 COLUMNS = "source_table, state, since, error, reason, advice"
 
 
@@ -130,6 +134,44 @@ def test_a_table_that_is_read_says_so(mysql_server: MysqlServer, fe: FrontendPro
     job.alter(slow.format(0))
     fe.sql("RESUME SYNC JOB moving.job1")
     job.await_states(late=STREAMING)
+
+
+def test_whatever_is_claimed_is_there(mysql_server: MysqlServer, fe: FrontendProcess) -> None:
+    """While changes come and pause, in a pause of the job and after it: every change of before `synced_until` is in the
+    lake, and it never falls.
+    """
+    job = Job("claimed", mysql_server, fe, "snapshot")
+    job.await_states()
+    rows, base, claims = count(100), int(time.time()) - 3600, [0.0]
+    insert = f"INSERT INTO claimed.one VALUES ({{}}, 1000 * (UNIX_TIMESTAMP(NOW(6)) - {base}))"
+
+    def claimed() -> None:
+        told = job.job["Status"]["synced_until"]
+        claims.append(datetime.fromisoformat(told).replace(tzinfo=UTC).timestamp() - base)
+        before = f"SELECT count(*) AS n FROM claimed.one WHERE a < {1000 * (claims[-1] - EPSILON)}"
+        assert fe.sql(before)[0]["n"] == mysql_server.run(before)[0][0]
+        assert claims[-1] >= claims[-2]
+
+    def write() -> None:
+        mysql_server.run(insert.format(next(rows)))
+
+    for pause in (0.0, 0.3, 0.0, 1.5, 0.0, 3.0):
+        for _ in range(3):
+            write()
+            claimed()
+        time.sleep(pause)  # no condition: it is the quiet of the source that is played
+        claimed()
+    write()
+    fe.sql("PAUSE SYNC JOB claimed.job1")
+    write()
+    claimed()
+    until(lambda: job.job["Status"]["server"] is None, why="the pause")
+    claimed()
+    fe.sql("RESUME SYNC JOB claimed.job1")
+    claimed()
+    until(lambda: job.job["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    claimed()
+    assert claims[-1] > claims[1] > 0.0
 
 
 def test_a_job_that_was_paused_is_as_old_as_its_pause(mysql_server: MysqlServer, fe: FrontendProcess) -> None:

@@ -126,6 +126,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
         for column in ("leaving", "resyncing", "last_sequence", "excerpt", "changes", "stale_since"):
             old.execute(f"ALTER TABLE channels DROP COLUMN {column}")
         old.execute("ALTER TABLE jobs DROP COLUMN synced_until")
+        old.execute("ALTER TABLE epochs DROP COLUMN oldest_time")
         old.execute("ALTER TABLE channels ADD COLUMN key_may_exist BOOLEAN NOT NULL DEFAULT 1")
         old.execute("ALTER TABLE jobs DROP COLUMN asked_until")
         for table in ("owner", "users", "grants", "loads", "ddl", "dead_letters"):
@@ -661,6 +662,28 @@ def test_what_waits_is_told_by_channel(store: Store) -> None:
     store.commit_epoch(job.id, epoch, {"a": ChannelCommitted(snapshot=1)}, at=8.0, keep_since=0.0)
     assert store.waiting(job.id) == {"b": Backlog(epochs=1, bytes=9, since=7.0)}
     assert store.figures(job.id).synced_until == 7.0
+
+
+def test_how_fresh_a_quiet_source_was_is_kept(store: Store) -> None:
+    """It never falls, and whoever changes the job meanwhile is not refused."""
+    job = store.add(make_job(), START, 0.0)
+    for at, kept in ((50.0, 50.0), (40.0, 50.0), (60.0, 60.0)):
+        store.keep_synced_until(job.id, at)
+        assert store.by_name(job.db, job.name).synced_until == kept
+    store.save(job.on(JobEvent.STARTED, at=70.0))
+
+
+def test_what_was_gathered_is_as_old_as_the_oldest_of_it(store: Store) -> None:
+    """Up to there a table that is behind has all."""
+    job = store.add(make_job(), START, 0.0)
+    file = StagedFile(path="/s/1", rows=1, bytes=9)
+    for number in (1, 2):
+        times = {"source_time": 10.0 * number, "oldest_time": 10.0 * number - 5}
+        store.add_intent(job.id, Epoch(number=number, end=START, last_seq=1, files={"token-1": (file,)}, **times))
+        store.commit_epoch(job.id, store.epochs(job.id)[number].epoch, {}, at=8.0, keep_since=0.0)
+    assert store.waiting(job.id)["token-1"].since == 5.0
+    store.gather(job.id, "token-1", [1, 2])
+    assert store.waiting(job.id)["token-1"].since == 5.0
 
 
 def test_a_channel_is_read_anew(store: Store) -> None:

@@ -21,6 +21,7 @@ from syncmgr.job.channel_state import (
     failed,
     moved,
     obstacle,
+    outdated,
     read,
     resting,
     shown,
@@ -98,6 +99,17 @@ def test_a_stopped_table_stays_so() -> None:
 def test_what_becomes_of_changes(standing: Standing, staged: Verdict, unread: Verdict) -> None:
     """They are committed in order, never beside rows that are being read, and not read at all of a stopped table."""
     assert (verdict(standing, staged=True), verdict(standing, staged=False)) == (staged, unread)
+
+
+def test_rows_that_replace_all_end_what_a_commit_failed_for() -> None:
+    """From where they begin to be read; a failure of the reading itself is its own, until that goes on."""
+    tried = failed(bringing(ANEW, begun=False), FULL, at=9.0)
+    assert tried.error is FULL
+    assert bringing(tried, begun=True).error is None
+    assert outdated(ANEW)
+    assert not outdated(tried)
+    assert not outdated(failed(READ, DENIED, at=9.0))
+    assert bringing(failed(ANEW, DENIED, at=9.0), begun=True).error is DENIED
 
 
 def test_an_epoch_without_wanted_changes_may_be_borne_before_other_columns() -> None:

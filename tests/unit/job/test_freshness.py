@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.job.channel_state import Stop
-from syncmgr.job.freshness import Reading, of_reading, of_table, oldest, when_paused
+from syncmgr.job.freshness import Reading, in_touch, of_reading, of_table, oldest
 from tests.unit.job.factories import make_channel
 
 CAUGHT_UP = Reading(
@@ -12,7 +12,7 @@ CAUGHT_UP = Reading(
     idle=True,
     waiting_since=None,
     drained=True,
-    committed_time=10.0,
+    known_until=10.0,
     silence_second=5.0,
 )
 
@@ -20,34 +20,34 @@ CAUGHT_UP = Reading(
 @pytest.mark.parametrize(
     ("why", "changes", "expected"),
     [
-        ("caught up and in touch", {}, 100.0),
+        ("caught up and in touch", {}, 99.0),
         ("caught up long ago, and heartbeats stopped", {"heard_at": 80.0}, 80.0),
         ("rows of other tables of long ago are still being read", {"idle": False}, 50.0),
         ("reading has begun, and nothing is known of its place", {"idle": False, "read_time": 0.0}, 10.0),
-        ("rows of other tables of just now are being read", {"idle": False, "read_time": 97.0}, 100.0),
         ("a row waits for its commit", {"waiting_since": 97.5}, 97.5),
+        ("a row waits whose statement had begun before the source was heard last", {"waiting_since": 9.0}, 10.0),
         ("there is more to read", {"drained": False}, 10.0),
-        ("a source whose clock is ahead", {"waiting_since": 101.0}, 100.0),
-        ("there is more to read, and nothing was committed", {"drained": False, "committed_time": 0.0}, None),
+        ("there is more to read, and nothing was committed", {"drained": False, "known_until": 0.0}, 0.0),
     ],
 )
-def test_freshness_is_honest(why: str, changes: dict[str, float], expected: float | None) -> None:
-    """All is there only when caught up and in touch; silence of the source counts only when its heartbeats stop."""
-    assert of_reading(replace(CAUGHT_UP, **changes), 100.0) == expected, why
+def test_only_what_is_in_the_lake_is_claimed(why: str, changes: dict[str, float], expected: float) -> None:
+    """Up to the last sign of life of a source that had nothing more; never less than before."""
+    assert of_reading(replace(CAUGHT_UP, **changes)) == expected, why
 
 
 @pytest.mark.parametrize(
-    ("why", "reading", "expected"),
+    ("why", "changes", "expected"),
     [
-        ("it did not run", None, 60.0),
-        ("all was in", CAUGHT_UP, 100.0),
-        ("it had just begun, and had not read anything", replace(CAUGHT_UP, drained=False), 60.0),
-        ("it had committed something since", replace(CAUGHT_UP, drained=False, committed_time=70.0), 70.0),
+        ("between two heartbeats", {}, True),
+        ("heartbeats stopped", {"heard_at": 94.9}, False),
+        ("a row waits", {"waiting_since": 99.5}, False),
+        ("something that was read is not committed", {"drained": False}, False),
+        ("there is more to read", {"idle": False}, False),
     ],
 )
-def test_a_pause_remembers_how_fresh_all_was(why: str, reading: Reading | None, expected: float) -> None:
-    """A run that has nothing new to say does not make the rows older."""
-    assert when_paused(reading, 60.0, 100.0) == expected, why
+def test_who_is_caught_up_and_in_touch_has_no_lag(why: str, changes: dict[str, float], *, expected: bool) -> None:
+    """The time between two signs of life of a quiet source is none."""
+    assert in_touch(replace(CAUGHT_UP, **changes), 100.0) is expected, why
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from syncmgr.job.chunk import Load
 from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import Facts, needs_operator, overview, synced_until
+from syncmgr.job.overview import Facts, lag_second, needs_operator, overview, synced_until
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from tests.unit.job.factories import make_channel, make_job
@@ -82,17 +82,18 @@ def test_a_table_is_advised_by_the_kind_of_its_job(state: JobState, *, resumes: 
 def test_a_job_is_as_old_as_its_oldest_table() -> None:
     """Also one that is caught up but for it; what has ended has no age."""
     caught_up = Reading(
-        heard_at=NOW,
+        heard_at=NOW - 2,
         read_time=0.0,
         idle=True,
         waiting_since=None,
         drained=True,
-        committed_time=LAST,
+        known_until=LAST,
         silence_second=5.0,
     )
     job = make_job(channels=(make_channel(), make_channel(token="two", target="lines", stopped=STOP)))
     tables = overview(job, Facts(reading=caught_up, committed=LAST), NOW)
-    assert [table.synced_until for table in tables] == [NOW, 40.0]
+    assert [(table.synced_until, table.lag_second) for table in tables] == [(NOW - 2, 0.0), (40.0, 60.0)]
+    assert lag_second(job, tables) == 60.0
     assert synced_until(job, tables) == 40.0
     assert synced_until(replace(job, state=JobState.CANCELLED), tables) is None
 
@@ -100,7 +101,13 @@ def test_a_job_is_as_old_as_its_oldest_table() -> None:
 def test_a_quiet_source_is_not_forgotten_in_a_pause() -> None:
     """What was known when the job was paused is newer than its last commit."""
     [table] = overview(replace(JOB, synced_until=95.0), Facts(committed=LAST), NOW)
-    assert table.synced_until == 95.0
+    assert (table.synced_until, table.lag_second) == (95.0, 5.0)
+
+
+def test_a_clock_of_the_source_that_is_ahead_makes_nothing_newer_than_now() -> None:
+    """Nobody has what is not yet there."""
+    [table] = overview(replace(JOB, synced_until=105.0), Facts(committed=104.0), NOW)
+    assert (table.synced_until, table.lag_second) == (NOW, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +137,7 @@ def test_what_waits_is_counted_by_channel() -> None:
         Epoch(number=1, end=Position(), last_seq=1, files={"a": (file,), "b": (file, file)}, source_time=7.0),
         Epoch(number=2, end=Position(), last_seq=2, files={"b": (file,)}, source_time=8.0),
     ]
+    assert backlogs([replace(epochs[0], oldest_time=5.0)])["a"].since == 5.0
     assert backlogs(epochs) == {
         "a": Backlog(epochs=1, bytes=10, since=7.0),
         "b": Backlog(epochs=2, bytes=30, since=7.0),

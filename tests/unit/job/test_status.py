@@ -26,12 +26,14 @@ from syncmgr.job.status import (
 )
 from tests.unit.job.factories import make_channel, make_job, make_source_table
 
-TABLE = TableOverview(channel=make_channel(), shown=Shown(state=ChannelState.STREAMING), synced_until=98.0)
+TABLE = TableOverview(
+    channel=make_channel(), shown=Shown(state=ChannelState.STREAMING), synced_until=98.0, lag_second=2.0
+)
 SILENT = {"server": None, "paused": {}, "upkeep": {}, "index": {}, "snapshot": {}}
 
 
 def status(figures: Figures, *tables: TableOverview, synced: float | None = None, **told: Any) -> dict[str, Any]:
-    given = SILENT | {"needs_operator": False, "now": 100.0} | told
+    given = SILENT | {"needs_operator": False, "lag": None} | told
     found: dict[str, Any] = json.loads(status_json(figures, tables=tables, synced=synced, **given))
     return found
 
@@ -93,7 +95,7 @@ def test_status_is_json() -> None:
     upkeep = {"orders": last_upkeep([SimpleNamespace(kind="fold", at=0.0), folded])}
     snapshot = {"orders": {"phase": "snapshot", "rows": 3}}
     told = {"server": "db1:3306", "upkeep": upkeep, "index": index, "snapshot": snapshot}
-    assert status(figures, TABLE, synced=98.76543, **told) == {
+    assert status(figures, TABLE, synced=98.76543, lag=1.23457, **told) == {
         "position": {"gtid": "u:1-5", "file": "b.000001", "offset": 4},
         "torn": False,
         "server": "db1:3306",
@@ -127,7 +129,11 @@ def test_what_is_behind_is_told_with_its_reason_and_what_to_do() -> None:
     """Each table that does not stream, with what waits, and number, words and advice while it stands still."""
     full = Shown(state=ChannelState.BEHIND, since=1_600_000_000.0, error=20223, reason="No space", advice="Make room.")
     still = TableOverview(
-        channel=make_channel(), shown=full, synced_until=9.0, backlog=Backlog(epochs=3, bytes=700, since=9.0)
+        channel=make_channel(),
+        shown=full,
+        synced_until=9.0,
+        lag_second=91.0,
+        backlog=Backlog(epochs=3, bytes=700, since=9.0),
     )
     assert behind_facts([still, TABLE]) == {
         "demo.orders": {
@@ -146,8 +152,9 @@ def test_all_tables_that_are_not_read_are_told() -> None:
     """By the name that RESYNC TABLE takes; they are no fresher than the others in `behind`."""
     shown = Shown(state=ChannelState.STOPPED, since=1_600_000_000.0, error=20109, reason="why", advice="RESYNC.")
     lines = make_channel(source=make_source_table(name="lines"), target="lines")
-    tables = [TABLE, *(TableOverview(channel=c, shown=shown, synced_until=9.0) for c in (make_channel(), lines))]
-    told = status(Figures(position=None, rows=0, bytes=0, commits=0), *tables, synced=9.0)
+    stopped = TableOverview(channel=make_channel(), shown=shown, synced_until=9.0, lag_second=91.0)
+    tables = [TABLE, stopped, replace(stopped, channel=lines)]
+    told = status(Figures(position=None, rows=0, bytes=0, commits=0), *tables, synced=9.0, lag=91.0)
     facts = {"since": "2020-09-13 12:26:40", "error": 20109, "reason": "why", "advice": "RESYNC."}
     assert told["stopped"] == {"shop.orders": facts, "shop.lines": facts}
     assert {each["state"] for each in told["behind"].values()} == {"STOPPED"}

@@ -1,0 +1,88 @@
+"""Up to where of its source's time the lake has all that a run reads: its watermark, as stream processors say.
+
+Owns: what the worker last said, which epoch is being committed, and what follows from both. Times are unix seconds.
+Must not know: who asks. Tables that are behind the others are the caller's.
+"""
+
+import threading
+
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.freshness import Reading, of_reading
+from syncmgr.pipeline.messages import Progress
+
+
+class Watermark:
+    """Of one run. Safe to use from any thread; it never falls."""
+
+    def __init__(self, silence_second: float, known_until: float) -> None:
+        """`known_until`: by an earlier run, 0.0: nothing is known."""
+        self._silence_second = silence_second
+        self._lock = threading.Lock()
+        self._progress: Progress | None = None
+        self._committing: Epoch | None = None
+        self._committed = 0
+        self._known = known_until
+
+    def begins(self, last: Epoch) -> None:
+        """A worker reads on from where this epoch ends, which is in the lake."""
+        with self._lock:
+            self._reached(last)
+
+    def heard(self, progress: Progress) -> None:
+        """What the worker said overtakes the epochs that it sent before."""
+        with self._lock:
+            self._progress = progress
+            self._advance()
+
+    def commits(self, epoch: Epoch) -> None:
+        """Its rows are neither staged nor in any more."""
+        with self._lock:
+            self._committing = epoch
+
+    def committed(self) -> None:
+        """All channels have it, but for those that are behind."""
+        with self._lock:
+            if self._committing is not None:
+                committed, self._committing = self._committing, None
+                self._reached(committed)
+
+    def lost(self) -> None:
+        """The worker is gone: nobody knows what the source has."""
+        with self._lock:
+            self._progress = self._committing = None
+
+    def reading(self) -> Reading | None:
+        """None where no worker has said anything yet."""
+        with self._lock:
+            return None if self._progress is None else self._reading(self._progress)
+
+    def committing(self) -> Epoch | None:
+        """What is on its way into the lake."""
+        return self._committing
+
+    def until(self) -> float:
+        """0.0: nothing is known."""
+        return self._known
+
+    def _reached(self, epoch: Epoch) -> None:
+        self._committed = epoch.number
+        self._known = max(self._known, epoch.source_time)
+        self._advance()
+
+    def _advance(self) -> None:
+        if self._progress is not None:
+            self._known = of_reading(self._reading(self._progress))
+
+    def _reading(self, progress: Progress) -> Reading:
+        waits = progress.open_since if self._committing is None else self._committing.since
+        drained = progress.drained and self._committing is None and self._committed >= progress.sent
+        return Reading(
+            heard_at=progress.heard_at,
+            read_time=progress.read_time,
+            idle=progress.idle,
+            waiting_since=waits,
+            drained=drained,
+            known_until=self._known,
+            silence_second=self._silence_second,
+            server=progress.server,
+        )

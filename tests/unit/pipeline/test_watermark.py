@@ -1,0 +1,46 @@
+from dataclasses import replace
+
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.position import Position
+from syncmgr.pipeline.messages import Progress
+from syncmgr.pipeline.watermark import Watermark
+
+QUIET = Progress(
+    rows=0, bytes=0, heard_at=95.0, read_time=50.0, idle=True, drained=True, sent=3, full=False, open_since=None
+)
+LAST = Epoch(number=3, end=Position(), last_seq=0, source_time=50.0)
+NEXT = Epoch(number=4, end=Position(), last_seq=9, source_time=98.0, oldest_time=96.0)
+
+
+def watermark() -> Watermark:
+    found = Watermark(5.0, 40.0)
+    assert (found.until(), found.reading()) == (40.0, None)
+    found.begins(LAST)
+    assert found.until() == 50.0
+    found.heard(QUIET)
+    assert found.until() == 95.0
+    return found
+
+
+def test_what_the_worker_says_overtakes_its_epochs() -> None:
+    """All that was read is sent, but not in the lake before the last epoch sent is."""
+    mark = watermark()
+    mark.heard(replace(QUIET, sent=4, heard_at=99.0))
+    assert mark.until() == 95.0
+    mark.commits(NEXT)
+    mark.heard(replace(QUIET, sent=4, heard_at=99.5))
+    reading = mark.reading()
+    assert reading is not None
+    assert (reading.waiting_since, reading.drained, mark.until()) == (96.0, False, 96.0)
+    mark.committed()
+    assert mark.until() == 99.5, "the worker had read nothing after it when it said so"
+
+
+def test_a_worker_that_is_lost_takes_nothing_back() -> None:
+    """Also an epoch that failed half way: what was known before it stays known, and no more."""
+    mark = watermark()
+    mark.commits(NEXT)
+    mark.lost()
+    assert (mark.reading(), mark.committing(), mark.until()) == (None, None, 95.0)
+    mark.begins(LAST)
+    assert mark.until() == 95.0
