@@ -10,6 +10,7 @@ from typing import Final
 
 STEP_SECOND: Final = 0.02
 STEP_SHARE: Final = 0.15  # of the time waited so far: each question costs the frontend that is waited for
+STEP_COSTS: Final = 2.0  # times as long as the question took, which may be a query of Spark
 LONGEST_STEP_SECOND: Final = 1.0
 PATIENCE: Final = float(os.environ.get("SYNCMGR_TEST_PATIENCE", "1"))  # times as long, where others use the machine
 PROMPT_SECOND: Final = 30.0 * PATIENCE  # "at once", where that is the promise; on a machine at rest it is far below one
@@ -25,8 +26,11 @@ def until(
     """
     begun = time.monotonic()
     end = begun + deadline * PATIENCE
+    asked = begun
     while not condition():
         now = time.monotonic()
         if now > end:
             raise AssertionError(f"{why} did not come true within {deadline * PATIENCE:g} s")
-        time.sleep(max(step, min(STEP_SHARE * (now - begun), LONGEST_STEP_SECOND)))
+        rest = max(STEP_SHARE * (now - begun), STEP_COSTS * (now - asked))
+        time.sleep(max(step, min(rest, LONGEST_STEP_SECOND)))
+        asked = time.monotonic()

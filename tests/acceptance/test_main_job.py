@@ -152,6 +152,7 @@ def test_columns_and_where_decide_what_arrives(shop: Callable[..., Shop]) -> Non
     until(lambda: s.lake_rows() == expected, why="filtered rows")
 
 
+@pytest.mark.long
 def test_kills_lose_and_double_nothing(shop: Callable[..., Shop]) -> None:
     """Kill -9 of workers and of the frontend under load: the job goes on by itself, and the lake equals the source."""
     s = shop("kills")

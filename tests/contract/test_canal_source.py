@@ -421,7 +421,9 @@ def test_a_killed_canal_loses_and_doubles_nothing(
         assert reader.troubles[-1] is None
 
 
-@pytest.mark.parametrize("gtid", [False, True], ids=["coordinates", "gtids"])
+@pytest.mark.parametrize(
+    "gtid", [pytest.param(False, id="coordinates", marks=pytest.mark.long), pytest.param(True, id="gtids")]
+)
 def test_a_canal_that_forgot_its_cursor_is_found(
     canal: Start, mysql_server: MysqlServer, mysql_db: str, *, gtid: bool
 ) -> None:

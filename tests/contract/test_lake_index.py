@@ -257,7 +257,7 @@ def row_groups(table: LakeTable) -> list[int]:
     return [pq.read_metadata(row.file_path.removeprefix("file:")).num_row_groups for row in files]
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 2"])
+@pytest.mark.parametrize("place", ["", pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 2", marks=pytest.mark.long)])
 def test_own_compaction_beside_commits(tables: Tables, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Epochs go on while files are copied; what they delete meanwhile stays deleted in the new file."""
     table = tables.make(f"{PLAIN} {place}")

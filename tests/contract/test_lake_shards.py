@@ -73,7 +73,7 @@ def spark_wrote(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
     return seen.count
 
 
-@pytest.mark.parametrize("version", [3, 2])
+@pytest.mark.parametrize("version", [3, pytest.param(2, marks=pytest.mark.long)])
 def test_shards_that_have_the_same_keys_do_not_meet(
     tables: Tables, spark_wrote: Callable[[str], int], version: int
 ) -> None:

@@ -365,7 +365,7 @@ def shown(value: object) -> object:
     return SHOWN.get(type(value), lambda same: same)(value)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+@pytest.mark.parametrize("metadata", ["FULL", pytest.param("MINIMAL", marks=pytest.mark.long)])
 def test_columns_and_values_are_those_of_the_server(any_server: MysqlServer, metadata: str) -> None:
     """Each statement is followed to the columns and old values that the server has, or pauses with its reason."""
     cases = {f"t{number}": case for number, case in enumerate(CASES) if any_server.flavour in case.on}

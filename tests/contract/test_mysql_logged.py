@@ -86,8 +86,15 @@ def test_a_server_that_was_restarted_without_a_binlog(flavour: Flavour, tmp_path
             assert reader.until_error().code is Code.SOURCE_BINLOG_OFF
 
 
-@pytest.mark.parametrize("option", ["binlog_do_db", "binlog_ignore_db"])
-@pytest.mark.parametrize("database", ["ours", "theirs"])
+@pytest.mark.parametrize(
+    ("database", "option"),
+    [
+        ("ours", "binlog_ignore_db"),
+        ("theirs", "binlog_do_db"),
+        pytest.param("ours", "binlog_do_db", marks=pytest.mark.long),
+        pytest.param("theirs", "binlog_ignore_db", marks=pytest.mark.long),
+    ],
+)
 def test_a_filter_on_databases(flavour: Flavour, tmp_path: Path, option: str, database: str) -> None:
     """Rows of one, and DDL of a session in one, are in no binlog: refused at CREATE SYNC and at each connection."""
     with running(tmp_path / "own", flavour) as server:

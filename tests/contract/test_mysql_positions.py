@@ -203,7 +203,14 @@ def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair, r
     assert error.code is Code.SOURCE_MOVED
 
 
-@pytest.mark.parametrize("mode", ["OFF", pytest.param("OFF_PERMISSIVE", marks=pytest.mark.long), "ON_PERMISSIVE"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "OFF",
+        pytest.param("OFF_PERMISSIVE", marks=pytest.mark.long),
+        pytest.param("ON_PERMISSIVE", marks=pytest.mark.long),
+    ],
+)
 def test_a_server_that_once_wrote_gtids_is_read_by_file(tmp_path: Path, mode: str) -> None:
     """Each of its files tells the GTIDs before it, but what it writes now may have none: they are no place to go on."""
     need("mysql")

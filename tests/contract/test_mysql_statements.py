@@ -96,8 +96,14 @@ def made_by(text: str) -> list[str]:
     return [first, *(f"CREATE {other}" for other in others)]
 
 
-@pytest.mark.parametrize("early", [True, False])
-@pytest.mark.parametrize(("made", "statement"), WAYS)
+@pytest.mark.parametrize(
+    ("early", "made", "statement"),
+    [
+        *((True, *way) for way in WAYS),
+        *((False, *way) for way in WAYS[2:6]),
+        *(pytest.param(False, *way, marks=pytest.mark.long) for way in WAYS[6:]),
+    ],
+)
 def test_a_statement_that_reaches_a_synced_table_stops(
     any_server: MysqlServer, db: str, made: str, statement: str, *, early: bool
 ) -> None:
@@ -386,7 +392,10 @@ TAKEN: Final = [  # what is there, how it leads to t, and what takes it away
 ]
 
 
-@pytest.mark.parametrize(("made", "statement", "taken"), TAKEN)
+@pytest.mark.parametrize(
+    ("made", "statement", "taken"),
+    [*TAKEN[1:3], *(pytest.param(*each, marks=pytest.mark.long) for each in (TAKEN[0], TAKEN[3]))],
+)
 def test_a_restart_forgets_no_object_that_was_taken_away(
     any_server: MysqlServer, db: str, made: str, statement: str, taken: str
 ) -> None:

@@ -266,7 +266,7 @@ class Restarted:
         self.at = next((batch.end for batch in reversed(reader.batches) if batch.end), self.at)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_any_mixture_read_in_any_pieces_equals_the_source(any_server: MysqlServer, db: str, seed: int) -> None:
     """XA and ordinary transactions side by side, with lost connections and new processes in between."""
     dice, reader = random.Random(seed), Restarted(any_server, db)

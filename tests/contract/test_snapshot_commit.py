@@ -67,7 +67,7 @@ class Chunked:
         return replace(commit, **changes)
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", [pytest.param("", marks=pytest.mark.long), "DISTRIBUTED BY HASH(id) BUCKETS 4"])
 def test_chunks_side_by_side_are_there_once(mysql_server: MysqlServer, db: str, tables: Tables, place: str) -> None:
     """In any order, a second time, on partitions: every row once, no delete, and an index that holds."""
     target = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")
@@ -110,7 +110,9 @@ def test_rows_that_somebody_else_wrote_are_replaced(mysql_server: MysqlServer, d
     assert target.rows() == [*((n, n * 2) for n in range(100)), (1000, 7)]
 
 
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize(
+    "indexed", [pytest.param(True, id="indexed"), pytest.param(False, id="not indexed", marks=pytest.mark.long)]
+)
 def test_a_row_that_somebody_else_writes_between_chunks_is_replaced(
     mysql_server: MysqlServer, db: str, tables: Tables, *, indexed: bool
 ) -> None:
@@ -160,7 +162,7 @@ def test_a_chunk_behind_the_binlog_is_fenced(mysql_server: MysqlServer, db: str,
     assert raised.value.code is Code.OTHER_HISTORY
 
 
-@pytest.mark.parametrize("place", ["", "DISTRIBUTED BY HASH(id) BUCKETS 4"])
+@pytest.mark.parametrize("place", ["", pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 4", marks=pytest.mark.long)])
 def test_one_chunk_takes_the_place_of_all_rows(mysql_server: MysqlServer, db: str, tables: Tables, place: str) -> None:
     """In one commit, once, whatever deletes the table had; the index follows, and the next look may do so again."""
     target = tables.make(f"(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) {place}")

@@ -191,7 +191,14 @@ class Parted(Anew):
 
 @pytest.mark.parametrize(
     ("place", "format_version", "indexed"),
-    [("", "3", True), (BUCKETS, "3", True), (BUCKETS, "2", True), (BUCKETS, "3", False), ("", "2", False)],
+    [
+        (BUCKETS, "3", True),
+        ("", "2", False),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in [("", "3", True), (BUCKETS, "2", True), (BUCKETS, "3", False)]
+        ),
+    ],
 )
 def test_a_part_takes_the_place_of_its_keys(
     mysql_server: MysqlServer, db: str, tables: Tables, place: str, format_version: str, *, indexed: bool
