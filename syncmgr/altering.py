@@ -212,7 +212,7 @@ class Altering:
         if node.where is None and self._is_renewed(job, channel) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)
         changed = () if renewal is None else (renewal,)
-        self._store.alter(job.with_statement(job.statement), resyncing={channel.token: excerpt}, changed=changed)
+        self._store.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
 
     def _excerpt(self, job: SyncJob, channel: ChannelDescription, where: Expression) -> Excerpt:
         """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""

@@ -231,6 +231,11 @@ class Code(Enum):
         "HY000",
         "The binlog of {address} has no names of columns, so an ALTER TABLE that it does not log is found only by looking; SET GLOBAL binlog_row_metadata = FULL on the server",
     )
+    SOURCE_LOCKED = (
+        20180,
+        "HY000",
+        "A question to the MySQL server at {address} has waited {second} seconds for a lock: {reason}",
+    )
     DEAD_LETTERS_FULL = (
         20136,
         "HY000",

@@ -19,6 +19,8 @@ SECONDS: Final = 3.0
 MAX_ROWS: Final = 100_000
 MAX_JOINED: Final = 10_000  # values of one GROUP_CONCAT
 CONCAT_BY: Final = "GROUP_CONCAT_BY"
+LEFT_OF: Final = "LEFT_OF"  # a word of a join
+RIGHT_OF: Final = "RIGHT_OF"
 MAX_VALUE: Final = 4 * MiB
 MAX_ANSWER: Final = 64 * MiB
 UTC: Final = {"UTC", "SYSTEM", "+00:00"}
@@ -171,6 +173,10 @@ def _left(text: object, count: int) -> str | None:
     return None if text is None else str(text)[: max(count, 0)]
 
 
+def _right(text: object, count: int) -> str | None:
+    return None if text is None else str(text)[-count:] if count > 0 else ""
+
+
 def _convert_tz(moment: object, source: object, target: object) -> str | None:
     """Everything here is in UTC; a zone that is another is not known, which MySQL answers with NULL."""
     return str(moment) if {str(source).upper(), str(target).upper()} <= UTC else None
@@ -201,7 +207,8 @@ _FUNCTIONS: Final = (
     ("CONCAT_WS", -1, _concat_ws),
     ("FIELD", -1, _field),
     ("SUBSTRING_INDEX", 3, _substring_index),
-    ("LEFT", 2, _left),
+    (LEFT_OF, 2, _left),
+    (RIGHT_OF, 2, _right),
     ("CONVERT_TZ", 3, _convert_tz),
     ("TIMEDIFF", 2, _timediff),
     ("TIME_FORMAT", 2, _time_format),

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
-from syncmgr.console.lite import CONCAT_BY
+from syncmgr.console.lite import CONCAT_BY, LEFT_OF, RIGHT_OF
 from syncmgr.console.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.user import Account
@@ -142,6 +142,7 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Asker
         table.set("this", exp.to_identifier(table.name.lower()))
     told = _told(tree, asker)
     _order_concats(told)
+    _replace_functions(told)
     for collate in list(told.find_all(exp.Collate)):
         collate.replace(collate.this)
     return Question(
@@ -163,6 +164,16 @@ def _order_concats(tree: exp.Query) -> None:
         separator = node.args.get("separator") or exp.Literal.string(",")
         parts = [order.this, by.this, exp.Literal.number(int(bool(by.args.get("desc")))), separator]
         node.replace(exp.Anonymous(this=CONCAT_BY, expressions=parts))
+
+
+def _replace_functions(tree: exp.Query) -> None:
+    """LEFT and RIGHT are words of a join in SQLite. What JSON_EXTRACT finds is compared as a value, not as its text."""
+    for node in list(tree.find_all(exp.Left, exp.Right)):
+        name = LEFT_OF if isinstance(node, exp.Left) else RIGHT_OF
+        node.replace(exp.Anonymous(this=name, expressions=[node.this, node.expression]))
+    for node in list(tree.find_all(exp.JSONExtract)):
+        if isinstance(node.parent, (exp.Predicate, exp.Connector, exp.Not, exp.Where, exp.Having)):
+            node.replace(exp.Anonymous(this="JSON_EXTRACT", expressions=[node.this, node.expression]))
 
 
 def _columns(tree: exp.Query) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from syncmgr.errors import Code
 # Wrong user, password, host or way of authentication. Whatever else a connection fails with may pass.
 ACCESS_DENIED: Final = frozenset({1044, 1045, 1130, 1251, 1698, 1862, 2061, 3118, 3159, 4151})
 
+LOCKED: Final = 1205  # what is asked waits for whoever alters the table or has it locked
 NO_BINLOG: Final = 1381  # asked for its end, where CREATE SYNC found one that was there
 GRANT_MISSING: Final = frozenset({1045, 1227})
 FATAL_READ: Final = 1236
@@ -55,6 +56,8 @@ def of_connection(number: int) -> Code:
     """Of MySQL's error number when a connection or a plain statement failed; 0: the network's."""
     if number == NO_BINLOG:
         return Code.SOURCE_BINLOG_OFF
+    if number == LOCKED:
+        return Code.SOURCE_LOCKED
     return Code.SOURCE_ACCESS_DENIED if number in ACCESS_DENIED else Code.SOURCE_UNREACHABLE
 
 

@@ -94,6 +94,10 @@ _LEAVE: Final = "ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME
 TREATMENTS: Final[Mapping[Code, Treatment]] = {
     # MySQL and the network to it
     Code.SOURCE_UNREACHABLE: _T("Nothing if the server comes back; else look at the server, its port and the network."),
+    Code.SOURCE_LOCKED: _T(
+        "Nothing if the lock is given back; else end the session that has the table locked, or alters it "
+        "(SHOW PROCESSLIST at the source)."
+    ),
     Code.SOURCE_ACCESS_DENIED: _O("Mend user, password or host on the server, then RESUME."),
     Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),

@@ -110,6 +110,11 @@ class SyncJob:
         """The same job, which another CREATE SYNC would make; its channels are stored beside it."""
         return replace(self, statement=statement, version=self.version + 1)
 
+    def resynced(self) -> "SyncJob":
+        """The same job, a table of which is to be read anew: of those that are still stopped its next run tells."""
+        stopped = self.fail is not None and self.fail.code in STOPPED_TABLES
+        return replace(self, fail=None if stopped else self.fail, version=self.version + 1)
+
     def troubled(self, fail: FailMsg | None) -> "SyncJob":
         """The same job with another Msg: a trouble that is being retried, or None when it has passed."""
         failures = self.failures if fail else 0
@@ -121,6 +126,7 @@ def fail_msg(error: SyncError, kind: FailType, *, at: float) -> FailMsg:
 
 
 USER_CANCEL = "user cancel"
+STOPPED_TABLES = frozenset({Code.TABLE_STOPPED.number, Code.TABLES_STOPPED.number})
 ENDED = "Create target and job again if they are wanted."  # RESUME is for jobs that have not ended
 TARGET_GONE = "The table has been deleted. Change job state to cancelled"
 

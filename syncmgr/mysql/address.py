@@ -47,11 +47,18 @@ class MysqlAddress:
     def label(self) -> str:
         return f"{self.host}:{self.port}"
 
+    @property
+    def lock_second(self) -> int:
+        """What is asked waits so long for a lock: a session that waited on after its client had gone would keep others
+        waiting for it.
+        """
+        return max(1, int(self.query_timeout / 3))
+
 
 def connect(address: MysqlAddress, opened: Callable[[socket.socket], None] = lambda _: None) -> Connection:
     """A connection in autocommit mode. `opened` gets the socket before the first byte, so that others can shut it.
 
-    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED. What is asked on it may fail by SOURCE_LOCKED.
     """
     with naming_failures(address):
         connection = _unopened(address)
@@ -72,13 +79,14 @@ def query(connection: Connection, text: str, *values: object) -> list[dict[str, 
 
 @contextlib.contextmanager
 def naming_failures(address: MysqlAddress) -> Iterator[None]:
-    """Turns what goes wrong on a connection into SOURCE_UNREACHABLE or SOURCE_ACCESS_DENIED."""
+    """Turns what goes wrong on a connection into SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED or SOURCE_LOCKED."""
     try:
         yield
     except err.MySQLError as error:
         number = error.args[0] if error.args else 0
         reason = str(error.args[1]) if len(error.args) > 1 else str(error)
-        raise SyncError(of_connection(number), address=address.label, user=address.user, reason=reason) from error
+        context = {"address": address.label, "user": address.user, "second": address.lock_second, "reason": reason}
+        raise SyncError(of_connection(number), **context) from error
     except (OSError, EOFError) as error:
         raise unreachable(address, str(error) or type(error).__name__) from error
     except RuntimeError as error:  # PyMySQL without the package that a server's authentication needs
@@ -102,6 +110,7 @@ def _unopened(address: MysqlAddress) -> Connection:
         write_timeout=address.query_timeout,
         defer_connect=True,
         program_name="syncmgr",
+        init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}",
         ssl_disabled=address.ssl == "disabled",
         ssl=_encrypted_unverified() if address.ssl == "required" else None,
     )

@@ -177,7 +177,7 @@ class MysqlSource:
             opened, patience = self._line.opened, self._options.patience
             return asked(self._address, self._stream.server, unasked, modes, opened, patience)
         except SyncError as error:
-            if error.code is Code.SOURCE_UNREACHABLE:
+            if error.code in {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED}:
                 raise StreamLostError(error) from error
             raise
         finally:

@@ -87,7 +87,7 @@ class BinlogStream:
             with naming_failures(address), self._closed_on_failure():
                 self._open(options)
         except SyncError as error:
-            if error.code is Code.SOURCE_UNREACHABLE:
+            if error.code in {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED}:
                 raise StreamLostError(error) from error
             raise
 

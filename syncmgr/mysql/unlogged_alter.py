@@ -18,7 +18,9 @@ from syncmgr.mysql.address import MysqlAddress, connect, naming_failures, query
 from syncmgr.mysql.server import Server
 from syncmgr.mysql.tables import quoted, schemas_of
 
-PASSING: Final = frozenset({Code.SOURCE_UNREACHABLE, Code.SOURCE_ACCESS_DENIED, Code.SOURCE_GRANT_MISSING})
+PASSING: Final = frozenset(
+    {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED, Code.SOURCE_ACCESS_DENIED, Code.SOURCE_GRANT_MISSING}
+)
 Known = Callable[[], Mapping[Table, SourceTable]]
 
 

@@ -4,6 +4,7 @@ Owns: what of it may go, and how.
 Must not know: which files are still wanted, or why.
 """
 
+import errno
 from collections.abc import Collection
 from pathlib import Path
 
@@ -33,5 +34,10 @@ def _sweep(folder: Path, files: Collection[Path], kept: Collection[str]) -> None
     left = {path for path in files if str(path) in kept}
     for path in {*files} - left:
         path.unlink(missing_ok=True)
-    if not left:
+    if left:
+        return
+    try:
         folder.rmdir()
+    except OSError as error:
+        if error.errno not in {errno.ENOTEMPTY, errno.ENOENT}:  # it wrote once more: the next life sweeps that
+            raise

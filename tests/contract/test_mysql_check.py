@@ -1,5 +1,6 @@
 """What CREATE SYNC asks a server, and what each bad answer is called."""
 
+import contextlib
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.schema import SourceColumn
+from syncmgr.mysql.address import connect, naming_failures, query
 from syncmgr.mysql.check import Locked, inspect_server, never
 from syncmgr.mysql.exact import check_exact
 from syncmgr.mysql.subscriptions import Subscription
@@ -31,6 +33,24 @@ def refused(server: MysqlServer, db: str, start: str = "latest", **who: object) 
     with pytest.raises(SyncError) as caught:
         inspect_server(address(server, **who), [(db, "t")], start, 0)
     return caught.value
+
+
+def test_a_question_that_waits_for_a_lock_ends(any_server: MysqlServer, db: str) -> None:
+    """It says for how long it has waited, and no session of ours stays at the server; as soon as the one that has the
+    table locked has ended, as the advice says, it is answered.
+    """
+    asks = replace(address(any_server), query_timeout=3.0)
+    holder = any_server.connect()
+    with contextlib.closing(connect(asks)) as connection:
+        with holder, holder.cursor() as cursor:
+            cursor.execute(f"LOCK TABLES {db}.t WRITE")
+            with pytest.raises(SyncError) as caught, naming_failures(asks):
+                query(connection, f"SELECT * FROM {db}.t")
+            assert caught.value.code is Code.SOURCE_LOCKED
+            assert "waited 1 seconds for a lock" in str(caught.value)
+            waiting = "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for%lock%'"
+            assert any_server.run(waiting) == [(0,)]
+        assert query(connection, f"SELECT * FROM {db}.t") == []
 
 
 def test_a_table_as_the_server_tells_it(any_server: MysqlServer, db: str) -> None:

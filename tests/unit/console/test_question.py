@@ -2,6 +2,7 @@ import datetime as dt
 
 import pytest
 
+from syncmgr.console.lite import Lite
 from syncmgr.console.protocol import VERSION
 from syncmgr.console.question import Asker, question
 from syncmgr.job.user import Account
@@ -80,3 +81,28 @@ def test_information_schema_is_named() -> None:
     asked = question("SELECT 1 FROM schemata s WHERE TABLE_SCHEMA = 'a' OR 1", asker(db="information_schema"))
     assert asked is not None
     assert (asked.tables, asked.db) == (frozenset({"schemata"}), None)
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("LEFT(job_name, 2) = 'jo'", True),
+        ("RIGHT(job_name, 2) = 'b1'", True),
+        ("RIGHT(job_name, 0) = ''", True),
+        ("JSON_EXTRACT(status, '$.needs_operator') = true", True),
+        ("JSON_EXTRACT(status, '$.needs_operator')", True),
+        ("JSON_EXTRACT(status, '$.needs_operator') = false", False),
+        ("status->'$.server' = 'db:3306' AND NOT JSON_EXTRACT(status, '$.torn')", True),
+        ("status->'$.stopped.a[1].b' > 2", True),
+    ],
+)
+def test_words_of_mysql_mean_the_same(condition: str, *, found: bool) -> None:
+    """LEFT and RIGHT are joins in SQLite, and `->` is the text of what it finds."""
+    asked = question(f"SELECT job_name FROM information_schema.sync_jobs WHERE {condition}", asker())
+    assert asked is not None
+    status = '{"needs_operator": true, "server": "db:3306", "torn": false, "stopped": {"a": [1, {"b": 3}]}}'
+    with Lite() as lite:
+        lite.attach("information_schema")
+        columns = (("job_name", "TEXT"), ("status", "TEXT"))
+        lite.add('"information_schema"."sync_jobs"', columns, [("job1", status)])
+        assert lite.ask(asked.sql)[1] == ([("job1",)] if found else [])

@@ -27,6 +27,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_MOVED: "contract/test_mysql_positions.py::test_a_job_goes_on_at_the_next_server",
     Code.SOURCE_SERVER_ID: SOURCE + "another_replica_of_the_same_id_is_ended",
     Code.SOURCE_SCHEMA: SOURCE + "columns_that_were_altered_unseen_are_read_anew",
+    Code.SOURCE_LOCKED: "contract/test_mysql_check.py::test_a_question_that_waits_for_a_lock_ends",
     Code.SOURCE_DDL: ADVICE + "a_statement_that_cannot_be_followed_is_settled_by_resync",
     Code.SOURCE_VALUE: ADVICE + "a_value_is_kept_out_by_a_property",
     Code.SOURCE_UNSUPPORTED: ADVICE + "rows_that_were_written_in_part_are_read_again",

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import FailType
+from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import SyncJob, replica_id
 from tests.unit.job.factories import make_channel, make_job, make_source
@@ -108,3 +108,15 @@ def test_a_job_is_advised_by_its_kind_and_state() -> None:
     ended = job.on(JobEvent.TARGET_DROPPED, at=3.0)
     assert ended.advised == "Create target and job again if they are wanted."
     assert job.on(JobEvent.STOPPED, at=3.0).advised is None
+
+
+@pytest.mark.parametrize(
+    ("code", "stays"), [(Code.TABLE_STOPPED, False), (Code.TABLES_STOPPED, False), (Code.SOURCE_UNREACHABLE, True)]
+)
+def test_resync_takes_back_what_msg_says_of_stopped_tables(code: Code, *, stays: bool) -> None:
+    """The next run tells of those that still are; any other trouble is none of RESYNC's."""
+    fail = FailMsg(type=FailType.RUN_FAIL, code=code.number, message="x", at=1.0)
+    job = make_job(fail=fail)
+    after = job.resynced()
+    assert after.fail == (fail if stays else None)
+    assert after.version == job.version + 1

@@ -22,3 +22,16 @@ def test_only_what_was_there_when_it_was_listed_is_swept(tmp_path: Path) -> None
     assert not old.exists()
     assert not (tmp_path / "dead").exists()
     assert all(path.exists() for path in (kept, *later))
+
+
+def test_a_worker_that_wrote_once_more_is_no_trouble(tmp_path: Path) -> None:
+    """Its folder stays for the next sweep; nobody is told that rights are to be mended."""
+    [old] = staged(tmp_path / "dead", "1")
+    there = listed(tmp_path)
+    [late] = staged(tmp_path / "dead", "2")
+    sweep(there, ())
+    assert late.exists()
+    assert not old.exists()
+    sweep(listed(tmp_path), ())
+    assert not (tmp_path / "dead").exists()
+    sweep(there, ())
