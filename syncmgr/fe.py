@@ -317,9 +317,7 @@ class Frontend:
         if not self.lake.serves:
             return  # Spark itself says why
         found = dict[str, str]()
-        for job in self._store.jobs():
-            if job.finished_at is not None:
-                continue
+        for job in self._store.jobs(live=True):
             for channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.values():
                 try:
                     do(job, channel)

@@ -72,7 +72,8 @@ class Store(altering.Store, showing.Store, Protocol):
 
     def add(self, job: SyncJob, start: Position, start_time: float, loading: frozenset[str]) -> SyncJob: ...
     def part(self, job_id: JobId) -> None: ...
-    def jobs(self, db: str | None = None) -> list[SyncJob]: ...
+    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]: ...
+    def ended(self) -> list[tuple[JobId, float]]: ...
     def by_id(self, job_id: JobId) -> SyncJob | None: ...
     def by_name(self, db: str, name: str) -> SyncJob: ...
     def forget(self, job_id: JobId) -> None: ...
@@ -288,7 +289,7 @@ class Jobs:
     def recover(self) -> None:
         """Once at start: what ran when the frontend ended runs again."""
         with self._changing:
-            for job in self._store.jobs():
+            for job in self._store.jobs(live=True):
                 if job.state is JobState.RUNNING:
                     self._store.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
 
@@ -298,11 +299,12 @@ class Jobs:
         with self._changing:
             if self._closing:
                 return
-            for job in self._store.jobs():
-                try:
+            for job in self._store.jobs(live=True):
+                with _logged(job.name):
                     self._tend(job, now)
-                except Exception:
-                    log.exception("a job could not be tended", extra={"job": job.name})
+            for job_id, ended_at in self._store.ended():
+                with _logged(str(job_id)):
+                    self._clear(job_id, now - ended_at)
 
     def _tend(self, job: SyncJob, now: float) -> None:
         if job.state is JobState.PAUSED_BY_ERROR and is_due(job.resume_at, now):
@@ -315,11 +317,15 @@ class Jobs:
                 self._store.keep_synced_until(job.id, synced_until)
         if job.state is JobState.PENDING and job.id not in self._runs:
             self._start(job, now)
-        if job.finished_at is not None and job.id not in self._runs:
-            self._drop_staged(job.id)
-            passing(CrashPoint.STAGING_REMOVED)
-            if now - job.finished_at >= self._keep_cancelled_second():
-                self._store.forget(job.id)
+
+    def _clear(self, job_id: JobId, second: float) -> None:
+        """Of a job that was cancelled so long ago."""
+        if job_id in self._runs:
+            return
+        self._drop_staged(job_id)
+        passing(CrashPoint.STAGING_REMOVED)
+        if second >= self._keep_cancelled_second():
+            self._store.forget(job_id)
 
     def _start(self, job: SyncJob, now: float) -> None:
         if not self._altering.let_go(job):
@@ -397,9 +403,9 @@ class Jobs:
     # -- parts of CREATE SYNC
 
     def _refuse_second_reader(self, source: CanalDescription) -> None:
-        for job in self._store.jobs():
+        for job in self._store.jobs(live=True):
             taken = isinstance(job.source, CanalDescription) and job.source.reads_as(source)
-            if taken and job.state is not JobState.CANCELLED:
+            if taken:
                 raise SyncError(
                     Code.CANAL_IN_USE,
                     destination=source.destination,
@@ -416,8 +422,7 @@ class Jobs:
         return found
 
     def _live(self, db: str, name: str) -> SyncJob | None:
-        jobs = (job for job in self._store.jobs(db) if job.name == name)
-        return next((job for job in jobs if job.state is not JobState.CANCELLED), None)
+        return next((job for job in self._store.jobs(db, live=True) if job.name == name), None)
 
     def _wait_for_ending(self, job: SyncJob) -> None:
         """The last commit of a stopped job may still be on its way into one of the targets."""
@@ -429,6 +434,15 @@ class Jobs:
             targets = {(channel.target_db, channel.target) for channel in ending.channels}
             if targets & wanted and not run.join(ENDING_SECOND):
                 raise SyncError(Code.TARGET_IN_USE, table=ending.channels[0].target, job=ending.name)
+
+
+@contextmanager
+def _logged(job: str) -> Iterator[None]:
+    """One job that cannot be tended keeps no other from it."""
+    try:
+        yield
+    except Exception:
+        log.exception("a job could not be tended", extra={"job": job})
 
 
 @contextmanager

@@ -4,6 +4,7 @@ Owns: which channels a job has, how one joins a job or leaves it, how far each i
 Must not know: what a channel commits, when one may leave.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -47,9 +48,13 @@ class Joining:
     loading: frozenset[str] = frozenset()
 
 
-def of(connection: Connection, job_id: JobId) -> tuple[ChannelDescription, ...]:
-    query = select(CHANNELS.c.description).where(CHANNELS.c.job_id == job_id).order_by(CHANNELS.c.ordinal)
-    return tuple(codec.channel_of(stored) for stored in connection.execute(query).scalars())
+def of(connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, tuple[ChannelDescription, ...]]:
+    """By job, in their order."""
+    found = defaultdict[JobId, list[ChannelDescription]](list)
+    query = select(CHANNELS.c.job_id, CHANNELS.c.description).where(CHANNELS.c.job_id.in_(job_ids))
+    for row in connection.execute(query.order_by(CHANNELS.c.ordinal)):
+        found[JobId(row.job_id)].append(codec.channel_of(row.description))
+    return {job_id: tuple(channels) for job_id, channels in found.items()}
 
 
 def join(connection: Connection, job_id: JobId, joining: Joining) -> None:

@@ -230,11 +230,18 @@ class Store:
             channels.part(connection, job_id)
             channels.resync(connection, job_id)
 
-    def jobs(self, db: str | None = None) -> list[SyncJob]:
-        """All jobs of a database (of all databases), by id."""
+    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
+        """All jobs of a database (of all databases), by id. `live`: but for those that were cancelled."""
         query = select(JOBS).order_by(JOBS.c.id)
+        query = query.where(JOBS.c.finished_at.is_(None)) if live else query
         with self._reading() as connection:
             return self._job(connection, query if db is None else query.where(JOBS.c.db == db))
+
+    def ended(self) -> list[tuple[JobId, float]]:
+        """When each job was cancelled that is remembered, unix seconds."""
+        query = select(JOBS.c.id, JOBS.c.finished_at).where(JOBS.c.finished_at.is_not(None)).order_by(JOBS.c.id)
+        with self._reading() as connection:
+            return [(JobId(row.id), row.finished_at) for row in connection.execute(query)]
 
     def by_id(self, job_id: JobId) -> SyncJob | None:
         with self._reading() as connection:
@@ -265,16 +272,18 @@ class Store:
             return channels.is_known(connection, token)
 
     def _job(self, connection: Connection, query: Select[Any]) -> list[SyncJob]:
-        return [self._value(connection, row) for row in connection.execute(query).all()]
+        rows = connection.execute(query).all()
+        found = channels.of(connection, [JobId(row.id) for row in rows])
+        return [self._value(row, found.get(JobId(row.id), ())) for row in rows]
 
-    def _value(self, connection: Connection, row: Row[Any]) -> SyncJob:
+    def _value(self, row: Row[Any], channels: tuple[ChannelDescription, ...]) -> SyncJob:
         plain = {name: getattr(row, name) for name in _PLAIN}
         return SyncJob(
             **plain,
             id=JobId(row.id),
             state=JobState(row.state),
             source=codec.source_of(row.source, self._vault),
-            channels=channels.of(connection, JobId(row.id)),
+            channels=channels,
             fail=codec.fail_of(row.fail),
         )
 

@@ -664,6 +664,18 @@ def test_what_waits_is_told_by_channel(store: Store) -> None:
     assert store.figures(job.id).synced_until == 7.0
 
 
+def test_jobs_that_have_ended_are_told_apart(store: Store) -> None:
+    """Whoever looks after jobs reads none that nobody looks after; each has its own channels, in their order."""
+    channels = (make_channel(token="b", target="b"), make_channel(token="a", target="a"))
+    lives = store.add(make_job(name="lives", channels=channels), START, 0.0)
+    made = store.add(make_job(name="ended", channels=(make_channel(token="c", target="c"),)), START, 0.0)
+    ended = store.save(made.on(JobEvent.STOPPED, at=9.0))
+    assert store.jobs() == [lives, ended]
+    assert store.jobs(live=True) == [lives]
+    assert store.ended() == [(ended.id, 9.0)]
+    assert [channel.token for channel in store.jobs()[0].channels] == ["b", "a"]
+
+
 def test_how_fresh_a_quiet_source_was_is_kept(store: Store) -> None:
     """It never falls, and whoever changes the job meanwhile is not refused."""
     job = store.add(make_job(), START, 0.0)

@@ -68,7 +68,7 @@ class Shelf:
     def survey(self, source: Any, databases: Sequence[str]) -> Mapping[Any, Any]:
         raise AssertionError("nobody asks for it")
 
-    def jobs(self, db: str | None = None) -> list[SyncJob]:
+    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
         return list(self.others)
 
     def figures(self, job_id: int) -> Figures:
