@@ -19,6 +19,7 @@ main() {
     return
   fi
   need_java
+  umask 077 # not before: what is installed above is for every user of this machine
   mkdir -p "$SYNCMGR_HOME/run" "$SYNCMGR_HOME/log"
   cd "$SYNCMGR_HOME"
   if [ "$daemon" = --daemon ]; then

@@ -13,11 +13,13 @@ from pathlib import Path
 
 from syncmgr import __version__, settings
 from syncmgr.errors import Code, SyncError
+from syncmgr.private import keep_private
 
 RUN = "run"
 
 
 def main(arguments: list[str] | None = None) -> int:
+    keep_private()
     options = _parser().parse_args(arguments)
     if options.print_conf:
         sys.stdout.write(settings.conf_text())

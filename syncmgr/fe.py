@@ -10,7 +10,7 @@ import platform
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from syncmgr.canal.opening import OpenCanal
 from syncmgr.catalog import Catalog
 from syncmgr.console import limits as console
 from syncmgr.console.server import Console
+from syncmgr.console.tls import publish_certificate
 from syncmgr.errors import Code, SyncError
 from syncmgr.folders import locked, make_writable, refuse_unfinished
 from syncmgr.history import History
@@ -60,6 +61,7 @@ from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from syncmgr.pipeline.worker import OpenSource
 from syncmgr.planning import Inspected
+from syncmgr.private import seen_by_others
 from syncmgr.scheduler import Scheduler
 from syncmgr.setting import Value
 from syncmgr.settings import Settings, find, parse
@@ -123,7 +125,7 @@ class Frontend:
             limits=console_limits(settings),
             host=settings.text("query_host"),
             port=settings.number("query_port"),
-            tls_folder=settings.folder("meta_dir") / "tls",
+            tls_folder=tls_folder(settings),
         )
 
     def start(self) -> None:
@@ -131,6 +133,9 @@ class Frontend:
         self._lease.take()
         self.users.load()
         self._console.start()
+        self._publish_certificate()
+        for line in exposed(self._settings):
+            _warn(line)
         _say(f"The console is open on port {self._settings.number('query_port')}")
         self.lake.start()
         self.jobs.recover()
@@ -153,6 +158,13 @@ class Frontend:
 
     def requires_tls(self) -> bool:
         return self._settings.text("require_secure_transport") == "ON"
+
+    def _publish_certificate(self) -> None:
+        """Beside fe.conf, for clients: where it is made they may not look."""
+        try:
+            publish_certificate(tls_folder(self._settings), self._settings.file.parent)
+        except OSError as error:
+            log.warning("clients find no console.crt beside fe.conf: %s", error)
 
     def _on_config(self, name: str) -> None:
         if name == "log_level":
@@ -340,6 +352,23 @@ def _lake_of(settings: Settings) -> Lake:
     )
 
 
+def tls_folder(settings: Settings) -> Path:
+    return settings.folder("meta_dir") / "tls"
+
+
+def exposed(settings: Settings) -> Iterator[str]:
+    """Which files other users of this machine can read though they should not, and what to type."""
+    file, secrets = settings.file, settings.secrets()
+    mode = seen_by_others(file)
+    if secrets and mode is not None:
+        yield f"{file} holds {', '.join(secrets)}, and others can read it (mode {mode:04o}); type: chmod 600 {file}"
+    for name in ("meta_dir", "staging_dir", "log_dir"):
+        folder = settings.folder(name)
+        mode = seen_by_others(folder)
+        if mode is not None:
+            yield f"{name} is open to others (mode {mode:04o}); type: chmod -R go= {folder}"
+
+
 class Config:
     """SHOW and ADMIN SET FRONTEND CONFIG."""
 
@@ -438,4 +467,11 @@ def _say(line: str) -> None:
     """A line for the person who started the frontend, and for the log."""
     log.info(line)
     sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _warn(line: str) -> None:
+    """The same, of what should be mended."""
+    log.warning(line)
+    sys.stderr.write(f"WARNING: {line}\n")
     sys.stderr.flush()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.private import is_secret
 from syncmgr.setting import Setting, Value, at_least, between, folder, log_level, port, switch
 
 MiB: Final = 1024 * 1024
@@ -379,10 +380,11 @@ def _finite(text: str) -> float:
 class Settings:
     """The values in force: defaults, then conf/fe.conf, then ADMIN SET. Safe to read from any thread."""
 
-    def __init__(self, values: Mapping[str, Value], spark: Mapping[str, str], root: Path) -> None:
+    def __init__(self, values: Mapping[str, Value], spark: Mapping[str, str], file: Path) -> None:
         self._values = {setting.name: setting.default for setting in SETTINGS} | dict(values)
         self.spark = dict(spark)
-        self._root = root
+        self.file = file
+        self._root = file.parent.parent
 
     def __getitem__(self, name: str) -> Value:
         return self._values[find(name).name]
@@ -405,6 +407,11 @@ class Settings:
         own = [s for s in SETTINGS if self._values[s.name] != s.default]
         told = [f"{s.name} = {'***' if s.secret else show(self._values[s.name])}" for s in own]
         return ", ".join([*told, *sorted(self.spark)]) or "nothing"
+
+    def secrets(self) -> list[str]:
+        """The keys that are set to what nobody else may read."""
+        own = [s.name for s in SETTINGS if s.secret and self._values[s.name]]
+        return own + sorted(name for name, value in self.spark.items() if value and is_secret(name))
 
     def set(self, name: str, text: str) -> None:
         """ADMIN SET FRONTEND CONFIG. Raises UNKNOWN_CONFIG, IMMUTABLE_CONFIG, WRONG_CONFIG."""
@@ -467,7 +474,7 @@ def read_bytes(data: bytes, path: Path) -> Settings:
             values[name] = value
     if mistakes:
         raise SyncError(Code.BAD_CONFIG, message="\n".join(mistakes))
-    return Settings(values, spark, path.resolve().parent.parent)
+    return Settings(values, spark, path.resolve())
 
 
 def _decoded(raw: bytes) -> str:
@@ -481,7 +488,8 @@ def _decoded(raw: bytes) -> str:
 def _entry(line: str, lines: Mapping[str, int]) -> tuple[str, Value]:
     name, equals, text = (part.strip() for part in line.partition("="))
     if not equals:
-        raise SyncError(Code.BAD_CONFIG, message=f"expected 'key = value', found '{line}'")
+        word = line.split(maxsplit=1)[0]  # what follows may be a password
+        raise SyncError(Code.BAD_CONFIG, message=f"expected 'key = value', found '{word}'")
     if name in lines:
         raise SyncError(Code.BAD_CONFIG, message=f"key '{name}' is set twice, first in line {lines[name]}")
     if name.startswith(SPARK_PREFIX):

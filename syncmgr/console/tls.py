@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 LIFETIME: Final = dt.timedelta(days=3650)
 KEY_BITS: Final = 2048
+CERTIFICATE: Final = "console.crt"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +44,7 @@ class Identity:
 
 def load_identity(folder: Path) -> Identity:
     """The identity kept in `folder`, made if there is none. Raises NOT_WRITABLE, BAD_CONFIG."""
-    key_file, certificate_file = folder / "console.key", folder / "console.crt"
+    key_file, certificate_file = folder / "console.key", folder / CERTIFICATE
     if not (key_file.exists() and certificate_file.exists()):
         _generate(folder, key_file, certificate_file)
     try:
@@ -57,6 +58,17 @@ def load_identity(folder: Path) -> Identity:
         raise SyncError(Code.BAD_CONFIG, message=f"{key_file}: an RSA key is needed")
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return Identity(context=context, public_key=public, _key=key)
+
+
+def publish_certificate(folder: Path, target: Path) -> None:
+    """The certificates of the identity in `folder`, and nothing else that its file may hold, for everybody to read.
+
+    Raises OSError.
+    """
+    certificates = x509.load_pem_x509_certificates((folder / CERTIFICATE).read_bytes())
+    _write(
+        target / CERTIFICATE, b"".join(each.public_bytes(serialization.Encoding.PEM) for each in certificates), 0o644
+    )
 
 
 def _generate(folder: Path, key_file: Path, certificate_file: Path) -> None:
@@ -73,12 +85,13 @@ def _generate(folder: Path, key_file: Path, certificate_file: Path) -> None:
     log.info("made a TLS certificate for the console: %s", certificate_file)
 
 
-def _write(file: Path, data: bytes) -> None:
-    """Whole or not at all, and for the owner alone."""
+def _write(file: Path, data: bytes, mode: int = 0o600) -> None:
+    """Whole or not at all, and for the owner alone unless `mode` says more, whatever the umask."""
     draft = file.with_suffix(file.suffix + ".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
         out.write(data)
+        os.fchmod(out.fileno(), mode)
         out.flush()
         os.fsync(out.fileno())
     draft.replace(file)

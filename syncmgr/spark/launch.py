@@ -51,6 +51,7 @@ FIXED: Final[Mapping[str, str]] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.runSQLOnFiles": "false",  # SELECT reads tables, never files of the host
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no bounds
+    "spark.hadoop.fs.permissions.umask-mode": "077",  # Hadoop gives each file a mode of its own making
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",  # a folder is one attempt's
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",

@@ -69,12 +69,15 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 def test_a_daemon_starts_once_says_how_to_connect_and_stops(home: Home) -> None:
-    """start_fe.sh --daemon leaves a running frontend alone, stop_fe.sh ends it in order, and both say so."""
+    """start_fe.sh --daemon leaves a running frontend alone, stop_fe.sh ends it in order, and both say so; what they write
+    is private.
+    """
     started = home.start()
     assert started.returncode == 0, started.stdout
     assert f"mysql -h 127.0.0.1 -P {home.port} -u root" in started.stdout
     pymysql.connect(host="127.0.0.1", port=home.port, user="root").close()
     process = home.process()
+    assert [path for path in (home.folder / "log").iterdir() if path.stat().st_mode & 0o077] == [], "fe.out, too"
 
     again = home.start()
     assert (again.returncode, home.process()) == (0, process)

@@ -44,6 +44,20 @@ def test_every_mistake_is_told_with_its_line() -> None:
     ]
 
 
+def test_a_line_that_cannot_be_read_tells_no_password() -> None:
+    """Of a line without `=` the first word is told: the next one may be what nobody else may read."""
+    with pytest.raises(SyncError, match="found 'root_password'") as raised:
+        read("root_password hunter2\n")
+    assert "hunter2" not in str(raised.value)
+
+
+def test_the_keys_that_hold_secrets_are_known() -> None:
+    """Where they are set: root's password, the metadata's URL, and what Spark's names say of themselves."""
+    text = "root_password = a\nspark.hadoop.fs.s3a.secret.key = b\nspark.x.password =\nspark.driver.memory = 1g\n"
+    assert read(text).secrets() == ["root_password", "spark.hadoop.fs.s3a.secret.key"]
+    assert read("").secrets() == []
+
+
 def test_a_line_in_another_encoding_hides_no_other_mistake() -> None:
     """Each line is read by itself, and Latin-1 is not guessed at; a byte order mark is no mistake."""
     with pytest.raises(SyncError) as raised:
