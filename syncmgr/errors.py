@@ -426,6 +426,7 @@ class Code(Enum):
         "A restore into '{folder}' was broken off: empty meta_dir, lake_dir (but for jars) and staging_dir, and restore again",
     )
     BACKUP_FAILED = 20316, "HY000", "The {what} failed: {reason}"
+    STATEMENT_TOO_LARGE = 20318, "HY000", "The statement is too large: it has more than {limit} {what}; {advice}"
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"
 

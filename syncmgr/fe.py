@@ -422,6 +422,8 @@ def console_limits(settings: Settings) -> console.Limits:
     return console.Limits(
         max_connections=settings.number("max_connections"),
         max_packet=settings.number("max_allowed_packet"),
+        max_statement=settings.number("max_statement_bytes"),
+        max_query=settings.number("max_query_bytes"),
         threads=settings.number("query_threads"),
         connect_timeout=settings.seconds("connect_timeout"),
         read_timeout=settings.seconds("net_read_timeout"),

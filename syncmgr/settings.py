@@ -315,7 +315,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(1),
     ),
     Setting("max_connections", 1024, "connections", "Console connections at one time.", at_least(1)),
-    Setting("max_allowed_packet", 64 * MiB, "bytes", "Largest statement the console takes.", at_least(1024)),
+    Setting("max_allowed_packet", 64 * MiB, "bytes", "Largest packet the console reads.", at_least(1024)),
+    Setting(
+        "max_statement_bytes",
+        4 * MiB,
+        "bytes",
+        "Longest text of a statement. What is longer is refused, and read without being kept, up to "
+        "max_allowed_packet; beyond that the connection ends.",
+        at_least(1024),
+    ),
+    Setting(
+        "max_query_bytes",
+        256 * 1024,
+        "bytes",
+        "Longest text of a SELECT: Spark takes far longer than its size to read it.",
+        at_least(1024),
+    ),
     Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", at_least(1)),
     Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", at_least(1)),
     Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", at_least(1)),

@@ -4,7 +4,7 @@ Owns: the syntax and its values; parse(statement.sql()) gives the same statement
 Must not know: what any statement does.
 """
 
-from syncsql.errors import NestedTooDeeplyError, SqlSyntaxError
+from syncsql.errors import NestedTooDeeplyError, SqlSyntaxError, TooLargeError
 from syncsql.expression import Expression
 from syncsql.filter import Filter, Limit, OrderItem
 from syncsql.names import Name, Property, quote_name, quote_string
@@ -174,6 +174,7 @@ __all__ = [
     "TableOption",
     "TablePattern",
     "Tables",
+    "TooLargeError",
     "Transaction",
     "TransactionVerb",
     "Transform",

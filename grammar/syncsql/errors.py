@@ -33,6 +33,15 @@ class NestedTooDeeplyError(SqlSyntaxError):
     """An expression whose parts stand in one another deeper than any real one."""
 
 
+class TooLargeError(Exception):
+    """A text of more than `limit` of `what`."""
+
+    def __init__(self, *, what: str, limit: int) -> None:
+        self.what = what
+        self.limit = limit
+        super().__init__(f"more than {limit} {what}")
+
+
 def _rebuild(kind: type[SqlSyntaxError], reason: str, near: str, line: int, column: int) -> SqlSyntaxError:
     return kind(reason=reason, near=near, line=line, column=column)
 

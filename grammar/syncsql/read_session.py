@@ -7,6 +7,7 @@ Must not know: what a variable means, Spark's grammar.
 from collections.abc import Mapping
 from typing import Final
 
+from syncsql.budget import QUESTIONS
 from syncsql.cursor import Cursor
 from syncsql.read_show import frontend_config
 from syncsql.read_user import set_password
@@ -35,7 +36,6 @@ from syncsql.tokens import Kind, Token
 from syncsql.user import SetPassword
 
 _BRACKETS: Final[Mapping[str, str]] = {")": "(", "]": "[", "}": "{"}
-_QUESTIONS: Final = frozenset({"SELECT", "WITH", "VALUES"})
 _EXPLAIN_MODES: Final = ("EXTENDED", "FORMATTED", "COST", "CODEGEN")
 _SCOPES: Final[Mapping[str, Scope]] = {
     **{scope.value: scope for scope in Scope},
@@ -48,7 +48,7 @@ def sees_question(at: Cursor) -> bool:
     ahead = 0
     while at.sees_sign("(", ahead):
         ahead += 1
-    return at.word(ahead) in _QUESTIONS
+    return at.word(ahead) in QUESTIONS
 
 
 def select(at: Cursor) -> Select:
@@ -69,7 +69,7 @@ def select(at: Cursor) -> Select:
 def describe(at: Cursor) -> DescribeTable | ExplainSelect:
     """Behind DESC, DESCRIBE or EXPLAIN."""
     ahead = 1 if at.word() in _EXPLAIN_MODES else 0
-    if at.word(ahead) in _QUESTIONS or at.sees_sign("(", ahead):
+    if at.word(ahead) in QUESTIONS or at.sees_sign("(", ahead):
         mode = at.take_any(*_EXPLAIN_MODES)
         if not sees_question(at):
             raise at.error("expected SELECT")

@@ -15,6 +15,7 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token as RawToken
 
+from syncsql import budget
 from syncsql.errors import error_at
 
 CLAIMED_VERSION: Final = 80099  # conditional comments up to MySQL 8.0 are ours
@@ -90,9 +91,10 @@ class TokenisedStatement:
 
 
 def statements(sql: str) -> Iterator[TokenisedStatement]:
-    """The statements between semicolons; empty ones are left out."""
+    """The statements between semicolons; empty ones are left out. Raises TooLargeError, too."""
     source = expand_conditional_comments(sql)
-    raw = raw_tokens(source)
+    is_query = budget.check(source)
+    raw = raw_tokens(budget.without_numbers(source) if is_query else source)
     group: list[Token] = []
     for token in _tokens(source, raw):
         if token.kind is Kind.SIGN and token.text == ";":

@@ -7,7 +7,7 @@ Must not know: SQL; a session of its own kind runs the statements.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from enum import Enum
 from functools import partial
@@ -24,7 +24,8 @@ from syncmgr.console.packet import ProtocolError, Reader, lenenc
 from syncmgr.console.prepared import PreparedStatement, PreparedStatements
 from syncmgr.console.protocol import OFFERED, Capability, Command, Status
 from syncmgr.console.results import Column, Done, Result, Rows, column_definition, row_encoder
-from syncmgr.console.stream import ConnectionLost, PacketStream
+from syncmgr.console.stream import ConnectionLost, PacketStream, TooLongError
+from syncmgr.console.texts import too_long
 from syncmgr.console.tracking import Tracker
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.user import Account
@@ -32,6 +33,7 @@ from syncmgr.job.user import Account
 log = logging.getLogger(__name__)
 
 INFO_SIZE: Final = 4096  # characters of a statement that PROCESSLIST shows
+MORE_THAN_TEXT: Final = 1024  # bytes of a packet beside its text
 LAST_WORDS: Final = 1.0  # seconds to tell a killed client why
 READ_ONLY_CURSOR: Final = 1  # of the flags of EXECUTE
 OK: Final = Done()
@@ -65,7 +67,7 @@ class Session(Protocol):
     def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
         """The result of each statement in `sql`, and whether more follow; a statement runs when it is asked for.
 
-        Limits the time of each by `Connection.limit_time`.
+        Limits the time of each by `Connection.limit_time`, that of the first from its packet on.
         """
         ...
 
@@ -185,8 +187,11 @@ class Connection:
         while not self._leaving:
             self.stream.restart_sequence()
             self.command, self.info, self.since = "Sleep", None, time.monotonic()
+            cut = False
             try:
-                packet = await self.stream.read(limit=self._limits.max_packet, idle=session.wait_timeout())
+                packet = await self._read(session)
+            except TooLongError as error:
+                packet, cut = error.head, True
             except SyncError as error:
                 await self.refuse(error)
                 return
@@ -194,13 +199,18 @@ class Connection:
                 return
             self.commands += 1
             self.since = time.monotonic()
-            await self._answer(packet, session)
+            await self._answer(self._refuse_cut(packet) if cut else self._run_command(packet, session), session)
 
-    async def _answer(self, packet: bytes, session: Session) -> None:
+    async def _read(self, session: Session) -> bytes:
+        limits = self._limits
+        keep = min(limits.max_statement + MORE_THAN_TEXT, limits.max_packet)
+        return await self.stream.read(limit=limits.max_packet, idle=session.wait_timeout(), keep=keep)
+
+    async def _answer(self, command: Coroutine[object, object, None], session: Session) -> None:
         """Run a command in a task of its own, so that an interrupt cancels it and nothing else."""
         self._interrupt = self._error = None
         self._rows = 0
-        self._task = asyncio.create_task(self._run_command(packet, session))
+        self._task = asyncio.create_task(command)
         try:
             await self._watch(self._task)
         except asyncio.CancelledError:
@@ -272,10 +282,26 @@ class Connection:
             raise SyncError(Code.UNKNOWN_COMMAND)
         await command(self, packet[1:], session)
 
+    async def _refuse_cut(self, packet: bytes) -> None:
+        """A command that was too long to be kept: the beginning of it."""
+        number, body = packet[0], packet[1:]
+        if number == Command.STMT_SEND_LONG_DATA:
+            self._prepared.lose(Reader(body).uint(4))
+            return
+        if number in {Command.QUERY, Command.STMT_PREPARE}:
+            self._show(Command(number).name.title(), body[:INFO_SIZE].decode(errors="replace"))
+        raise too_long(self._limits.max_statement)
+
     # what the commands answer
 
+    def _text(self, body: bytes) -> str:
+        """Raises STATEMENT_TOO_LARGE, INVALID_TEXT."""
+        if len(body) > self._limits.max_statement:
+            raise too_long(self._limits.max_statement)
+        return self.charset.decode(body)
+
     async def _query(self, body: bytes, session: Session) -> None:
-        sql = self.charset.decode(body)
+        sql = self._text(body)
         self._show("Query", sql)
         multi = bool(self._capabilities & Capability.MULTI_STATEMENTS)
         await self._run_sql(sql, session, self._send, multi=multi)
@@ -288,12 +314,13 @@ class Connection:
             async for result, more in results:
                 await send(result, more)
 
-    def limit_time(self, seconds: float) -> None:
-        """The command that runs is interrupted after so long from now; 0: never."""
+    def limit_time(self, seconds: float, *, since: float | None = None) -> None:
+        """The command that runs is interrupted after so long from now, or from `since` on; 0: never."""
         if self._timer is not None:
             self._timer.cancel()
+        past = 0.0 if since is None else time.monotonic() - since
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(seconds, self.interrupt, Interrupt.TIMEOUT) if seconds else None
+        self._timer = loop.call_later(seconds - past, self.interrupt, Interrupt.TIMEOUT) if seconds else None
 
     async def _send(self, result: Result, more: bool = False) -> None:  # noqa: FBT001, FBT002 - the flag of the wire
         match result:
@@ -404,8 +431,9 @@ class Connection:
     # prepared statements
 
     async def _prepare(self, body: bytes, session: Session) -> None:
-        sql = self.charset.decode(body)
+        sql = self._text(body)
         self._show("Prepare", sql)
+        self.limit_time(session.statement_timeout(sql), since=self.since)
         statement = self._prepared.add(sql, await session.placeholders(sql))
         self.stream.put(statement.answer())
         for _ in statement.places:
@@ -419,7 +447,7 @@ class Connection:
         await statement.close_cursor()
         self._show("Execute", statement.sql)
         wants_cursor = bool(reader.uint(1) & READ_ONLY_CURSOR)
-        sql = statement.bind(reader, self.charset)
+        sql = statement.bind(reader, self.charset, limit=self._limits.max_statement)
         if wants_cursor and self._prepared.cursors < self._limits.max_cursors:
             await self._run_sql(sql, session, partial(self._open_cursor, statement))
         else:

@@ -10,16 +10,23 @@ KiB: Final = 1024
 MiB: Final = 1024 * KiB
 
 
+MAX_STATEMENT: Final = 4 * MiB
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """`threads` bounds the statements that run at one time, of the lake and of all else each.
 
     A client with `max_cursors` open gets the rows of a further one at once.
+    `max_statement` and `max_query` bound the text of a statement, in bytes; `max_packet` what is read at all before the
+    connection ends.
     `read_timeout` holds inside a packet, `wait_timeout` between two commands, `drain_timeout` at stop().
     """
 
     max_connections: int = 1024
     max_packet: int = 64 * MiB
+    max_statement: int = MAX_STATEMENT
+    max_query: int = 256 * KiB
     login_packet: int = 64 * KiB
     max_prepared: int = 1024
     max_cursors: int = 16

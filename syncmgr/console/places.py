@@ -5,7 +5,10 @@ Must not know: what the statement means.
 """
 
 import re
+from itertools import islice
 from typing import Final
+
+MOST: Final = 0xFFFF  # the protocol counts them by 16 bits
 
 # what is not closed goes to the end: were it tried again from each character, a long text would take for ever
 _OPAQUE: Final = re.compile(
@@ -19,5 +22,6 @@ _OPAQUE: Final = re.compile(
 
 
 def placeholders(sql: str) -> tuple[int, ...]:
-    """Offsets of the parameters, in order."""
-    return tuple(match.start() for match in _OPAQUE.finditer(sql) if match["place"])
+    """Offsets of the parameters, in order; of more than can be, one too many."""
+    found = (match.start() for match in _OPAQUE.finditer(sql) if match["place"])
+    return tuple(islice(found, MOST + 1))

@@ -11,9 +11,11 @@ from typing import Final
 
 from syncmgr.console.charset import Charset
 from syncmgr.console.cursor import Cursor
-from syncmgr.console.limits import Limits
+from syncmgr.console.limits import MAX_STATEMENT, Limits
 from syncmgr.console.packet import ProtocolError, Reader
+from syncmgr.console.places import MOST
 from syncmgr.console.protocol import FieldType
+from syncmgr.console.texts import too_long
 from syncmgr.errors import Code, SyncError
 
 Value = str | bytes | int | float | Decimal | None
@@ -72,11 +74,11 @@ class PreparedStatement:
         if cursor is not None:
             await cursor.close()
 
-    def bind(self, reader: Reader, charset: Charset) -> str:
+    def bind(self, reader: Reader, charset: Charset, *, limit: int = MAX_STATEMENT) -> str:
         """The statement with its parameters as literals. `reader` stands behind the flags of an EXECUTE."""
         if self.too_long:
             self.forget_data()
-            raise SyncError(Code.PACKET_TOO_LARGE)
+            raise too_long(limit)
         reader.take(4)  # the iteration count, always 1
         literals = [literal(value) for value in self._values(reader, charset)] if self.places else []
         self.forget_data()
@@ -85,7 +87,10 @@ class PreparedStatement:
         for place, text in zip(self.places, literals, strict=True):
             parts += [self.sql[start:place], text]
             start = place + 1
-        return "".join(parts) + self.sql[start:]
+        text = "".join(parts) + self.sql[start:]
+        if len(text) > limit:
+            raise too_long(limit)
+        return text
 
     def _values(self, reader: Reader, charset: Charset) -> list[Value]:
         count = len(self.places)
@@ -196,8 +201,8 @@ class PreparedStatements:
     def add(self, sql: str, places: tuple[int, ...]) -> PreparedStatement:
         if len(self._statements) >= self._limits.max_prepared:
             raise SyncError(Code.TOO_MANY_PREPARED, limit=self._limits.max_prepared)
-        if len(places) > 0xFFFF:
-            raise SyncError(Code.NOT_SUPPORTED, what="more than 65535 parameters")
+        if len(places) > MOST:
+            raise SyncError(Code.NOT_SUPPORTED, what=f"more than {MOST} parameters")
         self._last_id += 1
         statement = PreparedStatement(id=self._last_id, sql=sql, places=places)
         self._statements[statement.id] = statement
@@ -217,11 +222,17 @@ class PreparedStatements:
         if index >= len(statement.places):
             raise ProtocolError("data for a parameter that is not there")
         held = sum(map(len, statement.long_data.values()))
-        if held + len(data) > self._limits.max_packet:
-            statement.too_long = True
-            statement.long_data.clear()
+        if held + len(data) > self._limits.max_statement:
+            self.lose(statement_id)
         else:
             statement.long_data.setdefault(index, bytearray()).extend(data)
+
+    def lose(self, statement_id: int) -> None:
+        """Data that is too long was sent, and forgotten."""
+        statement = self._statements.get(statement_id)
+        if statement is not None:
+            statement.too_long = True
+            statement.long_data.clear()
 
     @property
     def cursors(self) -> int:

@@ -86,7 +86,7 @@ def question(text: str, asker: Asker) -> Question | None:
         return None
     try:
         tree = sqlglot.parse_one(text, read="mysql", error_level=ErrorLevel.IMMEDIATE)
-    except (ParseError, TokenError):
+    except (ParseError, TokenError, RecursionError):
         return None
     if not isinstance(tree, exp.Query):
         return None

@@ -6,9 +6,9 @@ Must not know: packets; how jobs, the catalog or the lake do their work.
 
 import datetime as dt
 import itertools
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import Final, TypeVar, assert_never
+from typing import Concatenate, Final, ParamSpec, TypeVar, assert_never
 
 from syncmgr.console import accounts, information_schema, job_changes, metadata, show, time_zone
 from syncmgr.console import help as help_topics
@@ -19,7 +19,7 @@ from syncmgr.console.frontend import Frontend
 from syncmgr.console.guard import Access, Guarded
 from syncmgr.console.information_schema import Present
 from syncmgr.console.job_changes import JobChange
-from syncmgr.console.limits import Limits
+from syncmgr.console.limits import KiB, Limits
 from syncmgr.console.lite import Lite, rows_of
 from syncmgr.console.nearest import with_nearest
 from syncmgr.console.places import placeholders
@@ -30,7 +30,18 @@ from syncmgr.console.remarks import Remarks
 from syncmgr.console.results import Column, Done, Result, Row, Rows
 from syncmgr.console.row_limit import first, has_limit, with_offsets
 from syncmgr.console.show import CONSTANT, Listing, filtered, listing
-from syncmgr.console.texts import asked_again, asks_for_counts, is_short_show, one_at_a_time, syntax, timeout_of
+from syncmgr.console.texts import (
+    asked_again,
+    asks_for_counts,
+    is_short_show,
+    nested_too_deeply,
+    one_at_a_time,
+    refuse_long_queries,
+    syntax,
+    timeout_of,
+    too_long,
+    too_many,
+)
 from syncmgr.console.variables import Variables
 from syncmgr.console.workers import Workers
 from syncmgr.errors import Code, Remark, SyncError
@@ -81,15 +92,18 @@ from syncsql import (
     ShowTables,
     SqlSyntaxError,
     Statement,
+    TooLargeError,
     Transaction,
     Use,
     ValueKind,
     parse,
 )
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_USER_VARIABLES: Final = 1000
+MAX_SET_EXPRESSION: Final = 4 * KiB
 CONFIG_COLUMNS: Final = ("Key", "Value", "Type", "IsMutable", "MasterOnly", "Comment")
 
 JobStatement = JobChange | ExplainSync | ShowSync | ShowCreateSync
@@ -110,6 +124,7 @@ class StatementSession:
         self._frontend = Guarded(frontend, access)
         self._house = frontend  # for what an administrator alone asks
         self._workers = workers
+        self._limits = limits
         self._variables = Variables(limits, port=registry.port)
         self._user_variables: dict[str, int | str | None] = {}
         self._remarks = Remarks()
@@ -135,13 +150,16 @@ class StatementSession:
 
     async def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
         """Each statement's result, and whether more follow. All are parsed before the first runs."""
+        since: float | None = self._connection.since
+        self._connection.limit_time(self.statement_timeout(sql), since=since)
         parsed = await self._parse(sql, multi=multi)
         if not parsed:
             yield Done(), False  # a comment alone: MySQL answers OK
         for left, each in reversed(list(enumerate(reversed(parsed)))):
             statement = each.statement
             self._remarks.begin(asks=asks_for_counts(each.text), keeps=isinstance(statement, ShowMeta))
-            self._connection.limit_time(self.statement_timeout(each.text))
+            self._connection.limit_time(self.statement_timeout(each.text), since=since)
+            since = None  # of those that follow, the time begins when they do
             yield await self._with_nearest(self._run(statement)), left > 0
 
     async def fields(self, table: str) -> Sequence[Column]:
@@ -149,7 +167,11 @@ class StatementSession:
         return [Column(name=column.name, table=found.name, db=found.db) for column in found.columns]
 
     async def placeholders(self, sql: str) -> tuple[int, ...]:
-        return await self._workers.read(placeholders, sql)
+        return await self._read(placeholders, sql)
+
+    async def _read(self, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What is made of a text; every account has its turn."""
+        return await self._workers.read(str(self._connection.account), call, text, *args, **kwargs)
 
     def statement_timeout(self, text: str) -> float:
         return timeout_of(text) or self._variables.statement_timeout
@@ -188,15 +210,18 @@ class StatementSession:
 
     async def _parse(self, sql: str, *, multi: bool) -> tuple[Parsed, ...]:
         try:
-            parsed = asked_again(sql) if is_short_show(sql) else await self._workers.read(parse, sql)
+            parsed = asked_again(sql) if is_short_show(sql) else await self._read(parse, sql)
+        except TooLargeError as error:
+            raise too_many(error) from error
         except NestedTooDeeplyError as error:
-            raise SyncError(Code.NESTED_TOO_DEEPLY) from error
+            raise nested_too_deeply(error) from error
         except SqlSyntaxError as error:
             raise syntax(error.reason, near=error.near, line=error.line, column=error.column) from error
         if not sql.strip(" \t\r\n;\0"):
             raise SyncError(Code.EMPTY_QUERY)
         if len(parsed) > 1 and not multi:
             raise one_at_a_time(sql, parsed)
+        refuse_long_queries(parsed, self._limits.max_query)
         return parsed
 
     async def _run(self, statement: Statement) -> Result:
@@ -375,12 +400,12 @@ class StatementSession:
 
     async def _select(self, text: str) -> Rows:
         rows, most = await self._selected(text), self._variables.select_limit
-        return rows if most is None or await self._workers.read(has_limit, text) else first(rows, most)
+        return rows if most is None or await self._read(has_limit, text) else first(rows, most)
 
     async def _selected(self, text: str) -> Rows:
-        asked = await self._workers.read(question, text, self._asker())
+        asked = await self._read(question, text, self._asker())
         if asked is None:
-            return await self._ask_lake(await self._at_points(await self._workers.read(with_offsets, text)))
+            return await self._ask_lake(await self._at_points(await self._read(with_offsets, text)))
         if asked.tables:
             house, present = self._frontend, self._present()
             answered = await self._workers.slow(information_schema.answer, asked, house.catalog, house.history, present)
@@ -388,7 +413,7 @@ class StatementSession:
         return rows_of(*_at_once(asked))
 
     async def _at_points(self, text: str) -> str:
-        found, history = await self._workers.read(pins, text, self._connection.db), self._frontend.history
+        found, history = await self._read(pins, text, self._connection.db), self._frontend.history
         if not found:
             return text
         return await self._workers.quick(pinned, text, found, lambda at: history.snapshots(at.db, at.job, at.epoch))
@@ -486,6 +511,8 @@ class StatementSession:
                 assert_never(value.kind)
 
     def _expression(self, text: str) -> int | str | None:
+        if len(text) > MAX_SET_EXPRESSION:
+            raise too_long(MAX_SET_EXPRESSION)
         asked = question(f"SELECT {text}", self._asker())
         if asked is None or asked.tables:
             raise SyncError(Code.NOT_SUPPORTED, what=f"SET to the expression {text[:60]}")

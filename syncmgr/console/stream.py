@@ -26,6 +26,14 @@ class ConnectionLost(Exception):  # noqa: N818 - an end, not an error
     """The client is gone, or too slow to be kept."""
 
 
+class TooLongError(Exception):
+    """A packet that was read and forgotten, but for its beginning."""
+
+    def __init__(self, head: bytes) -> None:
+        self.head = head
+        super().__init__("a packet that is too long to be kept")
+
+
 class _Watched(asyncio.StreamReaderProtocol):
     """Tells at once that the client went away, also while nobody reads."""
 
@@ -132,23 +140,39 @@ class PacketStream:
         secret = self._writer.get_extra_info("cipher") if self._writer else None
         return (secret[0], secret[1]) if secret else None
 
-    async def read(self, *, limit: int, idle: float) -> bytes:
-        """The next packet, joined from its frames. `idle`: seconds until its first byte.
+    async def read(self, *, limit: int, idle: float, keep: int | None = None) -> bytes:
+        """The next packet, joined from its frames. `idle`: seconds until its first byte; `keep`: bytes that are kept.
 
-        Raises ConnectionLost, ProtocolError on a wrong sequence number, PACKET_TOO_LARGE, TimeoutError.
+        Raises ConnectionLost, ProtocolError on a wrong sequence number, PACKET_TOO_LARGE, TooLongError, TimeoutError.
         """
         parts: list[bytes] = []
         size = 0
+        keep = limit if keep is None else keep
         while True:
-            head = await self._exactly(HEADER_SIZE, idle if not parts else self._limits.read_timeout)
+            head = await self._exactly(HEADER_SIZE, idle if not size else self._limits.read_timeout)
             length = int.from_bytes(head[:3], "little")
             self._count(head[3])
             size += length
             if size > limit:
                 raise SyncError(Code.PACKET_TOO_LARGE)
-            parts.append(await self._exactly(length, self._limits.read_timeout + length / SLOWEST))
+            if size <= keep:
+                parts.append(await self._exactly(length, self._limits.read_timeout + length / SLOWEST))
+            else:
+                parts = [await self._beginning(parts, length)]
             if length < MAX_PAYLOAD:
-                return parts[0] if len(parts) == 1 else b"".join(parts)
+                break
+        if size > keep:
+            raise TooLongError(parts[0])
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def _beginning(self, parts: list[bytes], left: int) -> bytes:
+        """Of a packet; what is left of its frame is read and forgotten, so that nobody's memory is filled by it."""
+        kept = b"".join(parts)[:READ_AHEAD]
+        while left:
+            part = await self._exactly(min(left, READ_AHEAD), self._limits.read_timeout)
+            left -= len(part)
+            kept = kept or part
+        return kept
 
     def _count(self, number: int) -> None:
         """Inside compressed frames it is these that are counted: clients number the packets in them as they like."""

@@ -1,7 +1,7 @@
 """What the text of a statement says beside what it does.
 
-Owns: MySQL's hint of a time, who asks for the counts of SHOW WARNINGS, what is parsed once for many, the error about a
-second statement.
+Owns: MySQL's hint of a time, who asks for the counts of SHOW WARNINGS, what is parsed once for many, the errors about a
+second statement and about what is too much.
 Must not know: what a statement does. All other hints are Spark's, which takes those that it knows.
 """
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncsql import Parsed, parse
+from syncsql import ExplainSelect, NestedTooDeeplyError, Parsed, Select, TooLargeError, parse
 
 SHORT: Final = 200  # characters of a statement that is kept
 LONGEST: Final = 4096  # characters at its beginning that are looked at
@@ -43,6 +43,28 @@ def is_short_show(sql: str) -> bool:
 
 def syntax(reason: str, *, near: str, line: int, column: int) -> SyncError:
     return SyncError(Code.SYNTAX, reason=reason, near=near, line=line, column=column)
+
+
+def too_long(limit: int) -> SyncError:
+    advice = "cut it into several, or raise max_statement_bytes in conf/fe.conf"
+    return SyncError(Code.STATEMENT_TOO_LARGE, limit=limit, what="bytes", advice=advice)
+
+
+def too_many(error: TooLargeError) -> SyncError:
+    return SyncError(Code.STATEMENT_TOO_LARGE, limit=error.limit, what=error.what, advice="cut it into several")
+
+
+def nested_too_deeply(error: NestedTooDeeplyError) -> SyncError:
+    place = f"{error.reason}, at line {error.line}, column {error.column}"
+    return SyncError(Code.NESTED_TOO_DEEPLY, more=f": {place}")
+
+
+def refuse_long_queries(parsed: Sequence[Parsed], limit: int) -> None:
+    """Spark takes a hundred times as long for a text as we do. Raises STATEMENT_TOO_LARGE."""
+    for each in parsed:
+        if isinstance(each.statement, Select | ExplainSelect) and len(each.text.encode()) > limit:
+            advice = "join a table instead of a long list of values, or raise max_query_bytes in conf/fe.conf"
+            raise SyncError(Code.STATEMENT_TOO_LARGE, limit=limit, what="bytes of a query", advice=advice)
 
 
 def one_at_a_time(sql: str, parsed: Sequence[Parsed]) -> SyncError:

@@ -1,7 +1,7 @@
 """The threads in which the blocking house is called.
 
-Owns: three bounded pools, so that long SELECTs stand before no SHOW, and a slow source or catalog before no PAUSE; a
-lake query as a stream of batches.
+Owns: bounded pools, so that long SELECTs stand before no SHOW, and a slow source or catalog before no PAUSE; the turns
+at reading long texts; a lake query as a stream of batches.
 Must not know: statements, packets.
 """
 
@@ -17,6 +17,7 @@ from syncmgr.console.lake_types import column, converted
 from syncmgr.console.limits import KiB
 from syncmgr.console.results import Row, Rows
 from syncmgr.console.together import Together
+from syncmgr.console.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LONG_TEXT: Final = 4 * KiB  # characters, which a parser may take 50 ms for
+LONGER_TEXT: Final = 32 * KiB  # of these one is read at a time
+LONG_TEXTS_AT_ONCE: Final = 2
 
 
 class Workers:
@@ -33,6 +36,8 @@ class Workers:
         self._lake = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
         self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-slow")
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="console-statement")
+        self._texts = ThreadPoolExecutor(LONG_TEXTS_AT_ONCE + 1, thread_name_prefix="console-text")
+        self._long_texts, self._longer_texts = Turns(LONG_TEXTS_AT_ONCE), Turns(1)
         self.shown: Together[list[tuple[str | None, ...]]] = Together()  # what SHOW SYNC JOB answers, by database
         self.known: Together[None] = Together()  # whether there is such a database
 
@@ -42,11 +47,17 @@ class Workers:
     async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._quick, partial(call, *args, **kwargs))
 
-    async def read(self, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs) -> T:
-        """What is made of a text: at once if that is short, else in a thread, so that all others go on meanwhile."""
-        if len(text) > LONG_TEXT:
-            return await self.quick(call, text, *args, **kwargs)
-        return call(text, *args, **kwargs)
+    async def read(
+        self, asker: str, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """What is made of a text: at once if that is short, else in a thread, so that all others go on meanwhile.
+
+        Few at a time: a parser needs memory and all of Python. Each asker has its turn.
+        """
+        if len(text) <= LONG_TEXT:
+            return call(text, *args, **kwargs)
+        turns = self._long_texts if len(text) <= LONGER_TEXT else self._longer_texts
+        return await turns.run(asker, partial(self._texts.submit, partial(call, text, *args, **kwargs)))
 
     def cancel(self, query: Query) -> None:
         """Without waiting: a KILL is answered at once."""
@@ -87,7 +98,7 @@ class Workers:
         return await asyncio.get_running_loop().run_in_executor(self._lake, next, batches, None)
 
     def close(self) -> None:
-        for pool in (self._lake, self._slow, self._quick):
+        for pool in (self._lake, self._slow, self._quick, self._texts):
             pool.shutdown(wait=False, cancel_futures=True)
 
 

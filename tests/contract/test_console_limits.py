@@ -36,7 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def console(folder: Path) -> Iterator[Running]:
-    with running(folder, max_packet=20 * MiB, high_water=64 * KiB) as it:
+    size = 20 * MiB
+    with running(folder, max_packet=size, max_statement=size, max_query=size, high_water=64 * KiB) as it:
         yield it
 
 

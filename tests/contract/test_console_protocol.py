@@ -30,7 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def console(folder: Path) -> Iterator[Running]:
-    with running(folder, max_cursors=2, drain_timeout=0.2) as it:
+    size = 64 << 20
+    with running(folder, max_cursors=2, drain_timeout=0.2, max_statement=size, max_query=size) as it:
         yield it
 
 

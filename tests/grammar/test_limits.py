@@ -2,11 +2,14 @@ import pickle
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from syncsql import CreateSync, NestedTooDeeplyError, Select, SqlSyntaxError, parse
+from syncsql import CreateSync, NestedTooDeeplyError, Select, SqlSyntaxError, TooLargeError, parse
 from syncsql.expression import LONGEST
 
 
@@ -62,11 +65,75 @@ def test_long_lists_are_no_deep_expressions() -> None:
     parse(job(" AND ".join(["x"] * 1_000)))
 
 
-def test_deep_queries_are_none_of_ours() -> None:
-    """A query is only cut into words, so its depth is Spark's affair."""
-    text = "SELECT " + "(" * 5_000 + "1" + ")" * 5_000
-    (parsed,) = parse(text)
-    assert Select(text=text) == parsed.statement
+DEEP_QUERIES = {
+    "brackets": "SELECT " + "(" * 200_000 + "1" + ")" * 200_000,
+    "subqueries": "SELECT * FROM (" * 200 + "t" + ") x" * 200,
+    "cases": "SELECT " + "CASE WHEN x THEN " * 200 + "1" + " END" * 200,
+    "nots": "SELECT " + "NOT " * 5_000 + "x",
+    "signs": "SELECT " + "- " * 5_000 + "x",
+    "sum": "SELECT " + "+".join(["x"] * 5_000),
+    "unions": " UNION ALL ".join(["SELECT 1, 2"] * 1_000),
+    "joins": "SELECT * FROM t" + ", u JOIN v" * 1_000,
+    "types": "SELECT CAST(x AS " + "ARRAY<" * 500 + "INT" + ">" * 500 + ")",
+    "a hint": "SELECT /*+ " + "(" * 500 + " */ 1",
+    "behind a raw string": r"SELECT r'\' " + "(" * 500 + " ' FROM t",
+    "in a conditional comment": "SELECT /*!40101 " + "(" * 500 + "1" + ")" * 500 + " */",
+    "behind another": "SELECT 1; SELECT " + "(" * 500 + "1" + ")" * 500,
+}
+
+
+@pytest.mark.parametrize("text", DEEP_QUERIES.values(), ids=DEEP_QUERIES.keys())
+def test_deep_queries_are_refused(text: str) -> None:
+    """Whatever Spark would descend into, before Spark sees it: with its place, its limit and what to do, at once."""
+    begun = time.process_time()
+    with pytest.raises(NestedTooDeeplyError, match=r"more than \d+ .*; write it flatter"):
+        parse(text)
+    assert time.process_time() - begun < 1
+
+
+FLAT_QUERIES = [
+    f"SELECT * FROM t WHERE id IN ({', '.join(map(str, range(100_000, 115_000)))}) AND x = 1",
+    f"SELECT * FROM t WHERE {' OR '.join(f'id = {n}' for n in range(5_000))}",
+    f"SELECT CASE {' '.join(f'WHEN x = {n} THEN {n}' for n in range(3_000))} END",
+    f"SELECT {', '.join(f't.column_{n} AS c{n}' for n in range(5_000))} FROM t",
+    f"SELECT '{'(' * 5_000}' FROM t -- {'(' * 5_000}",
+    f"VALUES {','.join(map(str, range(1_000)))}",
+    "SELECT " + "(" * 60 + "1" + ")" * 60,
+]
+
+
+@pytest.mark.parametrize("text", FLAT_QUERIES, ids=lambda text: text[:20])
+def test_long_queries_are_read(text: str) -> None:
+    """Length alone is no depth: a query comes out as it was typed, its long lists too."""
+    (parsed,) = parse(text + ";")
+    assert parsed.statement == Select(text=text.partition(" -- ")[0])
+
+
+def test_a_list_behind_a_query_stays() -> None:
+    """Numbers are passed over where the text is one query alone, not in what is ours to read."""
+    many = ", ".join(map(str, range(200)))
+    _, job_parsed = parse(f"SELECT 1; {job(f'x IN ({many})')}")
+    assert isinstance(job_parsed.statement, CreateSync)
+    assert many in job_parsed.statement.sql()
+
+
+def test_tokens_are_counted_before_they_are_made() -> None:
+    """Of a text of 5 MB nothing is built before its end is known to be too far."""
+    text = "SELECT * FROM t WHERE id IN (" + ",".join(map(str, range(700_000))) + ")"
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLargeError, match="more than 200000 words, signs and values"):
+            parse(text)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@given(values=st.lists(st.integers(0, 999), min_size=40, max_size=200), spaces=st.sampled_from(["", " ", "\n "]))
+def test_no_list_changes_a_query(values: list[int], spaces: str) -> None:
+    """Where a list of numbers begins and ends in a query, the text that Spark gets is the one that was typed."""
+    text = f"SELECT x FROM t WHERE a IN ({f',{spaces}'.join(map(str, values))}{spaces})"
+    assert [each.text for each in parse(text)] == [text]
 
 
 def many_channels(count: int) -> None:

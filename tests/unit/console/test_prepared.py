@@ -94,7 +94,7 @@ def test_types_are_kept() -> None:
 
 def test_statements_are_bounded() -> None:
     """Their number and the data sent ahead have a limit; a statement that is not there is an error."""
-    statements = PreparedStatements(Limits(max_prepared=1, max_packet=4))
+    statements = PreparedStatements(Limits(max_prepared=1, max_statement=4))
     one = statements.add("SELECT ?", (7,))
     with pytest.raises(SyncError) as caught:
         statements.add("SELECT 2", ())
@@ -103,7 +103,7 @@ def test_statements_are_bounded() -> None:
         statements.append(one.id, 0, b"ab")
     with pytest.raises(SyncError) as caught:
         one.bind(Reader(bytes(7)), UTF8MB4)
-    assert caught.value.code is Code.PACKET_TOO_LARGE
+    assert caught.value.code is Code.STATEMENT_TOO_LARGE
     asyncio.run(statements.remove(one.id))
     with pytest.raises(SyncError) as caught:
         statements.get(one.id)
