@@ -69,8 +69,8 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 def test_a_daemon_starts_once_says_how_to_connect_and_stops(home: Home) -> None:
-    """start_fe.sh --daemon leaves a running frontend alone, stop_fe.sh ends it in order, and both say so; what they write
-    is private.
+    """start_fe.sh --daemon leaves a running frontend alone, stop_fe.sh ends it in order, and both say so; what they
+    write is private.
     """
     started = home.start()
     assert started.returncode == 0, started.stdout
