@@ -61,7 +61,7 @@ from syncmgr.pipeline.run_options import Listeners, RunOptions
 from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
 from syncmgr.pipeline.worker import OpenSource
 from syncmgr.planning import Inspected
-from syncmgr.private import seen_by_others
+from syncmgr.private import seen_by_others, without_secrets
 from syncmgr.scheduler import Scheduler
 from syncmgr.setting import Value
 from syncmgr.settings import Settings, find, parse
@@ -93,7 +93,7 @@ class Frontend:
         log_files.set_audit(on=settings.text("audit_log") == "ON")
         log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())
         self.config = Config(settings, self._on_config)
-        self.lake = _lake_of(settings)
+        self.lake = _lake_of(settings, without_secrets(os.environ))
         self._store = open_store(settings)
         self._lease = Lease(self._store, name_of(settings.folder("meta_dir")), _replaced)
         self.catalog = Catalog(self.lake, self._store.target_of)
@@ -340,7 +340,7 @@ class Frontend:
         self._troubles[kind].tell(found)
 
 
-def _lake_of(settings: Settings) -> Lake:
+def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
     return Lake(
         lake_dir=settings.folder("lake_dir"),
         jars_dir=settings.folder("lake_dir") / JARS,
@@ -349,6 +349,7 @@ def _lake_of(settings: Settings) -> Lake:
         wait_second=settings.seconds("spark_start_timeout_second"),
         index_dir=settings.folder("meta_dir") / "index",
         index_max_bytes=lambda: settings.number("key_index_max_bytes"),
+        environment=environment,
     )
 
 

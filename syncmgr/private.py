@@ -13,6 +13,7 @@ from typing import Final
 
 UMASK: Final = 0o077
 OTHERS: Final = 0o007
+OF_METADATA: Final = frozenset({"PGPASSWORD"})  # read by the driver of a meta_url
 _SECRET: Final = re.compile(
     r"secret|passw|passphrase|token|credential|signature"
     r"|(?:access|account|api|private|storage|encryption)[._-]?key|connection[._-]?string|_pwd$",
@@ -44,5 +45,5 @@ def seen_by_others(path: Path) -> int | None:
 
 
 def without_secrets(environment: MutableMapping[str, str]) -> dict[str, str]:
-    """Takes the secrets out of an environment, and returns them."""
-    return {name: environment.pop(name) for name in list(environment) if is_secret(name)}
+    """Takes the secrets out of an environment, and returns them; the drivers of the metadata keep theirs."""
+    return {name: environment.pop(name) for name in list(environment) if is_secret(name) and name not in OF_METADATA}

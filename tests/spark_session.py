@@ -26,6 +26,7 @@ from tests import jvm
 from tests.until import PATIENCE
 
 START_SECOND = 300.0 * PATIENCE
+STORE_KEY = {"spark.hadoop.fs.s3a.secret.key": "S3: secret=\\ #1"}  # of no store; it must come through as it is
 SPARK = [
     pytest.mark.spark,
     pytest.mark.filterwarnings(
@@ -51,7 +52,7 @@ def indexing_of(lake: Lake, db: str, table: str) -> Indexing:
 
 
 def running_lake(folder: Path) -> Iterator[Lake]:
-    lake = new_lake(folder)
+    lake = new_lake(folder, options={**jvm.flags(), **STORE_KEY})
     lake.start()
     lake.ready()
     yield lake

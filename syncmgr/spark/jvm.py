@@ -6,7 +6,7 @@ Must not know: epochs, jobs, when something is called.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, NoReturn
 
@@ -40,8 +40,13 @@ LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
 
 
-def connect(port: int, secret: str) -> SparkSession:
-    """The session of a JVM that has announced its port. Raises LAKE_FAILED; LAKE_STARTING where the JVM has died."""
+def connect(port: int, secret: str, secrets: Iterable[str] = ()) -> SparkSession:
+    """The session of a JVM that has announced its port.
+
+    `secrets`: keys of its settings that are wanted no more among the properties of Java, where spark-submit puts all.
+
+    Raises LAKE_FAILED; LAKE_STARTING where the JVM has died.
+    """
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     try:
         gateway = launch_gateway()  # type: ignore[no-untyped-call] # PySpark leaves it untyped
@@ -51,7 +56,10 @@ def connect(port: int, secret: str) -> SparkSession:
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign] # noqa: SLF001
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # what they say is raised as well
             PySparkLogger.getLogger(name).setLevel("CRITICAL")
-        return SparkSession(context)
+        session = SparkSession(context)
+        for key in secrets:
+            gateway.jvm.System.clearProperty(key)
+        return session
     except FAILURES as error:
         code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
         raise SyncError(code, reason=words(error)) from error

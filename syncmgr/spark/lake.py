@@ -83,6 +83,7 @@ class Lake:
     """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
 
     `jars_dir`: where jars are kept between starts. `options`: the spark.* keys of fe.conf, passed on as they are.
+    `environment`: variables that its JVM alone has.
     `progress` hears one line at a time while Spark starts. `wait_second`: how long the rest waits for that.
     `index_dir`: where key indexes are kept between starts; `index_max_bytes`: of all of them in memory, now.
     """
@@ -97,9 +98,10 @@ class Lake:
         wait_second: float,
         index_dir: Path,
         index_max_bytes: Callable[[], int],
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self._wait_second = wait_second
-        self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options)
+        self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
         self._shelf = Shelf(file=self.place.catalog_file)
         self._lock = threading.Lock()

@@ -8,6 +8,8 @@ import hashlib
 import logging
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +38,7 @@ COMPLETE: Final = "complete"
 JARS: Final = "jars"  # below lake_dir
 # The serial collector: on the small heap that fits beside a MySQL server it pauses shortly and costs no extra thread.
 JVM_FLAGS: Final = "-XX:+UseSerialGC -Duser.timezone=UTC"
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 HEAP: Final = "1g"
 FIXED: Final[Mapping[str, str]] = {
     "spark.app.name": "syncmgr",
@@ -67,11 +70,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LakePlace:
-    """Where the lake is. `options`: the spark.* keys of the operator, which win over ours."""
+    """Where the lake is. `options`: the spark.* keys of the operator, which win over ours. `environment`: what the JVM
+    alone has of it.
+    """
 
     lake_dir: Path
     jars_dir: Path
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def embedded(self) -> bool:
@@ -106,8 +112,8 @@ def settings(place: LakePlace) -> dict[str, str]:
     if place.embedded:
         own |= _embedded_catalog(place)
     merged = own | dict(place.options) | dict(ENFORCED)
-    extra = place.options.get("spark.driver.extraJavaOptions", "")
-    merged["spark.driver.extraJavaOptions"] = f"{JVM_FLAGS} {extra}".strip()
+    extra = place.options.get(JAVA_OPTIONS, "")
+    merged[JAVA_OPTIONS] = f"{JVM_FLAGS} {extra}".strip()
     return merged
 
 
@@ -156,24 +162,27 @@ def _cache(conf: Mapping[str, str], place: LakePlace) -> Path:
 
 
 class Jvm:
-    """Spark's JVM as a child process that has announced its py4j port; it ends when its stdin does."""
+    """Spark's JVM as a child process that has announced its py4j port; it ends when its stdin does.
 
-    def __init__(self, conf: Mapping[str, str], progress: Callable[[str], None]) -> None:
+    Every user of the machine can read the arguments of a process, so settings and Java's options go by files in a
+    folder of ours, which lives until the port is announced.
+    """
+
+    def __init__(
+        self, conf: Mapping[str, str], environment: Mapping[str, str], progress: Callable[[str], None]
+    ) -> None:
         self._progress = progress
         self._tail: deque[str] = deque(maxlen=30)
-        self._announcement = Path(tempfile.mkdtemp(prefix="syncmgr-jvm-")) / "port"
+        self._folder = Path(tempfile.mkdtemp(prefix="syncmgr-jvm-"))  # 0700
+        self._announcement = self._folder / "port"
         submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-        command = [
-            str(submit),
-            *(part for pair in conf.items() for part in ("--conf", "=".join(pair))),
-            "pyspark-shell",
-        ]
+        file = _properties_file(conf, self._folder)
         self._process = subprocess.Popen(
-            command,
+            [str(submit), "--properties-file", str(file), "--load-spark-defaults", "pyspark-shell"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=_environment(conf, self._announcement),
+            env=_environment(conf, environment, self._announcement),
             start_new_session=True,  # Ctrl-C on the terminal is the frontend's to handle
         )
         assert self._process.stdout is not None
@@ -198,8 +207,7 @@ class Jvm:
                 raise SyncError(Code.LAKE_FAILED, reason="Spark's JVM did not come up in time")
             time.sleep(0.02)
         raw = self._announcement.read_bytes()
-        self._announcement.unlink()
-        self._announcement.parent.rmdir()
+        self._forget_files()
         length = int.from_bytes(raw[4:8], "big")
         return int.from_bytes(raw[:4], "big"), raw[8 : 8 + length].decode()
 
@@ -223,8 +231,12 @@ class Jvm:
         self._hang_up()
 
     def _hang_up(self) -> None:
+        self._forget_files()
         assert self._process.stdin is not None
         self._process.stdin.close()
+
+    def _forget_files(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _read(self, output: IO[bytes]) -> None:
         with output:
@@ -241,8 +253,32 @@ class Jvm:
         return "Spark's JVM ended: " + (" | ".join(telling[-3:]) or " ".join(list(self._tail)[-3:]) or "without a word")
 
 
-def _environment(conf: Mapping[str, str], announcement: Path) -> dict[str, str]:
-    env = dict(os.environ)
+def _properties_file(conf: Mapping[str, str], folder: Path) -> Path:
+    """The settings for spark-submit, and beside them Java's options, which it would put on the command line."""
+    java = shlex.split(conf.get(JAVA_OPTIONS, ""))
+    options = _written(folder / "java.options", "".join(f"{java_quoted(option)}\n" for option in java))
+    named = {**conf, JAVA_OPTIONS: f"@{options}"}
+    return _written(folder / "spark.conf", "".join(f"{escaped(key)}={escaped(named[key])}\n" for key in named))
+
+
+def _written(file: Path, text: str) -> Path:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+        out.write(text)
+    return file
+
+
+def java_quoted(option: str) -> str:
+    """An option as it stands in a file of them that java reads by @file."""
+    return '"' + option.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def escaped(text: str) -> str:
+    """A key or a value as it stands in a file of java.util.Properties."""
+    return re.sub(r"([\\=:#! ])", r"\\\1", text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+
+
+def _environment(conf: Mapping[str, str], own: Mapping[str, str], announcement: Path) -> dict[str, str]:
+    env = {**os.environ, **own}
     env["JAVA_HOME"] = str(java_home())
     env["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(announcement)
     env["SPARK_CONNECT_MODE"] = "0"

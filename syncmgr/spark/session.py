@@ -13,6 +13,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.private import is_secret
 from syncmgr.spark import jvm, launch
 
 START_TIMEOUT_SECOND: Final = 600.0  # the first start downloads jars
@@ -108,7 +109,7 @@ class Session:
         self._progress("Spark is starting")
         process, port, secret = self._announced(launch.with_jars(conf, self._place))
         try:
-            return process, jvm.connect(port, secret)
+            return process, jvm.connect(port, secret, filter(is_secret, conf))
         except BaseException:
             process.kill()
             jvm.forget()
@@ -116,7 +117,7 @@ class Session:
 
     def _announced(self, conf: dict[str, str]) -> tuple[launch.Jvm, int, str]:
         """A JVM, py4j's port and secret."""
-        process = launch.Jvm(conf, self._progress)
+        process = launch.Jvm(conf, self._place.environment, self._progress)
         self._process = process
         if self._stopping.is_set():
             process.kill()

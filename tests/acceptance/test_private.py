@@ -1,13 +1,18 @@
 """What other users of the machine see of a frontend: its files, its processes, its warnings."""
 
+import contextlib
 import os
 import stat
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import psutil
 import pytest
 
+from tests import jvm
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_faults import BINLOG
 from tests.servers import MysqlServer
@@ -20,27 +25,62 @@ OF_JAVA: Final = "TRUSTSECRETVALUE"
 OF_THE_SHELL: Final = "ENVSECRETVALUE"
 
 
+@dataclass
+class Seen:
+    """What /proc shows of a frontend and all below it, from its first moment on."""
+
+    arguments: set[str] = field(default_factory=set)
+    environments: dict[str, set[str]] = field(default_factory=dict)  # by the name of the program
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self, frontend: FrontendProcess) -> None:
+        while not self.ended.wait(0.01):
+            if frontend.process is not None:
+                self.look(frontend.process.pid)
+
+    def look(self, pid: int) -> None:
+        with contextlib.suppress(psutil.Error):
+            for process in psutil.Process(pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    self.arguments.add(" ".join(process.cmdline()))
+                    self.environments.setdefault(process.name(), set()).update(process.environ().values())
+
+
 @pytest.fixture(scope="module")
-def open_frontend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProcess]:
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture(scope="module")
+def open_frontend(tmp_path_factory: pytest.TempPathFactory, seen: Seen) -> Iterator[FrontendProcess]:
     """One that was started under an open umask, with secrets in a fe.conf that everybody can read."""
-    process = FrontendProcess(tmp_path_factory.mktemp("open"), {"spark.hadoop.fs.s3a.secret.key": OF_THE_STORE})
+    folder = tmp_path_factory.mktemp("open")
+    flags = jvm.flags().get("spark.driver.extraJavaOptions", "")
+    java = f'{flags} -Djavax.net.ssl.trustStorePassword="{OF_JAVA} #"'
+    keys = {"spark.hadoop.fs.s3a.secret.key": OF_THE_STORE, "spark.driver.extraJavaOptions": java, "log_level": "DEBUG"}
+    process = FrontendProcess(folder, keys)
     process.conf.chmod(0o644)
-    before = os.umask(0o022)
-    try:
-        yield process.start()
-    finally:
-        os.umask(before)
-        assert process.stop() == 0
+    (folder / "tmp").mkdir()
+    watcher = threading.Thread(target=seen.watch, args=(process,))
+    watcher.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_SECRET_ACCESS_KEY", OF_THE_SHELL)
+        patch.setenv("TMPDIR", str(folder / "tmp"))
+        before = os.umask(0o022)
+        try:
+            yield process.start()
+        finally:
+            os.umask(before)
+            seen.ended.set()
+            watcher.join()
+            assert process.stop() == 0
 
 
-def test_files_are_private_whatever_the_umask(open_frontend: FrontendProcess, mysql_server: MysqlServer) -> None:
-    """Metadata, lake, staging, logs: no folder and no file has a bit for anybody else, Spark's and a worker's too; the
-    console's certificate alone is for clients, without its key.
-    """
+@pytest.fixture(scope="module")
+def synced(open_frontend: FrontendProcess, mysql_server: MysqlServer) -> FrontendProcess:
+    """It has read rows by Spark, and changes by a worker."""
     mysql_server.run(
-        "CREATE DATABASE hidden",
-        "CREATE TABLE hidden.t (id INT PRIMARY KEY, v INT)",
-        "INSERT INTO hidden.t VALUES (1, 1)",
+        "CREATE DATABASE hidden", "CREATE TABLE hidden.t (id INT PRIMARY KEY, v INT)", "INSERT hidden.t VALUES (1, 1)"
     )
     open_frontend.sql("CREATE DATABASE hidden")
     open_frontend.sql("CREATE TABLE hidden.t (id INT NOT NULL, v INT) UNIQUE KEY(id)")
@@ -50,17 +90,47 @@ def test_files_are_private_whatever_the_umask(open_frontend: FrontendProcess, my
     until(lambda: open_frontend.sql("SELECT * FROM hidden.t") == rows, why="the snapshot")
     mysql_server.run("UPDATE hidden.t SET v = 2", "INSERT INTO hidden.t VALUES (2, 2)")
     until(lambda: len(open_frontend.sql("SELECT * FROM hidden.t WHERE v = 2")) == 2, why="the changes")
-    made = {*open_frontend.folder.glob("var/**/*"), *open_frontend.folder.glob("log/**/*")}
-    lake = open_frontend.folder / "var" / "lake"
+    return open_frontend
+
+
+def test_files_are_private_whatever_the_umask(synced: FrontendProcess) -> None:
+    """Metadata, lake, staging, logs: no folder and no file has a bit for anybody else, Spark's and a worker's too; the
+    console's certificate alone is for clients, without its key.
+    """
+    made = {*synced.folder.glob("var/**/*"), *synced.folder.glob("log/**/*")}
+    lake = synced.folder / "var" / "lake"
     made -= {lake, *lake.glob("jars/**/*"), lake / "jars"}  # the test's own
     assert {".db", ".parquet", ".avro", ".log", ".key"} <= {path.suffix for path in made}
     assert any(path.parent.name == "staging" for path in made)
     assert [path for path in sorted(made) if _bits(path) & 0o077] == []
-    certificate = open_frontend.conf.parent / "console.crt"
+    certificate = synced.conf.parent / "console.crt"
     assert _bits(certificate) == 0o644
     assert "CERTIFICATE" in certificate.read_text()
     assert "PRIVATE" not in certificate.read_text()
-    open_frontend.sql("STOP SYNC JOB hidden.job1")
+
+
+def test_secrets_are_in_no_process_but_the_one_that_needs_them(synced: FrontendProcess, seen: Seen) -> None:
+    """No argument of any process holds a secret at any time; those of the environment go to the JVM alone, which has
+    them; no file is left, and no log, answer or error says one.
+    """
+    assert any("SparkSubmit" in arguments for arguments in seen.arguments)
+    assert any("multiprocessing.forkserver" in arguments for arguments in seen.arguments)
+    secrets = (OF_THE_STORE, OF_JAVA, OF_THE_SHELL)
+    assert [arguments for arguments in seen.arguments if any(secret in arguments for secret in secrets)] == []
+    having = {name for name, values in seen.environments.items() if OF_THE_SHELL in values}
+    assert "java" in having
+    assert not any(name.startswith("python") for name in having)
+    assert not any(
+        secret in value for values in seen.environments.values() for value in values for secret in secrets[:2]
+    )
+    files = [
+        synced.folder / "fe.out",
+        *synced.folder.glob("log/*"),
+        *synced.folder.glob("tmp/**/*"),
+    ]
+    told = "".join(file.read_text(errors="replace") for file in files if file.is_file())
+    told += str(synced.sql("SHOW FRONTEND CONFIG")) + str(synced.sql("SHOW VARIABLES"))
+    assert [secret for secret in secrets if secret in told] == []
 
 
 def test_the_certificate_beside_fe_conf_proves_the_console(open_frontend: FrontendProcess) -> None:

@@ -9,11 +9,21 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.lake import Lake
-from tests.spark_session import SPARK, START_SECOND, Tables
+from tests.spark_session import SPARK, START_SECOND, STORE_KEY, Tables
 from tests.until import PATIENCE, PROMPT_SECOND, until
 
 INS = ChangeKind.INSERT
 pytestmark = SPARK
+
+
+def test_secrets_reach_hadoop_and_are_no_properties_of_java(lake: Lake) -> None:
+    """A key of an object store comes through, whatever is in it, and whoever reads Java's properties finds none."""
+    spark = lake._session.current()
+    ((name, value),) = STORE_KEY.items()
+    assert spark._jsc.hadoopConfiguration().get(name.removeprefix("spark.hadoop.")) == value
+    properties = spark._jvm.System.getProperties()
+    assert "spark.sql.extensions" in properties
+    assert name not in properties
 
 
 def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.java import java_home
-from syncmgr.spark.launch import LakePlace, fetching, jars_are_complete, settings, with_jars
+from syncmgr.spark.launch import LakePlace, escaped, fetching, jars_are_complete, java_quoted, settings, with_jars
 
 
 def place(tmp_path: Path, **options: str) -> LakePlace:
@@ -78,3 +78,9 @@ def test_no_fitting_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SyncError, match="is Java 25") as caught:
         java_home()
     assert caught.value.code is Code.JAVA_MISSING
+
+
+def test_java_options_and_settings_are_quoted_for_their_files() -> None:
+    """An @file of java and a file of java.util.Properties give back what was written, whatever is in it."""
+    assert java_quoted('-Dx=a "b" \\c #d') == '"-Dx=a \\"b\\" \\\\c #d"'
+    assert escaped("a=b:c #!\\\n") == "a\\=b\\:c\\ \\#\\!\\\\\\n"
