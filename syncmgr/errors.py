@@ -426,6 +426,11 @@ class Code(Enum):
         "A restore into '{folder}' was broken off: empty meta_dir, lake_dir (but for jars) and staging_dir, and restore again",
     )
     BACKUP_FAILED = 20316, "HY000", "The {what} failed: {reason}"
+    LOGIN_REFUSED = (
+        3955,
+        "HY000",
+        "Access denied for user '{user}'@'{host}'. Account is blocked for {second} seconds due to {count} consecutive failed logins",
+    )
     STATEMENT_TOO_LARGE = 20318, "HY000", "The statement is too large: it has more than {limit} {what}; {advice}"
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"

@@ -426,6 +426,8 @@ def console_limits(settings: Settings) -> console.Limits:
         max_statement=settings.number("max_statement_bytes"),
         max_query=settings.number("max_query_bytes"),
         threads=settings.number("query_threads"),
+        max_login_failures=settings.number("max_login_failures"),
+        login_refuse_second=settings.seconds("login_refuse_second"),
         connect_timeout=settings.seconds("connect_timeout"),
         read_timeout=settings.seconds("net_read_timeout"),
         write_timeout=settings.seconds("net_write_timeout"),

@@ -331,6 +331,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Longest text of a SELECT: Spark takes far longer than its size to read it.",
         at_least(1024),
     ),
+    Setting(
+        "max_login_failures",
+        20,
+        "failures",
+        "After so many wrong passwords in a row an account is refused at that address for login_refuse_second, whatever"
+        " the password. 0: never.",
+        at_least(0),
+    ),
+    Setting("login_refuse_second", 60.0, "seconds", "How long that is.", at_least(1)),
     Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", at_least(1)),
     Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", at_least(1)),
     Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", at_least(1)),

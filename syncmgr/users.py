@@ -47,6 +47,9 @@ class Users:
         """All, root first."""
         return [ROOT, *sorted(self._known)]
 
+    def plugins(self) -> list[str]:
+        return [user.plugin for user in self._known.values()]
+
     def create(
         self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool
     ) -> tuple[Remark, ...]:

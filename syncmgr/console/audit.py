@@ -36,8 +36,10 @@ def statement(ended: Audited) -> None:
         _tell(facts | {"second": round(ended.second, 6)})
 
 
-def login(*, user: str, host: str, error: int | None) -> None:
-    _tell({"event": "login", "user": user[:LONGEST_NAME], "host": host, "error": error})
+def login(*, user: str, host: str, error: int | None, gave_up: bool = False) -> None:
+    """`gave_up`: the client left, or was silent, before it had shown its password."""
+    facts: dict[str, object] = {"event": "login", "user": user[:LONGEST_NAME], "host": host, "error": error}
+    _tell(facts | ({"gave_up": True} if gave_up else {}))
 
 
 def _tell(facts: dict[str, object]) -> None:

@@ -98,7 +98,7 @@ class User(Protocol):
 
 
 class Users(Protocol):
-    """Accounts and what they may do. `find`, `rights` and `accounts` do not block."""
+    """Accounts and what they may do. `find`, `rights`, `accounts` and `plugins` do not block."""
 
     def find(self, name: str, address: str) -> User | None:
         """The account that a client of that name and address is; root is none of them."""
@@ -107,6 +107,10 @@ class Users(Protocol):
     def rights(self, account: Account) -> Rights: ...
 
     def accounts(self) -> Sequence[Account]: ...
+
+    def plugins(self) -> Sequence[str]:
+        """That of each account."""
+        ...
 
     def create(
         self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool

@@ -32,6 +32,8 @@ class Limits:
     max_cursors: int = 16
     threads: int = 32
     high_water: int = 256 * KiB
+    max_login_failures: int = 20
+    login_refuse_second: float = 60
     connect_timeout: float = 10
     read_timeout: float = 30
     write_timeout: float = 60

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from syncmgr.console.auth import Throttle
 from syncmgr.console.connection import Connection, Interrupt, Session
 from syncmgr.console.frontend import Users
 from syncmgr.console.keys import Keys
@@ -22,6 +21,7 @@ from syncmgr.console.login import Gate
 from syncmgr.console.packet import ProtocolError
 from syncmgr.console.registry import Registry
 from syncmgr.console.stream import ConnectionLost, PacketStream
+from syncmgr.console.throttle import Throttle
 from syncmgr.console.tls import load_identity
 from syncmgr.errors import Code, SyncError
 
@@ -57,11 +57,11 @@ class Listener:
         self.port = port
         identity = load_identity(tls_folder)
         self._gate = Gate(
-            keys=Keys(password, users),
+            keys=Keys(password, users, identity.secret),
             requires_tls=requires_tls,
             identity=identity,
             limits=limits,
-            throttle=Throttle(),
+            throttle=Throttle(most_failures=limits.max_login_failures, refuse_second=limits.login_refuse_second),
         )
         self._registry = Registry(port=port)
         self._sockets: list[socket.socket] = []

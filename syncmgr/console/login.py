@@ -6,13 +6,14 @@ Must not know: commands, SQL.
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
 from syncmgr.console import audit
-from syncmgr.console.auth import Throttle, is_empty, new_nonce, xor
+from syncmgr.console.auth import is_empty, new_nonce, xor
 from syncmgr.console.keys import Key, Keys
 from syncmgr.console.limits import Limits
 from syncmgr.console.messages import (
@@ -28,6 +29,7 @@ from syncmgr.console.messages import (
 from syncmgr.console.packet import ProtocolError
 from syncmgr.console.protocol import OFFERED, SHA2, Capability
 from syncmgr.console.stream import PacketStream
+from syncmgr.console.throttle import Throttle
 from syncmgr.console.tls import Identity
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.user import LOOPBACK, Account
@@ -54,6 +56,8 @@ class Login:
         self._stream = stream
         self._host = host
         self._nonce = new_nonce()
+        self._awaits_client = False  # which has said who it is, and is to go on
+        self._using = "NO"  # whether it had a password
 
     async def run(self, connection_id: int) -> tuple[Hello, Account]:
         """The handshake response of a client whose password was right, and whom it has logged in as.
@@ -78,19 +82,44 @@ class Login:
     async def authenticate(self, hello: Hello, *, again: bool = False) -> Account:
         """Returns if the password is right. `again`: a change of user, for which there was no greeting.
 
-        Raises ACCESS_DENIED after the throttle's delay.
+        Raises ACCESS_DENIED, LOGIN_REFUSED. A client that leaves in the middle, where it may have learned that its
+        scramble was wrong, has failed, too.
         """
-        user, response, plugin = hello.user or "", hello.response, hello.plugin
+        user = hello.user or ""
+        self._refuse_for_a_time(user)
+        try:
+            account = await self._verdict(hello, user, again=again)
+        except BaseException:
+            if self._awaits_client:
+                self._gate.throttle.failed(user, self._host, now=time.monotonic())
+                audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number, gave_up=True)
+            raise
+        if account is None:
+            self._deny(user)
+        self._gate.throttle.succeeded(user, self._host)
+        return account
+
+    def _refuse_for_a_time(self, user: str) -> None:
+        throttle, now = self._gate.throttle, time.monotonic()
+        left = throttle.refused(user, self._host, now=now)
+        if not left:
+            return
+        if throttle.is_news(user, self._host, now=now):
+            audit.login(user=user, host=self._host, error=Code.LOGIN_REFUSED.number)
+        count = self._gate.limits.max_login_failures
+        raise SyncError(Code.LOGIN_REFUSED, user=user[:64], host=self._host, second=math.ceil(left), count=count)
+
+    async def _verdict(self, hello: Hello, user: str, *, again: bool) -> Account | None:
+        """The account, after the throttle's delay, which is the same for a right and a wrong password."""
+        response, plugin = hello.response, hello.plugin
         key = self._gate.keys.find(user, self._host)
         if hello.capabilities & Capability.PLUGIN_AUTH and (plugin != SHA2 or again or plugin not in key.plugins):
             # a client that starts with another plugin than ours waits to be asked for it
             plugin = plugin if plugin in key.plugins else key.plugins[0]
             response = await self._switch(plugin)
-        account = key.account if await self._is_right(key, plugin, response) else None
-        if account is None:
-            await self._deny(user, using_password=not is_empty(response))
-        self._gate.throttle.succeeded(self._host)
-        return account
+        self._using = "NO" if is_empty(response) else "YES"
+        await asyncio.sleep(self._gate.throttle.delay(user, self._host, now=time.monotonic()))
+        return key.account if await self._is_right(key, plugin, response) else None
 
     async def _is_right(self, key: Key, plugin: str, response: bytes) -> bool:
         if not key.needs_password or is_empty(response):
@@ -112,7 +141,7 @@ class Login:
         data = await self._answer()
         if self._stream.cipher() is None:
             data = await self._decrypt(data)
-        return await key.confirm(data.rstrip(b"\0").decode("utf-8", "replace"))
+        return await key.confirm(data.rstrip(b"\0").decode("utf-8", "replace"), self._host)
 
     async def _decrypt(self, data: bytes) -> bytes:
         """The password that came under RSA; empty if it was not encrypted with our key."""
@@ -124,17 +153,19 @@ class Login:
         except ValueError:
             return b""
 
-    async def _deny(self, user: str, *, using_password: bool) -> NoReturn:
-        delay = self._gate.throttle.failed(self._host, now=time.monotonic())
-        log.warning("login of %r from %s failed, answered after %.1f s", user[:64], self._host, delay)
+    def _deny(self, user: str) -> NoReturn:
+        count = self._gate.throttle.failed(user, self._host, now=time.monotonic())
+        if count & (count - 1) == 0:  # the audit has every one
+            log.warning("login of %r from %s failed, %d in a row", user[:64], self._host, count)
         audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number)
-        await asyncio.sleep(delay)
-        using = "YES" if using_password else "NO"
-        raise SyncError(Code.ACCESS_DENIED, user=user[:64], host=self._host, using=using)
+        raise SyncError(Code.ACCESS_DENIED, user=user[:64], host=self._host, using=self._using)
 
     async def _answer(self) -> bytes:
+        self._awaits_client = True
         await self._stream.flush()
-        return await self._read()
+        data = await self._read()
+        self._awaits_client = False
+        return data
 
     async def _read(self) -> bytes:
         limits = self._gate.limits

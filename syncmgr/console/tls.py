@@ -5,6 +5,7 @@ Must not know: connections.
 """
 
 import datetime as dt
+import hashlib
 import ipaddress
 import logging
 import os
@@ -34,6 +35,7 @@ class Identity:
 
     context: ssl.SSLContext
     public_key: bytes  # PEM
+    secret: bytes  # nobody else's, and the same after every restart
     _key: rsa.RSAPrivateKey
 
     def decrypt(self, data: bytes) -> bytes:
@@ -57,7 +59,8 @@ def load_identity(folder: Path) -> Identity:
     if not isinstance(key, rsa.RSAPrivateKey):
         raise SyncError(Code.BAD_CONFIG, message=f"{key_file}: an RSA key is needed")
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return Identity(context=context, public_key=public, _key=key)
+    secret = hashlib.sha256(key_file.read_bytes()).digest()
+    return Identity(context=context, public_key=public, secret=secret, _key=key)
 
 
 def publish_certificate(folder: Path, target: Path) -> None:

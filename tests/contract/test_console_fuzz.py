@@ -15,6 +15,7 @@ from typing import Final
 import psutil
 import pytest
 
+from syncmgr.console import throttle
 from syncmgr.console.charset import CHARSETS
 from syncmgr.console.compression import ZLIB, ZSTD, frames
 from syncmgr.console.limits import Limits
@@ -105,8 +106,9 @@ def test_parsers_take_any_bytes(
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("tls")
-    with running(folder, password=PASSWORD) as it:
-        it.console._listener._gate.throttle.LONGEST = 0.0  # type: ignore[misc] # strangers come by thousands here
+    with pytest.MonkeyPatch.context() as patch, running(folder, password=PASSWORD, max_login_failures=0) as it:
+        for name in ("FIRST", "SPACING"):
+            patch.setattr(throttle, name, 0.0)  # strangers come by thousands here
         yield it
 
 

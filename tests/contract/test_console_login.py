@@ -112,18 +112,6 @@ def test_nothing_is_answered_after_a_denial(folder: Path) -> None:
         assert raw.read() == b""
 
 
-def test_guesses_are_slowed(folder: Path) -> None:
-    """From the fourth failure on, a host waits for its answer; a right password is never delayed."""
-    with running(folder, password=PASSWORD) as it:
-        throttle = it.console._listener._gate.throttle
-        for _ in range(4):
-            with pytest.raises(pymysql.err.OperationalError):
-                it.connect(password="wrong")
-        assert throttle.failed("127.0.0.1", now=0) > throttle.FIRST
-        assert it.ask("SELECT 42") == ((42,),)
-        assert throttle.failed("127.0.0.1", now=0) == 0
-
-
 def test_full_authentication_by_rsa(console: Running) -> None:
     """A client without TLS may fetch the public key and send the password under it."""
     with console.raw() as raw:

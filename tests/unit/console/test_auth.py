@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymysql._auth import scramble_caching_sha2, scramble_native_password
 
-from syncmgr.console.auth import Throttle, is_empty, native_matches, new_nonce, sha2_matches, xor
+from syncmgr.console.auth import is_empty, native_matches, new_nonce, sha2_matches, xor
 from syncmgr.job.secret import native_digest, sha2_digest
 
 PASSWORDS = st.text(min_size=1, max_size=40)
@@ -40,29 +40,3 @@ def test_xor_repeats_the_shorter() -> None:
 def test_an_empty_password() -> None:
     """Clients send nothing, or a NUL, for no password."""
     assert [is_empty(response) for response in (b"", b"\0", b"x")] == [True, True, False]
-
-
-def test_failures_are_slowed() -> None:
-    """Three failures are free, then the delay doubles up to five seconds, and is forgotten after a minute."""
-    throttle = Throttle()
-    delays = [throttle.failed("a", now=float(n)) for n in range(12)]
-    assert delays == [0, 0, 0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5]
-    assert throttle.failed("b", now=12) == 0
-    assert throttle.failed("a", now=100) == 0
-
-
-def test_a_success_clears() -> None:
-    """A right password ends the delay of its host."""
-    throttle = Throttle()
-    for n in range(9):
-        throttle.failed("a", now=n)
-    throttle.succeeded("a")
-    assert throttle.failed("a", now=9) == 0
-
-
-def test_the_throttle_is_bounded() -> None:
-    """A million hosts do not fill the memory."""
-    throttle = Throttle()
-    for n in range(Throttle.HOSTS + 10):
-        throttle.failed(str(n), now=0)
-    assert len(throttle._failures) == Throttle.HOSTS

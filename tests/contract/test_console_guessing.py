@@ -1,0 +1,174 @@
+"""Guessing passwords: a client that speaks bytes, against a console with accounts of both plugins."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pymysql
+import pytest
+from pymysql._auth import scramble_caching_sha2, scramble_native_password
+
+from syncmgr.console import keys
+from syncmgr.console.protocol import NATIVE, SHA2
+from syncmgr.console.throttle import Throttle
+from syncmgr.job.secret import opens
+from tests.unit.console.running import PASSWORD, Running, running
+from tests.until import HANG_SECOND, until
+
+REFUSED = 3955
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tls")
+
+
+@pytest.fixture
+def console(folder: Path) -> Iterator[Running]:
+    """With alice and, of the old plugin, otto."""
+    with running(folder, password=PASSWORD, max_login_failures=6, login_refuse_second=1000) as it:
+        it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
+        it.ask("CREATE USER otto IDENTIFIED WITH mysql_native_password BY 'wonder'")
+        yield it
+
+
+@pytest.fixture
+def no_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Throttle, "delay", lambda *_, **__: 0.0)
+
+
+def guess(it: Running, user: str, password: str) -> bytes:
+    """The answer to the fast path, after which the guesser hangs up."""
+    with it.raw() as raw:
+        nonce = raw.greet()
+        raw.write(raw.hello(scramble_caching_sha2(password.encode(), nonce), user=user))
+        return raw.read()
+
+
+def failures(it: Running, user: str) -> int:
+    counts = it.console._listener._gate.throttle._pairs
+    return counts._of[user, "127.0.0.1"].failures if (user, "127.0.0.1") in counts._of else 0
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
+    return [json.loads(record.message) for record in caplog.records if record.name == "syncmgr.audit"]
+
+
+def code(attempt: Callable[[], object]) -> int:
+    with pytest.raises(pymysql.err.OperationalError) as caught:
+        attempt()
+    return int(caught.value.args[0])
+
+
+@pytest.mark.usefixtures("no_delays")
+@pytest.mark.parametrize("user", ["root", "alice", "nobody"])
+def test_the_fast_path_is_no_oracle(console: Running, caplog: pytest.LogCaptureFixture, user: str) -> None:
+    """Who hangs up behind "full authentication" has failed, and is in the audit; soon the right one is refused, too."""
+    caplog.set_level(logging.INFO, logger="syncmgr.audit")
+    ring = console.console._listener._gate.keys
+    if user == "nobody":
+        user = next(name for name in map(str, range(100)) if ring._plugin_of_nobody(name) == SHA2)
+    for number in range(6):
+        assert guess(console, user, "wrong") == b"\x01\x04"
+        until(lambda count=number + 1: failures(console, user) == count, why="the failure")  # type: ignore[misc]
+    assert code(lambda: console.connect(user=user, password=PASSWORD)) == REFUSED
+    assert guess(console, user, PASSWORD)[:3] == b"\xff\x73\x0f"
+    gave_up = [line for line in lines(caplog) if line.get("gave_up")]
+    assert [(line["user"], line["error"]) for line in gave_up] == [(user, 1045)] * 6
+    assert sum(line["error"] == REFUSED for line in lines(caplog) if line.get("event") == "login") == 2
+    assert console.ask("SELECT 42", user="otto", password="wonder") == ((42,),)
+
+
+@pytest.mark.usefixtures("no_delays")
+def test_wrong_passwords_refuse_for_a_time(console: Running) -> None:
+    """By either plugin, of whatever name; the error is MySQL's, and says how long."""
+    for user in ("otto", "nobody"):
+        for _ in range(6):
+            assert code(lambda name=user: console.connect(user=name, password="wrong")) == 1045  # type: ignore[misc]
+        with pytest.raises(pymysql.err.OperationalError, match="blocked for 1000 seconds due to 6 consecutive"):
+            console.connect(user=user, password="wonder")
+
+
+@pytest.mark.usefixtures("no_delays")
+def test_the_right_password_takes_back_what_led_to_it(console: Running) -> None:
+    """A first login in full, behind a scramble that could not be right yet, is no failure."""
+    for _ in range(8):
+        console.ask("SELECT 42", user="alice", password="wonder")
+        console.console._listener._gate.keys._digests.clear()
+    assert failures(console, "alice") == 0
+
+
+def test_a_right_password_waits_as_long_as_a_wrong_one(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guesser who does not wait for the answer learns nothing: the verdict itself comes late."""
+    asked: list[str] = []
+    monkeypatch.setattr(Throttle, "delay", lambda _, name, *__, **___: asked.append(name) or HANG_SECOND)
+    for user, plugin in (("root", "caching_sha2_password"), ("otto", NATIVE)):
+        with console.raw() as raw:
+            nonce = raw.greet()
+            scramble = scramble_caching_sha2 if user == "root" else scramble_native_password
+            raw.write(raw.hello(scramble(PASSWORD.encode(), nonce), user=user, plugin=plugin))
+            if plugin == NATIVE:
+                raw.write(scramble_native_password(b"wonder", raw.switched()))
+            until(lambda name=user: name in asked, why="the wait")  # type: ignore[misc]
+            raw.socket.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                raw.read()
+
+
+def first_answer(it: Running, user: str) -> bytes:
+    """What a name gets before its password matters, its nonce left out."""
+    with it.raw() as raw:
+        raw.greet()
+        raw.write(raw.hello(b"\x01" * 32, user=user))
+        return raw.read()[:22]
+
+
+@pytest.mark.usefixtures("no_delays")
+def test_unknown_names_look_like_accounts(folder: Path) -> None:
+    """They are offered the plugins that accounts have, as often; each name always the same, also after a restart."""
+    names = [f"name{number}" for number in range(40)]
+    offered = []
+    for _ in range(2):
+        with running(folder, password=PASSWORD, max_login_failures=0) as it:
+            assert {first_answer(it, name) for name in names} == {b"\x01\x04"}
+            it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
+            assert {first_answer(it, name) for name in names} == {b"\x01\x04"}
+            it.ask("CREATE USER otto IDENTIFIED WITH mysql_native_password BY 'wonder'")
+            offered.append([first_answer(it, name) for name in names])
+            assert set(offered[-1]) == {first_answer(it, "alice"), first_answer(it, "otto")}
+    assert offered[0] == offered[1]
+    assert 5 < offered[0].count(b"\x01\x04") < 35
+
+
+@pytest.mark.usefixtures("no_delays")
+def test_unknown_names_cost_what_accounts_cost(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same checks of the same cost: one of a whole password where the plugin has one, none where it has none."""
+    checked: list[str] = []
+    monkeypatch.setattr(keys, "opens", lambda password, kept: checked.append(kept) or opens(password, kept))
+    unknown = {first_answer(console, name): name for name in (f"name{number}" for number in range(40))}
+    counts = {}
+    for user in ("alice", "otto", unknown[first_answer(console, "alice")], unknown[first_answer(console, "otto")]):
+        checked.clear()
+        assert code(lambda name=user: console.connect(user=name, password="wrong")) == 1045  # type: ignore[misc]
+        counts[user] = len(checked)
+    assert list(counts.values()) == [1, 0, 1, 0]
+
+
+def test_first_logins_beside_each_other_cost_one_check(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool of thirty connects at once after a restart: nobody is slowed or refused, and few passwords are checked."""
+    checked: list[str] = []
+    monkeypatch.setattr(keys, "opens", lambda password, kept: checked.append(kept) or opens(password, kept))
+    answers: list[object] = []
+
+    def log_in() -> None:
+        answers.append(console.ask("SELECT 42", user="alice", password="wonder"))
+
+    threads = [threading.Thread(target=log_in) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANG_SECOND)
+    assert answers == [((42,),)] * 30
+    assert len(checked) <= 2 * keys.CHECKS_AT_ONCE
