@@ -332,6 +332,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(1024),
     ),
     Setting(
+        "max_logins",
+        256,
+        "connections",
+        "Console connections that are not logged in yet, at one time; 32 more for addresses from which somebody has"
+        " logged in before. When another comes, one that has said nothing is ended for it.",
+        at_least(1),
+    ),
+    Setting("max_logins_per_address", 64, "connections", "The same of one address.", at_least(1)),
+    Setting(
+        "reserved_connections",
+        8,
+        "connections",
+        "Of max_connections, for root and whoever has ADMIN_PRIV or NODE_PRIV.",
+        at_least(0),
+    ),
+    Setting(
         "max_login_failures",
         20,
         "failures",

@@ -173,6 +173,7 @@ class Connection:
 
     async def _enter(self, hello: Hello, session: Session) -> None:
         self.user = hello.user
+        self._gate.places.leave(self.id)
         self._capabilities = hello.capabilities & OFFERED.value
         self.speak(by_collation(hello.collation))
         if hello.db:

@@ -17,6 +17,8 @@ MAX_STATEMENT: Final = 4 * MiB
 class Limits:
     """`threads` bounds the statements that run at one time, of the lake and of all else each.
 
+    `max_logins` are those under way, with `reserved_logins` more for addresses from which somebody has logged in; of
+    `max_connections`, `reserved_connections` are kept for who may KILL the others.
     A client with `max_cursors` open gets the rows of a further one at once.
     `max_statement` and `max_query` bound the text of a statement, in bytes; `max_packet` what is read at all before the
     connection ends.
@@ -32,6 +34,10 @@ class Limits:
     max_cursors: int = 16
     threads: int = 32
     high_water: int = 256 * KiB
+    max_logins: int = 256
+    max_logins_per_address: int = 64
+    reserved_logins: int = 32
+    reserved_connections: int = 8
     max_login_failures: int = 20
     login_refuse_second: float = 60
     connect_timeout: float = 10

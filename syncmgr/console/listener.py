@@ -18,12 +18,14 @@ from syncmgr.console.frontend import Users
 from syncmgr.console.keys import Keys
 from syncmgr.console.limits import Limits
 from syncmgr.console.login import Gate
+from syncmgr.console.login_places import LoginPlaces
 from syncmgr.console.packet import ProtocolError
 from syncmgr.console.registry import Registry
 from syncmgr.console.stream import ConnectionLost, PacketStream
 from syncmgr.console.throttle import Throttle
 from syncmgr.console.tls import load_identity
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.user import Account
 
 log = logging.getLogger(__name__)
 
@@ -56,12 +58,16 @@ class Listener:
         self._hosts = listening_hosts(host, has_password=bool(password()))
         self.port = port
         identity = load_identity(tls_folder)
+        throttle = Throttle(most_failures=limits.max_login_failures, refuse_second=limits.login_refuse_second)
+        self._rights = users.rights
         self._gate = Gate(
             keys=Keys(password, users, identity.secret),
             requires_tls=requires_tls,
             identity=identity,
             limits=limits,
-            throttle=Throttle(most_failures=limits.max_login_failures, refuse_second=limits.login_refuse_second),
+            throttle=throttle,
+            places=LoginPlaces(limits, throttle.knows),
+            admit=self._admit,
         )
         self._registry = Registry(port=port)
         self._sockets: list[socket.socket] = []
@@ -161,23 +167,39 @@ class Listener:
         stream = PacketStream(sock, self._limits)
         connection = Connection(self._new_id(), stream, peer=peer, gate=self._gate)
         connections = self._registry.connections
-        is_full = len(connections) >= self._limits.max_connections
         connections[connection.id] = connection
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            if is_full:
-                await connection.refuse(SyncError(Code.TOO_MANY_CONNECTIONS))
-            else:
+            if await self._has_place(connection):
                 await connection.run(lambda it: self._session_for(it, self._registry))
         except (ConnectionLost, ProtocolError, TimeoutError, OSError) as error:
             log.debug("connection %d of %s ended: %s", connection.id, peer[0], str(error) or type(error).__name__)
         except Exception:
             log.exception("connection %d of %s failed unexpectedly", connection.id, peer[0])
         finally:
+            self._gate.places.leave(connection.id)
             self._registry.remove(connection)
             stream.close()
+
+    async def _has_place(self, connection: Connection) -> bool:
+        """For its login; who has been silent too long goes for it."""
+        try:
+            leaving = self._gate.places.enter(connection.id, connection.host)
+        except SyncError as error:
+            await connection.refuse(error)
+            return False
+        if leaving is not None and (silent := self._registry.connections.get(leaving)) is not None:
+            silent.interrupt(Interrupt.CONNECTION)
+        return True
+
+    def _admit(self, account: Account) -> None:
+        """Raises TOO_MANY_CONNECTIONS: the last ones are for who may end others."""
+        limits = self._limits
+        kept = 0 if self._rights(account).is_operator else limits.reserved_connections
+        if self._registry.logged_in >= max(limits.max_connections - kept, 1):
+            raise SyncError(Code.TOO_MANY_CONNECTIONS)
 
     def _new_id(self) -> int:
         return next(number for number in self._ids if number not in self._registry.connections)

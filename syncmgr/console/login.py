@@ -16,6 +16,7 @@ from syncmgr.console import audit
 from syncmgr.console.auth import is_empty, new_nonce, xor
 from syncmgr.console.keys import Key, Keys
 from syncmgr.console.limits import Limits
+from syncmgr.console.login_places import LoginPlaces
 from syncmgr.console.messages import (
     FAST_AUTH_OK,
     FULL_AUTH,
@@ -46,6 +47,9 @@ class Gate:
     identity: Identity
     limits: Limits
     throttle: Throttle
+    places: LoginPlaces
+    admit: Callable[[Account], None]
+    """Raises TOO_MANY_CONNECTIONS for one more connection of an account."""
 
 
 class Login:
@@ -77,7 +81,10 @@ class Login:
             if self._gate.requires_tls():
                 raise SyncError(Code.SECURE_TRANSPORT)
             await stream.open(None)
-        return hello, await self.authenticate(hello)
+        self._gate.places.spoke(connection_id)
+        account = await self.authenticate(hello)
+        self._gate.admit(account)
+        return hello, account
 
     async def authenticate(self, hello: Hello, *, again: bool = False) -> Account:
         """Returns if the password is right. `again`: a change of user, for which there was no greeting.

@@ -26,6 +26,10 @@ class Registry:
         self._past_commands += connection.commands
 
     @property
+    def logged_in(self) -> int:
+        return sum(connection.user is not None for connection in self.connections.values())
+
+    @property
     def questions(self) -> int:
         return self._past_commands + sum(c.commands for c in self.connections.values())
 

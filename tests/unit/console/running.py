@@ -53,8 +53,8 @@ class Running:
             return False
         return True
 
-    def raw(self) -> "RawClient":
-        return RawClient(self.port)
+    def raw(self, *, source: str = "127.0.0.1") -> "RawClient":
+        return RawClient(self.port, source=source)
 
 
 def id_of(connection: "pymysql.Connection[Any]") -> int:
@@ -83,8 +83,9 @@ class RawClient:
         Capability.PROTOCOL_41 | Capability.SECURE_CONNECTION | Capability.PLUGIN_AUTH | Capability.DEPRECATE_EOF
     )
 
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=HANG_SECOND)
+    def __init__(self, port: int, *, source: str = "127.0.0.1") -> None:
+        """`source`: its address, any that begins with 127."""
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=HANG_SECOND, source_address=(source, 0))
         self.sequence = 0
 
     def __enter__(self) -> Self:
