@@ -142,7 +142,7 @@ def test_no_stranger_gets_a_statement_through(console: Running) -> None:
 
 def test_five_hundred_clients(tmp_path: Path) -> None:
     """All are let in, each is answered while the others wait, half of them half-open or slow; none is left behind."""
-    with running(tmp_path) as it:
+    with running(tmp_path, max_logins=500, max_logins_per_address=500) as it:
         clients = [it.raw() for _ in range(500)]
         for raw in clients[::2]:
             raw.log_in()
