@@ -369,6 +369,8 @@ class Code(Enum):
     NOT_WRITABLE = 20205, "HY000", "Folder '{folder}' cannot be written: {reason}"
     DISK_FULL = 20206, "HY000", "No space left in '{folder}' for staged rows"
     JAVA_MISSING = 20207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"
+    QUERIES_ENDED = 20240, "HY000", "The query engine has ended and is started again ({reason}); ask again"
+    QUERY_TOO_BIG = 20241, "HY000", "The query needs more memory than it may have (query_memory)"
     QUERY_FAILED = 20208, "HY000", "{reason}"
     TABLE_BUSY = (
         20209,

@@ -67,6 +67,7 @@ from syncmgr.setting import Value
 from syncmgr.settings import Settings, find, parse
 from syncmgr.spark.lake import Lake
 from syncmgr.spark.launch import JARS
+from syncmgr.spark.queries.queries import Queries
 from syncmgr.users import Users
 from syncmgr.written import pattern_of, patterns
 
@@ -94,6 +95,7 @@ class Frontend:
         log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())
         self.config = Config(settings, self._on_config)
         self.lake = _lake_of(settings, without_secrets(os.environ))
+        self.queries = _queries_of(settings, self.lake)
         self._store = open_store(settings)
         self._lease = Lease(self._store, name_of(settings.folder("meta_dir")), _replaced)
         self.catalog = Catalog(self.lake, self._store.target_of)
@@ -147,6 +149,7 @@ class Frontend:
         self._console.stop()
         self.jobs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self.queries.stop()
         self.lake.stop()
         self._lease.give_back()
         self._store.close()
@@ -368,6 +371,19 @@ def exposed(settings: Settings) -> Iterator[str]:
         mode = seen_by_others(folder)
         if mode is not None:
             yield f"{name} is open to others (mode {mode:04o}); type: chmod -R go= {folder}"
+
+
+def _queries_of(settings: Settings, lake: Lake) -> Queries:
+    def lake_is_there() -> None:
+        lake.ready()
+        lake.iceberg()  # makes the catalog
+
+    return Queries(
+        lake.place,
+        lake_is_there,
+        memory=settings.number("query_memory"),
+        wait_second=settings.seconds("spark_start_timeout_second"),
+    )
 
 
 class Config:

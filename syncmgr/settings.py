@@ -362,6 +362,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("net_write_timeout", 60.0, "seconds", "A client that takes no rows for this long is dropped.", at_least(1)),
     Setting("query_threads", 32, "threads", "Statements of the console that run at one time.", at_least(1)),
     Setting(
+        "query_memory",
+        1024 * MiB,
+        "bytes",
+        "Heap of the JVM that answers SELECT, started by the first one, ended after an hour without any. A query "
+        "that needs more ends it alone, never the one that commits.",
+        at_least(512 * MiB),
+    ),
+    Setting(
         "spark_start_timeout_second",
         300.0,
         "seconds",

@@ -24,7 +24,7 @@ programs = [str(canal_servers.HOME.parent / "mysql" / "bin"), os.environ["PATH"]
 os.environ["PATH"] = ":".join([*filter(None, [os.environ.get("SYNCMGR_TEST_SERVERS")]), *programs])
 
 OF_SPARK = ("tests/contract/", "tests/acceptance/")
-STARTS_SPARK = frozenset({"lake", "frontend", "FrontendProcess", "new_lake", "running_lake", "Torture"})
+STARTS_SPARK = frozenset({"lake", "queries", "frontend", "FrontendProcess", "new_lake", "running_lake", "Torture"})
 
 
 def pytest_configure() -> None:

@@ -22,6 +22,10 @@ from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.lake import Lake
+from syncmgr.spark.queries import answer
+from syncmgr.spark.queries.engine import SETTINGS
+from syncmgr.spark.queries.frame import SparkOfQueries
+from syncmgr.spark.queries.queries import UTC, Queries
 from tests import jvm
 from tests.until import PATIENCE
 
@@ -45,6 +49,14 @@ def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, s
         index_dir=folder / "index",
         index_max_bytes=lambda: index_max_bytes,
     )
+
+
+def new_queries(lake: Lake) -> Queries:
+    def lake_is_there() -> None:
+        lake.ready()
+        lake.iceberg()
+
+    return Queries(lake.place, lake_is_there, memory=2**30, wait_second=START_SECOND)
 
 
 def indexing_of(lake: Lake, db: str, table: str) -> Indexing:
@@ -129,8 +141,12 @@ class LakeTable:
         return done
 
     def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
-        query = self.lake.query(f"SELECT {columns} FROM {self.name} ORDER BY ALL", self.db, uuid.uuid4().hex)
-        return [tuple(row) for batch in query.batches() for row in batch]
+        """As the JVM that commits sees them: that of the queries takes its time to start."""
+        first = self.lake.iceberg().spark
+        spark = SparkOfQueries(first._jvm, first._jsparkSession)
+        session = spark.new_session({**SETTINGS, "spark.sql.session.timeZone": UTC}, self.db)
+        asked = session.sql(f"SELECT {columns} FROM {self.name} ORDER BY ALL")
+        return [tuple(row) for batch in answer.batches(asked) for row in batch]
 
     @property
     def indexing(self) -> Indexing:

@@ -145,19 +145,25 @@ class Query(Protocol):
 
 
 class Queries(Protocol):
-    """Whoever answers a SELECT; `tag` is its own among all queries. Moments are told as by a clock in `time_zone`."""
-
-    def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query: ...
-
-
-class Lake(Protocol):
-    """The engine behind SELECT.
+    """Whoever answers a SELECT; `tag` is its own among all queries. Moments are told as by a clock in `time_zone`.
 
     `refuse` is asked about every table that the query reads before anything of it is told or computed, and raises for
     one that the asker may not read; None: about what is no table of the lake. Without it everything may be read.
     """
 
     def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> Query: ...
+
+    def cancel(self, tag: str) -> None:
+        """From another thread: `query` ends soon, by an error. Harmless before it has begun, and after the end."""
+        ...
+
+
+class QueriesOfAccount(Protocol):
+    """The same, as far as one account may ask."""
+
+    def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query: ...
+
+    def cancel(self, tag: str) -> None: ...
 
 
 class Config(Protocol):
@@ -183,7 +189,7 @@ class Frontend(Protocol):
     def history(self) -> History: ...
 
     @property
-    def lake(self) -> Lake: ...
+    def queries(self) -> Queries: ...
 
     @property
     def config(self) -> Config: ...

@@ -8,7 +8,7 @@ Must not know: statements, sessions, how rights are granted.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, Lake, Query, Users
+from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Privilege, Rights, Scope, database, job, table
@@ -211,16 +211,19 @@ class GuardedHistory:
         return self._history.snapshots(db, name, epoch)
 
 
-class GuardedLake:
+class GuardedQueries:
     """SELECT_PRIV on every table that a query reads, wherever in it."""
 
-    def __init__(self, lake: Lake, access: Access) -> None:
-        self._lake = lake
+    def __init__(self, queries: Queries, access: Access) -> None:
+        self._queries = queries
         self._access = access
 
     def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query:
         refuse = None if self._access.rights.is_admin else self._refuse
-        return self._lake.query(sql, db, tag, refuse, time_zone=time_zone)
+        return self._queries.query(sql, db, tag, refuse, time_zone=time_zone)
+
+    def cancel(self, tag: str) -> None:
+        self._queries.cancel(tag)
 
     def _refuse(self, name: tuple[str, str] | None) -> None:
         if name is None:
@@ -298,6 +301,6 @@ class Guarded:
         self.jobs = GuardedJobs(frontend.jobs, access)
         self.catalog = GuardedCatalog(frontend.catalog, access)
         self.history = GuardedHistory(frontend.history, access)
-        self.lake = GuardedLake(frontend.lake, access)
+        self.queries = GuardedQueries(frontend.queries, access)
         self.config = GuardedConfig(frontend.config, access)
         self.users = GuardedUsers(frontend.users, access)

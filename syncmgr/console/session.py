@@ -421,7 +421,7 @@ class StatementSession:
     async def _ask_lake(self, sql: str) -> Rows:
         tag = f"console-{self._connection.id}-{next(self._queries)}"
         db, zone = self._connection.db, time_zone.meant(self._variables.time_zone)
-        return await self._workers.query(self._frontend.lake, sql=sql, db=db, tag=tag, time_zone=zone)
+        return await self._workers.query(self._frontend.queries, sql=sql, db=db, tag=tag, time_zone=zone)
 
     def _asker(self) -> Asker:
         return Asker(

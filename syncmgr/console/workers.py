@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from syncmgr.console.frontend import Queries, Query
+from syncmgr.console.frontend import QueriesOfAccount, Query
 from syncmgr.console.lake_types import column, converted
 from syncmgr.console.limits import KiB
 from syncmgr.console.results import Row, Rows
@@ -63,12 +63,13 @@ class Workers:
         """Without waiting: a KILL is answered at once."""
         self._quick.submit(query.cancel).add_done_callback(_log_failure)
 
-    async def query(self, lake: Queries, *, sql: str, db: str | None, tag: str, time_zone: str) -> Rows:
-        """Start a SELECT. If it is interrupted before it has started, it is cancelled as soon as it has."""
-        started = self._lake.submit(lake.query, sql, db, tag, time_zone=time_zone)
+    async def query(self, queries: QueriesOfAccount, *, sql: str, db: str | None, tag: str, time_zone: str) -> Rows:
+        """Start a SELECT. If it is interrupted before it has started, it is cancelled as soon as it has begun to."""
+        started = self._lake.submit(queries.query, sql, db, tag, time_zone=time_zone)
         try:
             query = await asyncio.wrap_future(started)
         except asyncio.CancelledError:
+            self._quick.submit(queries.cancel, tag).add_done_callback(_log_failure)
             started.add_done_callback(self._cancel_late)
             raise
         try:

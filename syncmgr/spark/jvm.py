@@ -1,4 +1,4 @@
-"""Spark behind py4j: with `iceberg` the only module that calls into the JVM.
+"""Spark behind PySpark's py4j: with `iceberg` the only module that calls into the lake's JVM.
 
 Owns: the gateway, what a Java error means, plans and job groups.
 Must not know: epochs, jobs, when something is called.
@@ -6,18 +6,16 @@ Must not know: epochs, jobs, when something is called.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
-from pyspark.serializers import CPickleSerializer, SpecialLengths
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.util import local_connect_and_auth
+from pyspark.sql import DataFrame, SparkSession
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import of_lake
@@ -34,8 +32,6 @@ REFUSED: Final = frozenset(
 )
 CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # the table is as it will be
 MOST_CAUSES: Final = 10
-READ_NOTHING: Final = frozenset({"OneRowRelation", "OneRowRelation$", "Range", "LocalRelation", "CTERelationRef"})
-NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
 FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
 
@@ -119,14 +115,6 @@ def failed(error: BaseException) -> NoReturn:
     raise SyncError(of_lake(text_of(error)), reason=words(error)) from error
 
 
-def query_error(error: BaseException, db: str | None) -> SyncError:
-    """What the operator is to see of a query that failed. `db`: the database in use."""
-    if is_lost(error):
-        return SyncError(Code.LAKE_STARTING, reason=words(error))
-    parameters = (error.getMessageParameters() or {}) if isinstance(error, PySparkException) else {}
-    return spark_words.query_error(text_of(error), parameters, db)
-
-
 def told(error: BaseException) -> tuple[str, str]:
     """Spark's condition and message of a failed call."""
     return spark_words.told(text_of(error))
@@ -163,66 +151,7 @@ def analyzed(frame: DataFrame) -> Plan:
     return Plan(operators=tuple(operators), deterministic=bool(plan.deterministic()), text=str(plan.toString()))
 
 
-def plan(frame: DataFrame) -> None:
-    """Raises whatever is wrong with a query that is not run."""
-    frame._jdf.queryExecution().executedPlan()  # noqa: SLF001 - this module is the way to it
-
-
-def refuse_all_but_queries(session: SparkSession, sql: str) -> None:
-    """Parses with Spark's rule for queries alone: no DDL, no DML, no SET, no script. Raises what Spark says."""
-    jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
-    plan = jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
-    if "ScriptTransformation" in plan.toString():
-        raise SyncError(Code.NOT_SUPPORTED, what="TRANSFORM")
-
-
-def tables_named(session: SparkSession, sql: str) -> frozenset[tuple[str, ...]]:
-    """The names that stand where tables can, as they are typed; those of WITH may be among them."""
-    jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
-    plan = jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
-    leaves = (leaf.relation() if leaf.nodeName() == "RelationTimeTravel" else leaf for leaf in _leaves(plan))
-    found = (leaf for leaf in leaves if leaf.nodeName() == "UnresolvedRelation")
-    return frozenset(tuple(map(str, _each(leaf.multipartIdentifier()))) for leaf in found)
-
-
-def tables_read(frame: DataFrame) -> frozenset[tuple[str, ...] | None]:
-    """Catalog, database and name of the tables that a query reads wherever in it; None: it reads what is no table."""
-    plan: Java = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - this module is the way to it
-    return frozenset(map(_table, _leaves(plan))) - {()}
-
-
-def _table(leaf: Java) -> tuple[str, ...] | None:
-    """() for what reads nothing."""
-    kind = str(leaf.getClass().getSimpleName())
-    if kind in READ_NOTHING:
-        return ()
-    if kind != "DataSourceV2Relation" or leaf.identifier().isEmpty() or leaf.catalog().isEmpty():
-        return None
-    identifier = leaf.identifier().get()
-    return str(leaf.catalog().get().name()), *map(str, identifier.namespace()), str(identifier.name())
-
-
-def _leaves(plan: Java) -> Iterator[Java]:
-    """Of a plan and of its subqueries, at whatever depth."""
-    yield from _each(plan.collectLeaves())
-    for subquery in _each(plan.subqueriesAll()):
-        yield from _each(subquery.collectLeaves())
-
-
-def _each(sequence: Java) -> Iterator[Java]:
-    """Of a Scala sequence."""
-    return (sequence.apply(place) for place in range(sequence.size()))
-
-
-def forbid_java_calls(session: SparkSession) -> None:
-    """Takes away the functions by which a SELECT could run any code in the JVM."""
-    jvm: Java = session._jvm  # noqa: SLF001
-    registry = session._jsparkSession.sessionState().functionRegistry()  # noqa: SLF001
-    for name in ("reflect", "java_method", "try_reflect"):
-        registry.dropFunction(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
-
-
-def begin_job_group(session: SparkSession, group: str, pool: str = "query") -> None:
+def begin_job_group(session: SparkSession, group: str, pool: str) -> None:
     """The calling thread's jobs belong to `group`, in that pool of the scheduler, from now on."""
     session.sparkContext.setJobGroup(group, pool, interruptOnCancel=True)
     session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
@@ -234,66 +163,6 @@ def end_job_group(session: SparkSession) -> None:
         session.sparkContext._jsc.sc().clearJobGroup()  # noqa: SLF001
     except FAILURES:  # the JVM is gone, and its threads with it
         return
-
-
-def streamed(frame: DataFrame) -> Iterator[tuple[int, list[Row]]]:
-    """The rows, one Spark partition after the other, in lists as Spark sends them, some MiB at most; bytes of each."""
-    pickled = CPickleSerializer()
-    for data in _served(frame._jdf.toPythonIterator(False)):  # noqa: SLF001 - this module is the way to it
-        yield len(data), pickled.loads(data)  # type: ignore[no-untyped-call] # PySpark leaves it untyped
-
-
-def streamed_as_arrow(frame: DataFrame, *, ahead_bytes: int) -> Iterator[bytes]:
-    """The same as record batches without their schema, of the session's maxRecordsPerBatch.
-
-    While a partition is sent Spark computes the next one, unless partitions are estimated above `ahead_bytes`.
-    """
-    jvm: Java = frame.sparkSession._jvm  # noqa: SLF001 - this module is the way to it
-    activate(frame.sparkSession)
-    conf = frame.sparkSession._jsparkSession.sessionState().conf()  # noqa: SLF001
-    # tasks outside of one of Spark's own executions learn the session's settings from it
-    rows: Java = jvm.org.apache.spark.sql.execution.SQLExecutionRDD(frame._jdf.toArrowBatchRdd(), conf)  # noqa: SLF001
-    size = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))  # noqa: SLF001
-    ahead = size <= ahead_bytes * rows.getNumPartitions()
-    yield from _served(jvm.org.apache.spark.api.python.PythonRDD.toLocalIteratorAndServe(rows, ahead))
-
-
-def _served(by: Java) -> Iterator[bytes]:
-    """What Spark's server of partitions sends, one after the other.
-
-    PySpark's own iterator would leave its socket open, and read a partition to its end before it lets an abandoned
-    query go; and to it the end of the JVM is the end of the rows.
-    """
-    connection, secret, server = by
-    stream, socket = local_connect_and_auth(connection, secret)
-    socket.settimeout(None)  # a partition takes as long as it takes; `cancel_job_group` ends it
-    with socket, stream:
-        while True:
-            stream.write(NEXT_PARTITION)
-            stream.flush()
-            status = _number(stream)
-            if status == 0:
-                return
-            if status < 0:
-                server.getResult()  # raises what went wrong
-            yield from partition(stream)
-
-
-def partition(stream: BinaryIO) -> Iterator[bytes]:
-    """What is sent up to the mark of its end. Raises EOFError where the stream ends without it."""
-    while (size := _number(stream)) != SpecialLengths.END_OF_DATA_SECTION:
-        yield _whole(stream, size)
-
-
-def _number(stream: BinaryIO) -> int:
-    return int.from_bytes(_whole(stream, 4), "big", signed=True)
-
-
-def _whole(stream: BinaryIO, size: int) -> bytes:
-    data = stream.read(size)
-    if len(data) < size:
-        raise EOFError("the JVM hung up in the middle of a result")
-    return data
 
 
 def cancel_job_group(session: SparkSession, group: str) -> None:

@@ -1,4 +1,4 @@
-"""The lake as the rest of the house sees it: start, commit, read, stop.
+"""The lake as the rest of the house sees it: start, commit, stop.
 
 Owns: which session, pool and lock each kind of work gets.
 Must not know: how any of it is done.
@@ -30,10 +30,9 @@ from syncmgr.spark.durable import sync_file_system
 from syncmgr.spark.expressions import check_expressions
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Budget, Indexing, Standing
-from syncmgr.spark.jvm import FAILURES, failed, query_error
+from syncmgr.spark.jvm import FAILURES, failed
 from syncmgr.spark.launch import LakePlace
 from syncmgr.spark.layout import Field, Layout
-from syncmgr.spark.query import UTC, Query, Refuse, Sessions
 from syncmgr.spark.readings import Readings
 from syncmgr.spark.session import READY, Session
 from syncmgr.spark.shelf import Shelf
@@ -75,7 +74,6 @@ class _Open:
 
     spark: SparkSession
     iceberg: Iceberg
-    sessions: Sessions
     upkeep_session: SparkSession
 
 
@@ -162,20 +160,6 @@ class Lake:
             if self._open is None or self._open.spark is not spark:
                 self._open = self._opened(spark)
             return self._open
-
-    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str = UTC) -> Query:
-        """A SELECT in the database `db`; `tag` is its own among all queries, `refuse` raises for what may not be read.
-
-        Moments are read and told as by a clock in `time_zone`, a name or an offset.
-        Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING.
-        """
-        self.ready()
-        opened = self._opened_now()
-        try:
-            session = opened.sessions.of(db, time_zone)
-        except FAILURES as error:
-            raise query_error(error, db) from error
-        return Query(session, sql, db, tag, refuse)
 
     def check_whole(self, db: str, table: str) -> None:
         """Raises TABLE_BROKEN where the catalog names files of a local lake that a power failure took."""
@@ -327,7 +311,6 @@ class Lake:
             return _Open(
                 spark=spark,
                 iceberg=Iceberg(spark),
-                sessions=Sessions(spark),
                 upkeep_session=upkeep_session,
             )
 

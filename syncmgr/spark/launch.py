@@ -4,6 +4,7 @@ Owns: the Spark and JVM settings of the house, the jar cache, the child process 
 Must not know: py4j, what the session is used for.
 """
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -34,14 +35,18 @@ PACKAGES: Final = (
 EXCLUDED: Final = "com.google.protobuf:protobuf-java"  # of MySQL's X protocol alone
 LOCAL_FILES: Final = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 CATALOG_FILE: Final = "catalog.db"
+BUSY: Final = "busy_timeout=30000"
+READ_ONLY: Final = 1  # SQLite's SQLITE_OPEN_READONLY
 COMPLETE: Final = "complete"
 JARS: Final = "jars"  # below lake_dir
 # The serial collector: on the small heap that fits beside a MySQL server it pauses shortly and costs no extra thread.
 JVM_FLAGS: Final = "-XX:+UseSerialGC -Duser.timezone=UTC"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 HEAP: Final = "1g"
+LAKE: Final = "syncmgr-lake"
+QUERIES: Final = "syncmgr-queries"
+QUERIES_NICE: Final = 10
 FIXED: Final[Mapping[str, str]] = {
-    "spark.app.name": "syncmgr",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.retainedJobs": "10",  # kept in memory even without a UI
@@ -64,6 +69,10 @@ FIXED: Final[Mapping[str, str]] = {
 # Else Spark puts secrets of the process, as ${env:HOME} or ${system:user.home}, into any text that somebody types. No
 # setting of the operator changes that.
 ENFORCED: Final[Mapping[str, str]] = {"spark.sql.variable.substitute": "false"}
+QUERY_RETAINED: Final[Mapping[str, str]] = {  # a cancelled query is looked for among them
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "1000",
+}
 
 logger = logging.getLogger(__name__)
 
@@ -117,11 +126,19 @@ def settings(place: LakePlace) -> dict[str, str]:
     return merged
 
 
+def query_settings(place: LakePlace, memory: int) -> dict[str, str]:
+    """Those of the JVM that answers queries, whose heap has so many bytes."""
+    own = {"spark.driver.memory": f"{memory >> 20}m", "spark.driver.maxResultSize": f"{memory >> 21}m"}
+    if place.embedded:
+        own[f"spark.sql.catalog.{CATALOG}.uri"] = f"jdbc:sqlite:{place.catalog_file}?{BUSY}&open_mode={READ_ONLY}"
+    return settings(place) | dict(QUERY_RETAINED) | own
+
+
 def _embedded_catalog(place: LakePlace) -> dict[str, str]:
     prefix = f"spark.sql.catalog.{CATALOG}."
     # Each change is followed by a sync of the whole file system. FULL would sync the catalog's row by itself before
     # that, ahead of the files that it names.
-    pragmas = "busy_timeout=30000&journal_mode=WAL&synchronous=NORMAL"
+    pragmas = f"{BUSY}&journal_mode=WAL&synchronous=NORMAL"
     return {
         prefix + "type": "jdbc",
         prefix + "uri": f"jdbc:sqlite:{place.catalog_file}?{pragmas}",
@@ -165,11 +182,18 @@ class Jvm:
     """Spark's JVM as a child process that has announced its py4j port; it ends when its stdin does.
 
     Every user of the machine can read the arguments of a process, so settings and Java's options go by files in a
-    folder of ours, which lives until the port is announced.
+    folder of ours, which lives until the port is announced. `name`: by which `ps` shows it. `nice`: how far the rest
+    of the machine goes before it.
     """
 
     def __init__(
-        self, conf: Mapping[str, str], environment: Mapping[str, str], progress: Callable[[str], None]
+        self,
+        conf: Mapping[str, str],
+        environment: Mapping[str, str],
+        progress: Callable[[str], None],
+        *,
+        name: str = LAKE,
+        nice: int = 0,
     ) -> None:
         self._progress = progress
         self._tail: deque[str] = deque(maxlen=30)
@@ -177,8 +201,10 @@ class Jvm:
         self._announcement = self._folder / "port"
         submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
         file = _properties_file(conf, self._folder)
+        command = [str(submit), "--name", name, "--properties-file", str(file), "--load-spark-defaults"]
+        before = ["nice", "-n", str(nice)] if nice else []
         self._process = subprocess.Popen(
-            [str(submit), "--properties-file", str(file), "--load-spark-defaults", "pyspark-shell"],
+            [*before, *command, "pyspark-shell"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -210,6 +236,15 @@ class Jvm:
         self._forget_files()
         length = int.from_bytes(raw[4:8], "big")
         return int.from_bytes(raw[:4], "big"), raw[8 : 8 + length].decode()
+
+    def poll(self) -> int | None:
+        """The status of a JVM that has ended; None: it lives."""
+        return self._process.poll()
+
+    def wait_for(self, second: float) -> None:
+        """Until the JVM has ended, but no longer than that."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(second)
 
     def wait(self) -> int:
         """Blocks until the JVM has ended; its status."""

@@ -33,6 +33,8 @@ _REASONED: Final = {
     "SCALAR_SUBQUERY_TOO_MANY_ROWS": Code.MORE_THAN_ONE_ROW,
     "WRONG_NUM_ARGS": Code.WRONG_PARAMETER_COUNT,
 }
+_BOUND: Final = re.compile(r"\bjava\.lang\.(OutOfMemoryError|StackOverflowError)\b")
+_BOUNDS: Final = {"OutOfMemoryError": Code.QUERY_TOO_BIG, "StackOverflowError": Code.NESTED_TOO_DEEPLY}
 _PLAIN: Final = {_CANCELLED: Code.INTERRUPTED, "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS": Code.TABLE_CHANGED}
 
 
@@ -53,6 +55,9 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
         return _syntax(text, parameters)
     if kind in _PLAIN:
         return SyncError(_PLAIN[kind])
+    found = _BOUND.search(text) if not condition else None
+    if found is not None:
+        return SyncError(_BOUNDS[found[1]])
     if kind in _REASONED:
         return SyncError(_REASONED[kind], reason=_SETTING.sub("", message))
     reason = f"{condition}: {message}" if condition else message

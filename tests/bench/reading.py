@@ -5,31 +5,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from syncmgr.spark.lake import Lake
+from syncmgr.spark.queries.queries import Queries
 from syncmgr.spark.upkeep import compact
-from tests.spark_session import running_lake
+from tests.spark_session import new_queries, running_lake
 
 REPEATS = 5
 WARM_UPS = 3  # a JVM that has compiled nothing yet
 
 
-def timed(lake: Lake, db: str, sql: str) -> float:
+def timed(queries: Queries, db: str, sql: str) -> float:
     """Seconds of one query."""
     started = time.monotonic()
-    list(lake.query(sql, db, "bench").batches())
+    list(queries.query(sql, db, "bench").batches())
     return time.monotonic() - started
 
 
-def compare(folder: Path, db: str, queries: Mapping[str, str]) -> None:
+def compare(folder: Path, db: str, texts: Mapping[str, str]) -> None:
     """Medians of both in turns. `folder`: of a stopped frontend, with its lake; each query says `FROM t`."""
     for lake in running_lake(folder):
-        session = lake.upkeep_session()
+        session, queries = lake.upkeep_session(), new_queries(lake)
         session.sql(f"CREATE TABLE lake.{db}.copy USING iceberg AS SELECT * FROM lake.{db}.t").collect()
         compact(session, db, "copy", {"rewrite-all": "true"})
-        for what, sql in queries.items():
+        for what, sql in texts.items():
             took: dict[str, list[float]] = {"t": [], "copy": []}
             for _ in range(WARM_UPS + REPEATS):
                 for table, seconds in took.items():
-                    seconds.append(timed(lake, db, sql.replace("FROM t", f"FROM {table}")))
+                    seconds.append(timed(queries, db, sql.replace("FROM t", f"FROM {table}")))
             mine, copy = (median(seconds[WARM_UPS:]) for seconds in took.values())
             print(f"{what}: {mine:.3f} s, a rewritten copy {copy:.3f} s, ratio {mine / copy:.2f}")
+        queries.stop()

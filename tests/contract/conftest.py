@@ -6,13 +6,22 @@ from pathlib import Path
 import pytest
 
 from syncmgr.spark.lake import Lake
-from tests.spark_session import Tables, running_lake
+from syncmgr.spark.queries.queries import Queries
+from tests.spark_session import Tables, new_queries, running_lake
 
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """One Spark and one embedded catalog per run."""
     yield from running_lake(tmp_path_factory.mktemp("lake"))
+
+
+@pytest.fixture(scope="session")
+def queries(lake: Lake) -> Iterator[Queries]:
+    """Those of that lake: one JVM more."""
+    asked = new_queries(lake)
+    yield asked
+    asked.stop()
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_tab_completion(console: Running, program: str) -> None:
         os.write(leader, b"quit\n")
         assert client.wait(HANG_SECOND) == 0
     os.close(leader)
-    assert console.frontend.lake.asked[-1][0].split() == ["SELECT", "amount", "FROM", "orders"]
+    assert console.frontend.queries.asked[-1][0].split() == ["SELECT", "amount", "FROM", "orders"]
 
 
 def read_until(terminal: int, text: str) -> None:

@@ -134,7 +134,7 @@ def test_no_stranger_gets_a_statement_through(console: Running) -> None:
     before = psutil.Process().memory_info().rss
     for _ in range(CONNECTIONS):
         stranger(console, chance)
-    assert console.frontend.lake.asked == []
+    assert console.frontend.queries.asked == []
     assert not any(each.commands for each in console.connections.values())
     assert psutil.Process().memory_info().rss - before < MOST_KEPT
     assert console.ask("SELECT 42") == ((42,),)
@@ -159,4 +159,4 @@ def test_five_hundred_clients(tmp_path: Path) -> None:
         for raw in clients:
             raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # they vanish
             raw.socket.close()
-        until(lambda: all(query.cancelled.is_set() for query in it.frontend.lake.queries))
+        until(lambda: all(query.cancelled.is_set() for query in it.frontend.queries.started))

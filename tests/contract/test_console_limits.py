@@ -62,19 +62,19 @@ def in_thread(connection: "pymysql.Connection[Any]", sql: str) -> tuple[threadin
 
 
 def wait_for_query(it: Running, count: int) -> None:
-    until(lambda: len(it.frontend.lake.queries) > count, why="the query")
+    until(lambda: len(it.frontend.queries.started) > count, why="the query")
 
 
 def test_kill_query_ends_the_statement_alone(console: Running) -> None:
     """KILL QUERY interrupts with 1317, the lake's query is cancelled, the connection goes on."""
-    before = len(console.frontend.lake.queries)
+    before = len(console.frontend.queries.started)
     with console.connect() as victim:
         thread, raised = in_thread(victim, "SELECT * FROM wait")
         wait_for_query(console, before)
         console.ask(f"KILL QUERY {id_of(victim)}")
         thread.join(HANG_SECOND)
         assert [error.args[0] for error in raised] == [1317]
-        until(console.frontend.lake.queries[-1].cancelled.is_set)
+        until(console.frontend.queries.started[-1].cancelled.is_set)
         with victim.cursor() as cursor:
             cursor.execute("SELECT 42")
             assert cursor.fetchall() == ((42,),)
@@ -82,7 +82,7 @@ def test_kill_query_ends_the_statement_alone(console: Running) -> None:
 
 def test_kill_ends_the_connection(console: Running) -> None:
     """KILL ends a busy connection with 1317, and an idle one without a word."""
-    before = len(console.frontend.lake.queries)
+    before = len(console.frontend.queries.started)
     busy, idle = console.connect(), console.connect()
     thread, raised = in_thread(busy, "SELECT * FROM wait")
     wait_for_query(console, before)
@@ -125,7 +125,7 @@ def test_a_hint_gives_a_statement_its_time(console: Running) -> None:
         with pytest.raises(pymysql.err.OperationalError) as caught:
             cursor.execute("SELECT /*+ MAX_EXECUTION_TIME(50) */ * FROM wait")
         assert code(caught) == 3024
-        until(console.frontend.lake.queries[-1].cancelled.is_set)
+        until(console.frontend.queries.started[-1].cancelled.is_set)
         cursor.execute("SELECT /*+ MAX_EXECUTION_TIME(1) */ 42; SELECT SLEEP(0.05) FROM thousand")
         assert cursor.fetchall() == ((42,),)
         assert cursor.nextset()
@@ -134,24 +134,24 @@ def test_a_hint_gives_a_statement_its_time(console: Running) -> None:
 
 def test_a_vanished_client_cancels_its_query(console: Running) -> None:
     """A client that goes away during a SELECT leaves nothing running."""
-    before = len(console.frontend.lake.queries)
+    before = len(console.frontend.queries.started)
     with console.raw() as raw:
         raw.log_in()
         raw.sequence = -1
         raw.write(QUERY + b"SELECT * FROM wait")
         wait_for_query(console, before)
-    until(console.frontend.lake.queries[-1].cancelled.is_set)
+    until(console.frontend.queries.started[-1].cancelled.is_set)
 
 
 def test_rows_are_read_as_the_client_takes_them(console: Running) -> None:
     """A client that reads slowly holds the lake back: what is in flight stays small, however long the result."""
-    before = len(console.frontend.lake.queries)
+    before = len(console.frontend.queries.started)
     memory = psutil.Process().memory_info().rss
     with console.raw() as slow:
         slow.log_in()
         assert slow.command(QUERY + b"SELECT * FROM many")[:1] == b"\x02"
         wait_for_query(console, before)
-        query = console.frontend.lake.queries[-1]
+        query = console.frontend.queries.started[-1]
         until(lambda: query.given and stands_still(query))
         assert 0 < query.given < 200_000
         assert psutil.Process().memory_info().rss - memory < 60 * MiB
@@ -173,7 +173,7 @@ def test_a_client_that_does_not_read_is_dropped(folder: Path) -> None:
         raw.log_in()
         raw.sequence = -1
         raw.write(QUERY + b"SELECT * FROM many")
-        until(lambda: it.frontend.lake.queries and it.frontend.lake.queries[0].cancelled.is_set())
+        until(lambda: it.frontend.queries.started and it.frontend.queries.started[0].cancelled.is_set())
         until(lambda: not it.connections)
 
 
@@ -366,8 +366,8 @@ def test_stop_lets_a_statement_end(folder: Path) -> None:
         stopping = threading.Thread(target=it.console.stop)
         stopping.start()
         until(lambda: not it.is_open())
-        it.frontend.lake.queries[0].waits = False
-        it.frontend.lake.queries[0].cancelled.set()
+        it.frontend.queries.started[0].waits = False
+        it.frontend.queries.started[0].cancelled.set()
         thread.join(HANG_SECOND)
         stopping.join(HANG_SECOND)
         assert not stopping.is_alive()
@@ -386,7 +386,7 @@ def test_stop_ends_what_does_not_end(folder: Path) -> None:
         it.console.stop()
         thread.join(HANG_SECOND)
         assert [error.args[0] for error in raised] == [1053]
-        until(it.frontend.lake.queries[0].cancelled.is_set)
+        until(it.frontend.queries.started[0].cancelled.is_set)
         busy._force_close()  # type: ignore[attr-defined]
 
 

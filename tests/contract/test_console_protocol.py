@@ -78,7 +78,7 @@ def test_a_cursor_gives_rows_as_they_are_fetched(console: Running, raw: RawClien
     rows, status = fetch(raw, statement, 7)
     assert (len(rows), status & (CURSOR_EXISTS | LAST_ROW_SENT)) == (7, CURSOR_EXISTS)
     assert rows[0] == b"\0\0" + struct.pack("<q", 7)
-    assert console.frontend.lake.queries[-1].given == 10
+    assert console.frontend.queries.started[-1].given == 10
     rows, status = fetch(raw, statement, 5000)
     assert (len(rows), status & (CURSOR_EXISTS | LAST_ROW_SENT)) == (993, LAST_ROW_SENT)
     assert error_of(raw.command(b"\x1c" + struct.pack("<II", statement, 1))) == 1421
@@ -89,7 +89,7 @@ def test_a_cursor_that_is_left_cancels_its_query(console: Running, raw: RawClien
     """RESET, CLOSE, another EXECUTE, RESET_CONNECTION and the end of the connection end what computes the rows."""
     statement, _ = prepare(raw, "SELECT * FROM many")
     open_cursor(raw, statement)
-    query = console.frontend.lake.queries[-1]
+    query = console.frontend.queries.started[-1]
     fetch(raw, statement, 3)
     assert not query.cancelled.is_set()
     raw.sequence = -1
@@ -120,7 +120,7 @@ def test_a_fetch_can_be_killed(console: Running, raw: RawClient) -> None:
     until(lambda: victim.command == "Fetch")
     console.ask(f"KILL QUERY {victim.id}")
     assert error_of(raw.read()) == 1317
-    until(console.frontend.lake.queries[-1].cancelled.is_set)
+    until(console.frontend.queries.started[-1].cancelled.is_set)
     assert error_of(raw.command(b"\x1c" + struct.pack("<II", statement, 1))) == 1421
 
 

@@ -134,11 +134,11 @@ def test_what_if_exists_forgives_is_a_note(
 
 def test_no_password_is_shown(console: Running, caplog: pytest.LogCaptureFixture) -> None:
     """The text of a statement shows in PROCESSLIST and in the log without its passwords."""
-    before = len(console.frontend.lake.queries)
+    before = len(console.frontend.queries.started)
     secret = "SELECT 'mysql.password' = 'geheim' FROM wait"
     with console.connect() as victim:
         victim._execute_command(3, secret)  # type: ignore[attr-defined]  # the answer is not waited for
-        until(lambda: len(console.frontend.lake.queries) > before)
+        until(lambda: len(console.frontend.queries.started) > before)
         shown = console.ask("SHOW FULL PROCESSLIST")
         assert any(row[7] == "SELECT 'mysql.password' = '********' FROM wait" for row in shown)
         assert "geheim" not in str(console.ask("SELECT INFO FROM information_schema.processlist"))
@@ -251,7 +251,7 @@ def test_select_reaches_the_lake_as_it_is(console: Running) -> None:
     sql = "SELECT /*+ hint */ `a`, 'b' FROM t\n WHERE x = \"y\""
     assert console.ask(sql, database="demo") == ((sql,),)
     console.ask("EXPLAIN SELECT 1 FROM t")
-    asked = console.frontend.lake.asked
+    asked = console.frontend.queries.asked
     assert asked[0][:2] == (sql, "demo")
     assert len({tag for _, _, tag in asked}) == len(asked) == 2
 
@@ -319,10 +319,10 @@ def test_tools_want_fewer_rows(console: Running) -> None:
     """LIMIT with a comma is Spark's with an offset; sql_select_limit cuts what has no LIMIT, and ends its query."""
     with console.connect(database="demo") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT * FROM orders LIMIT 0, 1000")
-        assert console.frontend.lake.asked[-1][0] == "SELECT * FROM orders LIMIT 1000 OFFSET 0"
+        assert console.frontend.queries.asked[-1][0] == "SELECT * FROM orders LIMIT 1000 OFFSET 0"
         cursor.execute("SET SQL_SELECT_LIMIT=2")
         assert cursor.execute("SELECT * FROM thousand") == 2
-        until(console.frontend.lake.queries[-1].cancelled.is_set)
+        until(console.frontend.queries.started[-1].cancelled.is_set)
         assert cursor.execute("SELECT * FROM orders LIMIT 3") == 1  # the fake's own answer, whole
         cursor.execute("SET SQL_SELECT_LIMIT=DEFAULT")
         assert cursor.execute("SELECT @@sql_select_limit") == 1
@@ -336,12 +336,12 @@ def test_the_time_zone_of_a_session(console: Running) -> None:
         for zone, asked in (("SYSTEM", "UTC"), ("+8:00", "+08:00"), ("asia/shanghai", "Asia/Shanghai")):
             cursor.execute("SET time_zone = %s", (zone,))
             cursor.execute("SELECT * FROM orders")
-            assert console.frontend.lake.time_zones[-1] == asked
+            assert console.frontend.queries.time_zones[-1] == asked
         cursor.execute("SELECT timediff(NOW(), UTC_TIMESTAMP()), @@time_zone")
         [(apart, zone)] = cursor.fetchall()
         assert (str(apart), zone) == ("08:00:00", "Asia/Shanghai")
         console.ask("SELECT * FROM demo.orders")
-        assert console.frontend.lake.time_zones[-1] == "UTC"
+        assert console.frontend.queries.time_zones[-1] == "UTC"
         with pytest.raises(pymysql.err.MySQLError, match="1298"):
             cursor.execute("SET time_zone = 'Mars/Olympus'")
 
@@ -510,7 +510,7 @@ def test_long_running_selects_stand_before_nothing_else(console: Running) -> Non
     waiting = [console.connect() for _ in range(8)]  # twice the threads of this console
     for connection in waiting:
         connection._execute_command(3, "SELECT * FROM wait")  # type: ignore[attr-defined]
-    until(lambda: len(console.frontend.lake.queries) >= 4)
+    until(lambda: len(console.frontend.queries.started) >= 4)
     console.frontend.jobs.create(_create_node(), "demo")
     started = dt.datetime.now(dt.UTC)
     with console.connect(database="demo") as connection, connection.cursor() as cursor:
@@ -542,9 +542,9 @@ def test_decimals_keep_their_digits(cursor: "pymysql.cursors.Cursor") -> None:
 def test_a_select_at_a_consistent_point(console: Running, cursor: "pymysql.cursors.Cursor") -> None:
     """A point reaches the lake as the table's snapshot there; one that is not kept is an error."""
     cursor.execute("SELECT * FROM orders FOR VERSION AS OF 'job1@7' WHERE 1 = 1")
-    assert console.frontend.lake.asked[-1][0] == "SELECT * FROM orders FOR VERSION AS OF 42 WHERE 1 = 1"
+    assert console.frontend.queries.asked[-1][0] == "SELECT * FROM orders FOR VERSION AS OF 42 WHERE 1 = 1"
     cursor.execute("EXPLAIN SELECT * FROM orders VERSION AS OF 'demo.job1@latest'")
-    assert console.frontend.lake.asked[-1][0] == "EXPLAIN SELECT * FROM orders VERSION AS OF 42"
+    assert console.frontend.queries.asked[-1][0] == "EXPLAIN SELECT * FROM orders VERSION AS OF 42"
     assert refused(cursor, "SELECT * FROM orders VERSION AS OF 'job1@8'")[0] == Code.NO_SUCH_POINT.number
     assert refused(cursor, "SELECT * FROM orders VERSION AS OF 'job2@7'")[0] == Code.UNKNOWN_JOB.number
 

@@ -25,7 +25,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def test_a_tool_is_answered(console: Running, file: Path) -> None:
     """In one connection and in order, as the tool does it; nothing of it reaches the lake."""
     refused: list[str] = []
-    asked = len(console.frontend.lake.asked)
+    asked = len(console.frontend.queries.asked)
     with console.connect(database="demo") as connection, connection.cursor() as cursor:
         for statement in file.read_text().splitlines():
             try:
@@ -34,7 +34,7 @@ def test_a_tool_is_answered(console: Running, file: Path) -> None:
             except pymysql.err.MySQLError as error:
                 refused.append(f"{error.args}: {statement}")
     assert not refused, "\n".join(refused)
-    assert console.frontend.lake.asked[asked:] == []
+    assert console.frontend.queries.asked[asked:] == []
 
 
 def test_what_the_tools_are_told(console: Running) -> None:

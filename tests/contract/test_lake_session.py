@@ -4,9 +4,7 @@ import os
 import signal
 
 import psutil
-import pytest
 
-from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.lake import Lake
 from tests.spark_session import SPARK, START_SECOND, STORE_KEY, Tables
@@ -27,20 +25,15 @@ def test_secrets_reach_hadoop_and_are_no_properties_of_java(lake: Lake) -> None:
 
 
 def test_the_lake_comes_back_when_its_jvm_dies(tables: Tables) -> None:
-    """Noticed while nobody asks for it; SHOW still answers; a running query ends with one error; then commits go on,
-
-    though the next JVM dies while it starts.
+    """Noticed while nobody asks for it; SHOW still answers; then commits go on, though the next JVM dies while it
+    starts.
     """
     lake = tables.lake
     table = tables.make()
     table.commit([(INS, 1, 1)])
-    query = lake.query("SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id", None, "lost")
     pid = lake.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    with pytest.raises(SyncError) as caught:
-        list(query.batches())
-    assert caught.value.code is Code.LAKE_STARTING
     until(
         lambda: lake.state != "ready" or lake.pid != pid, deadline=PROMPT_SECOND / PATIENCE, why="the loss of the JVM"
     )

@@ -255,7 +255,7 @@ QUERIES = {
 
 
 @dataclass
-class FakeLake:
+class FakeQueries:
     """Answers by the last word of the query; what it does not know is echoed.
 
     `asked`: every sql, database and tag; `time_zones`: where each of them was asked.
@@ -263,7 +263,8 @@ class FakeLake:
 
     asked: list[tuple[str, str | None, str]] = field(default_factory=list)
     time_zones: list[str] = field(default_factory=list)
-    queries: list[FakeQuery] = field(default_factory=list)
+    started: list[FakeQuery] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
 
     def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> FakeQuery:
         """The table read, where one must be allowed, is the last word as db.table."""
@@ -279,8 +280,11 @@ class FakeLake:
             raise KeyError("bug")
         echo = FakeQuery(columns=[("echo", "string", True)], row=(sql,))
         query = replace(QUERIES.get(word, echo), cancelled=threading.Event())
-        self.queries.append(query)
+        self.started.append(query)
         return query
+
+    def cancel(self, tag: str) -> None:
+        self.cancelled.append(tag)
 
 
 @dataclass
@@ -326,7 +330,7 @@ class FakeFrontend:
     jobs: FakeJobs = field(default_factory=FakeJobs)
     catalog: FakeCatalog = field(default_factory=FakeCatalog)
     history: FakeHistory = field(default_factory=FakeHistory)
-    lake: FakeLake = field(default_factory=FakeLake)
+    queries: FakeQueries = field(default_factory=FakeQueries)
     config: FakeConfig = field(default_factory=FakeConfig)
     users: Users = field(default_factory=lambda: Users(FakeAccounts()))
 

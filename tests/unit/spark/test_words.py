@@ -75,6 +75,8 @@ from syncmgr.spark.words import identifier, query_error, told
             Code.TABLE_CHANGED,
             "please retry",
         ),
+        ("java.lang.StackOverflowError\n\tat x", {}, None, Code.NESTED_TOO_DEEPLY, "nested too deeply"),
+        ("a.B: failed\njava.lang.OutOfMemoryError: Java heap space", {}, None, Code.QUERY_TOO_BIG, "more memory"),
         ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "java.lang.Oops: gone"),
     ],
 )

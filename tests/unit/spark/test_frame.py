@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from syncmgr.spark.jvm import partition
+from syncmgr.spark.queries.frame import partition
 
 END = (-1).to_bytes(4, "big", signed=True)
 

@@ -11,7 +11,8 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.lake import Lake
+from syncmgr.spark.queries.engine import Engine
+from syncmgr.spark.queries.queries import Queries
 from tests.spark_session import SPARK, Tables
 from tests.until import PATIENCE, PROMPT_SECOND, until
 
@@ -19,45 +20,51 @@ INS = ChangeKind.INSERT
 pytestmark = SPARK
 
 
-def asked(lake: Lake, sql: str, db: str | None = None) -> list[tuple[object, ...]]:
-    query = lake.query(sql, db, uuid.uuid4().hex)
+def asked(queries: Queries, sql: str, db: str | None = None) -> list[tuple[object, ...]]:
+    query = queries.query(sql, db, uuid.uuid4().hex)
     return [tuple(row) for batch in query.batches() for row in batch]
 
 
-def refused(lake: Lake, sql: str, db: str | None = None) -> SyncError:
+def running(queries: Queries) -> Engine:
+    engine = queries._engine
+    assert engine is not None
+    return engine
+
+
+def refused(queries: Queries, sql: str, db: str | None = None) -> SyncError:
     with pytest.raises(SyncError) as caught:
-        asked(lake, sql, db)
+        asked(queries, sql, db)
     return caught.value
 
 
-def test_columns_are_told_before_rows(lake: Lake) -> None:
+def test_columns_are_told_before_rows(queries: Queries) -> None:
     """Names, Spark's types and nullability come with the query; names may be double."""
-    query = lake.query("SELECT 1 AS a, CAST(NULL AS DECIMAL(9,2)) AS a, array(1) AS b", None, "columns")
+    query = queries.query("SELECT 1 AS a, CAST(NULL AS DECIMAL(9,2)) AS a, array(1) AS b", None, "columns")
     assert list(query.columns) == [("a", "int", False), ("a", "decimal(9,2)", True), ("b", "array<int>", False)]
     assert [[tuple(row) for row in batch] for batch in query.batches()] == [[(1, None, [1])]]
 
 
-def test_values_depend_on_no_time_zone(lake: Lake) -> None:
+def test_values_depend_on_no_time_zone(queries: Queries) -> None:
     """Moments come as UTC, also inside of structs; structs are dicts, intervals text, bytes bytes."""
     sql = (
         "SELECT TIMESTAMP '2024-07-01 12:00:00 UTC' AS t, named_struct('at', TIMESTAMP '2024-07-01 12:00:00 UTC') AS s,"
         " map(1, 'x') AS m, INTERVAL 2 DAY AS i, CAST('a' AS BINARY) AS b, parse_json('[1]') AS v"
     )
     noon = dt.datetime(2024, 7, 1, 12)  # noqa: DTZ001 - UTC by convention
-    assert [(noon, {"at": noon}, {"1": "x"}, "INTERVAL '2' DAY", b"a", [1])] == asked(lake, sql)
+    assert [(noon, {"at": noon}, {"1": "x"}, "INTERVAL '2' DAY", b"a", [1])] == asked(queries, sql)
 
 
 @pytest.mark.parametrize("zone", ["+08:00", "Asia/Shanghai"])
-def test_moments_are_told_by_the_clock_of_a_session(lake: Lake, zone: str) -> None:
+def test_moments_are_told_by_the_clock_of_a_session(queries: Queries, zone: str) -> None:
     """What is told can be asked for; a value without zone, and another session, stay as they are."""
     sql = (
         "WITH moments AS (SELECT CAST('2024-07-01 12:00:00 UTC' AS TIMESTAMP) AS t)"
         " SELECT t, array(t), TIMESTAMP_NTZ '2024-07-01 12:00:00' FROM moments WHERE t = '2024-07-01 20:00:00'"
     )
     local, plain = dt.datetime(2024, 7, 1, 20), dt.datetime(2024, 7, 1, 12)  # noqa: DTZ001 - the clock's reading
-    query = lake.query(sql, None, uuid.uuid4().hex, time_zone=zone)
+    query = queries.query(sql, None, uuid.uuid4().hex, time_zone=zone)
     assert [tuple(row) for batch in query.batches() for row in batch] == [(local, [local], plain)]
-    assert asked(lake, sql) == []
+    assert asked(queries, sql) == []
 
 
 FLAT = (
@@ -68,22 +75,22 @@ FLAT = (
 )
 
 
-def test_a_nested_column_changes_no_other_value(lake: Lake) -> None:
+def test_a_nested_column_changes_no_other_value(queries: Queries) -> None:
     """Beside it rows travel in another form; each value is the same in both, in its Python type too."""
-    [plain] = asked(lake, FLAT)
-    [beside] = asked(lake, FLAT.replace("SELECT ", "SELECT array(1) AS z, "))
+    [plain] = asked(queries, FLAT)
+    [beside] = asked(queries, FLAT.replace("SELECT ", "SELECT array(1) AS z, "))
     assert repr(plain) == repr(beside[1:])
 
 
 @pytest.mark.parametrize("sql", ["SELECT DATE '12345-01-01'", "SELECT DATE '12345-01-01', array(1)"])
-def test_a_date_that_python_has_not(lake: Lake, sql: str) -> None:
+def test_a_date_that_python_has_not(queries: Queries, sql: str) -> None:
     """It is an error, never another date."""
-    assert refused(lake, sql).code is Code.QUERY_FAILED
+    assert refused(queries, sql).code is Code.QUERY_FAILED
 
 
-def test_rows_come_in_their_order(lake: Lake) -> None:
+def test_rows_come_in_their_order(queries: Queries) -> None:
     """Over many partitions, of which one is computed while another is read."""
-    found = asked(lake, "SELECT id FROM range(0, 20000, 1, 20) ORDER BY id DESC")
+    found = asked(queries, "SELECT id FROM range(0, 20000, 1, 20) ORDER BY id DESC")
     assert found == [(number,) for number in range(19999, -1, -1)]
 
 
@@ -111,54 +118,62 @@ def test_rows_come_in_their_order(lake: Lake) -> None:
         ("SELECT * FROM csv.`/etc/passwd`", Code.NO_SUCH_TABLE),
     ],
 )
-def test_what_cannot_be_asked(tables: Tables, sql: str, code: Code) -> None:
+def test_what_cannot_be_asked(queries: Queries, tables: Tables, sql: str, code: Code) -> None:
     """Errors have MySQL's codes where it has them; nothing but a query reaches Spark, and none leaves the lake."""
-    error = refused(tables.lake, sql, tables.db)
+    error = refused(queries, sql, tables.db)
     assert code is error.code
     assert "\n\tat " not in str(error)
 
 
 @pytest.mark.parametrize("mode", ["", "EXTENDED ", "FORMATTED ", "COST "])
-def test_explain_shows_the_plan_and_runs_nothing(lake: Lake, mode: str) -> None:
+def test_explain_shows_the_plan_and_runs_nothing(queries: Queries, mode: str) -> None:
     """Whatever the mode; an error that only rows can show does not come."""
-    ((text,),) = asked(lake, f"EXPLAIN {mode}SELECT assert_true(id < 5) FROM range(10)")
+    ((text,),) = asked(queries, f"EXPLAIN {mode}SELECT assert_true(id < 5) FROM range(10)")
     assert "Physical Plan" in str(text)
 
 
-def test_a_syntax_error_has_its_place(lake: Lake) -> None:
+def test_a_syntax_error_has_its_place(queries: Queries) -> None:
     """Line and column of what Spark could not read."""
-    error = refused(lake, "SELECT 1 +\n  )")
+    error = refused(queries, "SELECT 1 +\n  )")
     assert error.code is Code.SYNTAX
     assert (error.context["near"], error.context["line"], error.context["column"]) == (")", 2, 3)
 
 
-def test_a_database_that_is_not_in_use(lake: Lake) -> None:
+def test_a_database_that_is_not_in_use(queries: Queries) -> None:
     """An unknown database, and a table without one."""
-    assert refused(lake, "SELECT 1", "nowhere").code is Code.UNKNOWN_DATABASE
-    assert refused(lake, "SELECT * FROM t").code is Code.NO_DATABASE
+    assert refused(queries, "SELECT 1", "nowhere").code is Code.UNKNOWN_DATABASE
+    assert refused(queries, "SELECT * FROM t").code is Code.NO_DATABASE
 
 
-def test_each_caller_has_its_own_database(lake: Lake, tables: Tables) -> None:
+def test_each_caller_has_its_own_database(queries: Queries, tables: Tables) -> None:
     """Two callers at one time, each with a table of the same name in its own database, see their own."""
-    other = Tables(lake, tables.folder)
+    other = Tables(tables.lake, tables.folder)
     for value, owner in enumerate((tables, other)):
         owner.make(name="same").commit([(INS, 1, value)])
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda db: asked(lake, "SELECT v FROM same", db), [tables.db, other.db] * 6))
+        found = list(pool.map(lambda db: asked(queries, "SELECT v FROM same", db), [tables.db, other.db] * 6))
     assert found == [[(0,)], [(1,)]] * 6
 
 
-def test_a_new_snapshot_is_seen_at_once(tables: Tables) -> None:
-    """A query reads what was committed before it began."""
+def test_a_new_snapshot_is_seen_at_once(queries: Queries, tables: Tables) -> None:
+    """A query reads what was committed before it began, and what DDL has made by then, though another JVM did it."""
     table = tables.make()
+    count = f"SELECT count(*) FROM {table.name}"
+    assert asked(queries, count, tables.db) == [(0,)]
     for value in range(3):
         table.commit([(INS, value, value)])
-        assert value + 1 == len(table.rows())
+        assert asked(queries, count, tables.db) == [(value + 1,)]
+    table.sql("ALTER TABLE {table} RENAME COLUMN v TO w")
+    assert asked(queries, f"SELECT sum(w) FROM {table.name}", tables.db) == [(3,)]
+    tables.lake.drop_table(tables.db, table.name)
+    assert refused(queries, count, tables.db).code is Code.NO_SUCH_TABLE
+    tables.make(name=table.name)
+    assert asked(queries, count, tables.db) == [(0,)]
 
 
-def test_a_query_ends_at_once_when_it_is_cancelled(lake: Lake) -> None:
+def test_a_query_ends_at_once_when_it_is_cancelled(queries: Queries) -> None:
     """Wherever it is, with MySQL's error; by itself it would take hours."""
-    query = lake.query("SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id", None, "long")
+    query = queries.query("SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id", None, "long")
     timer = threading.Timer(1.0, query.cancel)
     timer.start()
     with pytest.raises(SyncError) as caught:
@@ -167,43 +182,43 @@ def test_a_query_ends_at_once_when_it_is_cancelled(lake: Lake) -> None:
     assert caught.value.code is Code.INTERRUPTED
 
 
-def test_a_query_ends_whenever_it_is_cancelled(lake: Lake) -> None:
+def test_a_query_ends_whenever_it_is_cancelled(queries: Queries) -> None:
     """Also while it is planned, or a stage of it is on its way to Spark: nothing goes on to take the cores."""
     for delay in range(0, 600, 40):
-        query = lake.query("SELECT count(*) FROM range(100000000000) WHERE hash(id) = 1", None, f"moment{delay}")
+        query = queries.query("SELECT count(*) FROM range(100000000000) WHERE hash(id) = 1", None, f"moment{delay}")
         timer = threading.Timer(delay / 1000, query.cancel)
         timer.start()
         with pytest.raises(SyncError) as caught:
             list(query.batches())
         timer.join()
         assert caught.value.code is Code.INTERRUPTED
-    tracker = lake.iceberg().spark.sparkContext.statusTracker()
-    until(lambda: tracker.getActiveJobsIds() == [], deadline=PROMPT_SECOND / PATIENCE, why="no job of Spark's")
-    assert asked(lake, "SELECT count(*) FROM range(10)") == [(10,)]
+    tracker = running(queries)._spark._tracker
+    until(lambda: not list(tracker.getActiveJobIds()), deadline=PROMPT_SECOND / PATIENCE, why="no job of Spark's")
+    assert asked(queries, "SELECT count(*) FROM range(10)") == [(10,)]
 
 
-def test_a_query_that_was_cancelled_before_it_ran(lake: Lake) -> None:
+def test_a_query_that_was_cancelled_before_it_ran(queries: Queries) -> None:
     """Nothing of it starts any more."""
-    query = lake.query("SELECT * FROM range(10)", None, "never")
+    query = queries.query("SELECT * FROM range(10)", None, "never")
     query.cancel()
     with pytest.raises(SyncError) as caught:
         list(query.batches())
     assert caught.value.code is Code.INTERRUPTED
 
 
-def test_a_query_that_is_left_half_read(lake: Lake) -> None:
+def test_a_query_that_is_left_half_read(queries: Queries) -> None:
     """A reader that goes away early leaves nothing behind, and the next query works."""
-    batches = lake.query("SELECT * FROM range(0, 100000000, 1, 100)", None, "half").batches()
+    batches = queries.query("SELECT * FROM range(0, 100000000, 1, 100)", None, "half").batches()
     assert len(next(batches)) == 1000
     del batches
-    assert asked(lake, "SELECT 1") == [(1,)]
+    assert asked(queries, "SELECT 1") == [(1,)]
 
 
-def test_unsigned_counters_are_whole(tables: Tables) -> None:
+def test_unsigned_counters_are_whole(queries: Queries, tables: Tables) -> None:
     """The upper half of BIGINT UNSIGNED is neither negative nor rounded."""
     table = tables.make("(id LARGEINT NOT NULL) UNIQUE KEY(id)", ("id",), types={"id": pa.uint64()})
     table.commit([(INS, 2**64 - 1)])
-    assert asked(table.lake, f"SELECT id = 18446744073709551615 FROM {table.name}", table.db) == [(True,)]
+    assert asked(queries, f"SELECT id = 18446744073709551615 FROM {table.name}", table.db) == [(True,)]
 
 
 READ = [
@@ -222,7 +237,7 @@ READ = [
 ]
 
 
-def test_what_a_query_reads_is_asked_about(lake: Lake, tables: Tables) -> None:
+def test_what_a_query_reads_is_asked_about(queries: Queries, tables: Tables) -> None:
     """Every table wherever it stands is put to the question before anything of it is told; a name of WITH is none."""
     named = {name: f"{tables.db}.{tables.make(name=name).name}" for name in "tu"}
     forbidden = SyncError(Code.PRIVILEGE_NEEDED, privilege="any")
@@ -233,18 +248,18 @@ def test_what_a_query_reads_is_asked_about(lake: Lake, tables: Tables) -> None:
     for sql, expected in READ:
         found: list[tuple[str, str] | None] = []
         with contextlib.suppress(SyncError):  # two of them are wrong besides
-            lake.query(sql.format(**named), None, uuid.uuid4().hex, found.append)
+            queries.query(sql.format(**named), None, uuid.uuid4().hex, found.append)
         assert set(found) == {(tables.db, name) for name in expected}, sql
         if expected:
             with pytest.raises(SyncError) as caught:
-                lake.query(sql.format(**named), None, uuid.uuid4().hex, refuse)
+                queries.query(sql.format(**named), None, uuid.uuid4().hex, refuse)
             assert caught.value is forbidden, sql
 
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM csv.`/etc/passwd`", "SELECT * FROM lake.a.`/tmp/x`"])
-def test_what_is_no_table_is_asked_about_too(lake: Lake, sql: str) -> None:
+def test_what_is_no_table_is_asked_about_too(queries: Queries, sql: str) -> None:
     """Files and paths cannot be granted: who asks before reading hears of None, or of an error that tells nothing."""
     found: list[object] = []
     with pytest.raises(SyncError):
-        lake.query(sql, None, uuid.uuid4().hex, found.append)
+        queries.query(sql, None, uuid.uuid4().hex, found.append)
     assert set(found) <= {None, ("csv", "/etc/passwd")}

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql import Row
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -36,7 +35,7 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from syncmgr.spark import jvm
+from syncmgr.spark.queries.frame import Frame
 
 BATCH_ROWS: Final = 1000
 BATCH_BYTES: Final = 4 << 20  # as Spark sends them; a batch may be one of its lists longer
@@ -60,25 +59,25 @@ ARROW: Final[dict[type[DataType], pa.DataType]] = {
 Rows = Sequence[tuple[object, ...]]
 
 
-def batches(asked: DataFrame) -> Iterator[Rows]:
+def batches(asked: Frame) -> Iterator[Rows]:
     """BATCH_ROWS or some MiB at a time; at most two Spark partitions of them are in the JVM's memory.
 
     Columns of plain types come as Arrow, which is a sixth of the work of PySpark's pickled rows; nested ones have no
     values of their own there. Raises ValueError, OverflowError for dates and times that Python has not.
     """
-    rows = portable(asked)
-    schema = arrow_schema(rows.schema)
+    rows, kinds = portable(asked)
+    schema = arrow_schema(kinds)
     if schema is not None:
-        for data in jvm.streamed_as_arrow(rows, ahead_bytes=AHEAD_BYTES):
+        for data in rows.arrow(ahead_bytes=AHEAD_BYTES):
             yield from unpacked(data, schema)
         return
-    for batch in regrouped(jvm.streamed(rows)):
+    for batch in regrouped(rows.pickled()):
         yield [tuple(map(plain, row)) for row in batch]
 
 
-def arrow_schema(schema: StructType) -> pa.Schema | None:
+def arrow_schema(types: Sequence[DataType]) -> pa.Schema | None:
     """None where a column is nested."""
-    kinds = [_arrow_type(field.dataType) for field in schema.fields]
+    kinds = list(map(_arrow_type, types))
     if None in kinds:
         return None
     return pa.schema([pa.field(str(place), kind) for place, kind in enumerate(kinds)])  # names may be double
@@ -118,13 +117,11 @@ def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[list[Row]]:
         yield held
 
 
-def portable(rows: DataFrame) -> DataFrame:
+def portable(asked: Frame) -> tuple[Frame, Sequence[DataType]]:
     """The same rows in types whose Python values depend on no time zone but the session's; intervals are text."""
-    wanted = [_portable_type(field.dataType) for field in rows.schema.fields]
-    if wanted == [field.dataType for field in rows.schema.fields]:
-        return rows
-    named = rows.toDF(*(f"c{place}" for place in range(len(wanted))))  # names may be double
-    return named.select(*(F.col(f"c{place}").cast(kind) for place, kind in enumerate(wanted)))
+    given = [field.dataType for field in asked.schema().fields]
+    wanted = list(map(_portable_type, given))
+    return (asked if wanted == given else asked.cast(wanted)), wanted
 
 
 def _portable_type(kind: DataType) -> DataType:

@@ -1,0 +1,40 @@
+"""When the engine of the queries is to end.
+
+Owns: what proves that it is wedged, and when nobody needs it.
+Must not know: JVMs, Spark, threads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+PULSE_SECOND: Final = 5.0  # between two heartbeats
+MOST_PULSE_SECOND: Final = 30.0  # of one of them: full collections of a full heap, on a busy machine
+MOST_LINGER_SECOND: Final = 10.0  # what hears that it was cancelled has ended long before
+IDLE_SECOND: Final = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vitals:
+    """Moments of one clock. `pulse_since`: when the heartbeat that is under way began; `given_up`: when each of the
+    queries was cancelled that nevertheless go on; `used`: when the last query began or ended.
+    """
+
+    pulse_since: float | None
+    given_up: Sequence[float]
+    in_use: bool
+    used: float
+
+
+def wedged(vitals: Vitals, now: float) -> str | None:
+    """Why it must be replaced, for the log and for those whose queries end by it; None: it need not."""
+    if vitals.pulse_since is not None and now - vitals.pulse_since > MOST_PULSE_SECOND:
+        return f"it has not answered for {now - vitals.pulse_since:.0f} seconds"
+    if vitals.given_up and now - min(vitals.given_up) > MOST_LINGER_SECOND:
+        return f"a query went on for {now - min(vitals.given_up):.0f} seconds after it was cancelled"
+    return None
+
+
+def is_idle(vitals: Vitals, now: float) -> bool:
+    """Nobody has asked for so long that its memory is worth more than a quick first answer."""
+    return not vitals.in_use and not vitals.given_up and now - vitals.used > IDLE_SECOND

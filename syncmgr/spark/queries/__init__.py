@@ -1,0 +1,1 @@
+"""SELECT: a JVM of its own, beside the one that commits."""

@@ -1,0 +1,153 @@
+"""One JVM that answers queries, from its start to its end.
+
+Owns: the process, its sessions, the queries that are under way in it, its heartbeat.
+Must not know: when another one is needed, who asks.
+"""
+
+import logging
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.query_engine import PULSE_SECOND, Vitals
+from syncmgr.private import is_secret
+from syncmgr.spark import launch
+from syncmgr.spark.jvm import FAILURES, is_lost, words
+from syncmgr.spark.queries import answer
+from syncmgr.spark.queries.frame import SparkSessionOfQueries, begun
+from syncmgr.spark.queries.gateway import Gateway
+from syncmgr.spark.queries.query import Query, Refuse
+
+SESSIONS: Final = 16  # databases and time zones whose sessions are kept
+LOOK_SECOND: Final = 0.5  # between two looks at what goes on after it was cancelled
+REAPED_SECOND: Final = 5.0  # between the end of a connection and that of the process
+OUT_OF_MEMORY: Final = 52  # Spark's exit status
+SETTINGS: Final[Mapping[str, str]] = answer.SETTINGS | {
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",  # fewer and bigger partitions stream faster
+}
+
+logger = logging.getLogger(__name__)
+
+
+class Engine:
+    """Lives until `end`, or until its JVM dies. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        conf: Mapping[str, str],
+        environment: Mapping[str, str],
+        progress: Callable[[str], None],
+        deadline: float,
+    ) -> None:
+        """Blocks until it answers. Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING."""
+        self._process = launch.Jvm(conf, environment, progress, name=launch.QUERIES, nice=launch.QUERIES_NICE)
+        self._reason: str | None = None
+        try:
+            self._gateway = Gateway(*self._process.connection(deadline))
+            self._spark = begun(self._gateway, filter(is_secret, conf))
+        except BaseException as error:
+            self._process.kill()
+            if isinstance(error, FAILURES):
+                code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
+                raise SyncError(code, reason=words(error)) from error
+            raise
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[tuple[str | None, str], SparkSessionOfQueries] = OrderedDict()
+        self._queries: weakref.WeakSet[Query] = weakref.WeakSet()
+        self._lingering: set[Query] = set()  # cancelled, and they go on
+        self._used = time.monotonic()
+        self._pulse_since: float | None = None
+        self._over = threading.Event()
+        threading.Thread(target=self._beat, name="query-pulse", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def status(self) -> int | None:
+        """Of the process that has ended; None: it lives."""
+        return self._process.poll()
+
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None, time_zone: str) -> Query:
+        query = Query(self._spark, db, tag, self.why_lost)
+        with self._lock:
+            self._queries.add(query)
+            self._used = time.monotonic()
+        return query.understand(lambda: self._session(db, time_zone), sql, refuse)
+
+    def cancel(self, tag: str) -> None:
+        """The query of that tag, understood or not."""
+        with self._lock:
+            found = [query for query in self._queries if query.tag == tag and not query.ended.is_set()]
+        for query in found:
+            query.cancel()
+
+    def _session(self, db: str | None, time_zone: str) -> SparkSessionOfQueries:
+        """One for each database and time zone in use: those of one caller are never another's."""
+        place = db, time_zone
+        with self._lock:
+            if place in self._sessions:
+                self._sessions.move_to_end(place)
+                return self._sessions[place]
+        made = self._spark.new_session({**SETTINGS, "spark.sql.session.timeZone": time_zone}, db)
+        with self._lock:
+            self._sessions[place] = made
+            while len(self._sessions) > SESSIONS:
+                self._sessions.popitem(last=False)
+        return made
+
+    def vitals(self) -> Vitals:
+        with self._lock:
+            in_use = any(not query.ended.is_set() for query in self._queries)
+            if in_use:
+                self._used = time.monotonic()
+            lingering = [query.given_up for query in self._lingering if query.given_up is not None]
+            return Vitals(pulse_since=self._pulse_since, given_up=lingering, in_use=in_use, used=self._used)
+
+    def _beat(self) -> None:
+        """The only calls into the JVM that nobody asked for. One that hangs is seen by who reads `vitals`."""
+        while not self._over.is_set():
+            self._pulse_since = time.monotonic()
+            try:
+                self._spark.pulse()
+                lingers = self._look_at_cancelled()
+            except FAILURES as error:
+                if is_lost(error):
+                    return
+                logger.warning("a heartbeat of the query engine failed: %s", words(error))
+                lingers = False
+            self._pulse_since = None
+            self._over.wait(LOOK_SECOND if lingers else PULSE_SECOND)
+
+    def _look_at_cancelled(self) -> bool:
+        """Whether any of them goes on."""
+        with self._lock:
+            cancelled = {query for query in self._queries if query.given_up is not None} | self._lingering
+        lingering = {query for query in cancelled if query.is_busy or query.look_for_tasks()}
+        with self._lock:
+            self._lingering = lingering
+            self._queries -= cancelled - lingering
+        return bool(lingering)
+
+    def why_lost(self) -> str:
+        """In words for the client."""
+        if self._reason is None:
+            self._process.wait_for(REAPED_SECOND)
+        status = self.status()
+        if self._reason is not None:
+            return self._reason
+        return "it needed more memory than it may have" if status == OUT_OF_MEMORY else f"its JVM ended ({status})"
+
+    def end(self, reason: str, grace_second: float = 0.0) -> None:
+        """Whoever asks it hears the reason."""
+        self._reason = self._reason or reason
+        self._over.set()
+        self._gateway.let_go()
+        if grace_second:
+            self._process.close(grace_second)
+        else:
+            self._process.kill()

@@ -1,0 +1,114 @@
+"""The queries as the rest of the house sees them: asked, cancelled, stopped.
+
+Owns: when their engine starts, when it ends, and when another one takes its place.
+Must not know: how an engine answers.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.query_engine import is_idle, wedged
+from syncmgr.spark import launch
+from syncmgr.spark.queries.engine import Engine
+from syncmgr.spark.queries.query import Query, Refuse
+
+UTC: Final = "UTC"
+WATCH_SECOND: Final = 0.5
+STOP_GRACE_SECOND: Final = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+class Queries:
+    """One engine after another; none while nobody asks. Every method may be called from any thread.
+
+    `lake_is_there` waits for the lake's own JVM, which brings the jars and makes the catalog; it raises LAKE_STARTING
+    and whatever that one could not start for. `memory`: of the heap, in bytes. `wait_second`: how long a start may
+    take.
+    """
+
+    def __init__(
+        self, place: launch.LakePlace, lake_is_there: Callable[[], None], *, memory: int, wait_second: float
+    ) -> None:
+        self._place, self._lake_is_there = place, lake_is_there
+        self._memory, self._wait_second = memory, wait_second
+        self._starting = threading.Lock()
+        self._engine: Engine | None = None
+        self._stopping = threading.Event()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the JVM, None where there is none."""
+        engine = self._engine
+        return engine.pid if engine is not None else None
+
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str = UTC) -> Query:
+        """A SELECT in the database `db`; `tag` is its own among all queries, `refuse` raises for what may not be read.
+
+        Moments are read and told as by a clock in `time_zone`, a name or an offset. The first one waits for the engine.
+        Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING, QUERIES_ENDED.
+        """
+        return self._started().query(sql, db, tag, refuse, time_zone)
+
+    def cancel(self, tag: str) -> None:
+        """The query of that tag ends, also while it is still being understood; none: nothing happens."""
+        engine = self._engine
+        if engine is not None:
+            engine.cancel(tag)
+
+    def stop(self) -> None:
+        """Ends the engine; returns when it is gone."""
+        self._stopping.set()
+        engine = self._engine
+        if engine is not None:
+            engine.end("the frontend is stopping", STOP_GRACE_SECOND)
+
+    def _started(self) -> Engine:
+        engine = self._engine
+        if engine is not None:
+            return engine
+        with self._starting:
+            if self._engine is None:
+                self._engine = self._start()
+            return self._engine
+
+    def _start(self) -> Engine:
+        if self._stopping.is_set():
+            raise SyncError(Code.QUERIES_ENDED, reason="the frontend is stopping")
+        self._lake_is_there()
+        conf = launch.query_settings(self._place, self._memory)
+        begun = time.monotonic()
+        deadline = begun + self._wait_second
+        engine = Engine(launch.with_jars(conf, self._place), self._place.environment, logger.info, deadline)
+        logger.info("the query engine is ready after %.1f s", time.monotonic() - begun)
+        threading.Thread(target=self._watch, args=(engine,), name="query-watch", daemon=True).start()
+        if self._stopping.is_set():
+            engine.end("the frontend is stopping")
+        return engine
+
+    def _watch(self, engine: Engine) -> None:
+        while engine.status() is None:
+            vitals, now = engine.vitals(), time.monotonic()
+            reason = wedged(vitals, now)
+            if reason is not None:
+                self._leave(engine, reason)
+                logger.warning("the query engine is replaced: %s", reason)
+                return
+            if is_idle(vitals, now):
+                self._leave(engine, "nobody has asked for long")
+                logger.info("the query engine has ended: nobody has asked for long")
+                return
+            if self._stopping.wait(WATCH_SECOND):
+                return
+        reason = engine.why_lost()
+        self._leave(engine, reason)
+        logger.warning("the query engine has ended: %s; the next query starts another", reason)
+
+    def _leave(self, engine: Engine, reason: str) -> None:
+        """The next query starts another one, whatever still goes on in this."""
+        self._engine = None
+        engine.end(reason)
