@@ -8,6 +8,7 @@ Must not know: statements, sessions, how rights are granted.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from syncmgr.console.forbidden import named_table
 from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
@@ -212,18 +213,27 @@ class GuardedHistory:
 
 
 class GuardedQueries:
-    """SELECT_PRIV on every table that a query reads, wherever in it."""
+    """SELECT_PRIV on every table that a query reads, wherever in it; who has it on none reaches no engine."""
 
     def __init__(self, queries: Queries, access: Access) -> None:
         self._queries = queries
         self._access = access
 
     def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query:
+        if not self._access.rights.may_somewhere(Privilege.SELECT):
+            self._refuse_all(sql)
         refuse = None if self._access.rights.is_admin else self._refuse
         return self._queries.query(sql, db, tag, refuse, time_zone=time_zone)
 
     def cancel(self, tag: str) -> None:
         self._queries.cancel(tag)
+
+    def _refuse_all(self, sql: str) -> None:
+        """In the words of a table that it names, as if that one alone were forbidden."""
+        name = named_table(sql)
+        if name is not None:
+            self._access.need(Privilege.SELECT, table("", name))
+        raise SyncError(Code.PRIVILEGE_NEEDED, privilege=Privilege.SELECT)
 
     def _refuse(self, name: tuple[str, str] | None) -> None:
         if name is None:

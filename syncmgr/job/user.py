@@ -110,6 +110,9 @@ class Rights:
             return True
         return scope.level is not Level.GLOBAL and self._at(Scope(level=Level.DATABASE, db=scope.db), privilege)
 
+    def may_somewhere(self, privilege: Privilege) -> bool:
+        return self.is_admin or any(privilege in granted for granted in self.grants.values())
+
     def sees(self, scope: Scope) -> bool:
         """A table or job is seen by who has any privilege on it or around it, a database also by who has one in it."""
         if any(self.may(privilege, scope) for privilege in OF_DATA):

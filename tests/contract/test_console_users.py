@@ -1,5 +1,6 @@
 """Users and what they may do: real clients against a console, its accounts in memory."""
 
+import contextlib
 import json
 import logging
 from collections.abc import Iterator
@@ -137,6 +138,32 @@ def test_a_user_without_grants_sees_nothing(console: Running) -> None:
     unknown = Code.UNKNOWN_JOB.number
     assert refused(console, "SHOW CREATE SYNC JOB demo.one") == unknown
     assert refused(console, "PAUSE SYNC JOB demo.one") == unknown
+
+
+UNREACHED = [
+    ("SELECT * FROM range(1)", 1227),
+    ("SELECT upper('a') LIKE concat('%', 'A')", 1227),
+    ("SELECT 1 FROM range(2) r JOIN demo.orders o ON true", 1142),
+    ("EXPLAIN SELECT * FROM `demo`.`orders`", 1142),
+    ("WITH c AS (SELECT id FROM orders) SELECT * FROM c", 1142),
+    ("SELECT 1 +", 1227),
+]
+
+
+@pytest.mark.parametrize(("sql", "number"), UNREACHED)
+def test_who_may_read_nothing_reaches_no_lake(console: Running, sql: str, number: int) -> None:
+    """Not even to compute something from nothing: whatever a text could do to Spark, Spark does not see it. What needs
+    no lake is answered, and with SELECT_PRIV on any table the engine is asked.
+    """
+    asked = len(console.frontend.queries.asked)
+    console.ask("GRANT LOAD_PRIV ON demo.* TO alice")
+    assert refused(console, sql) == number
+    assert ask(console, "SELECT 1, @@version, user()")[0][0] == 1
+    assert console.frontend.queries.asked[asked:] == []
+    console.ask("GRANT SELECT ON demo.other TO alice")
+    with contextlib.suppress(pymysql.err.MySQLError):
+        ask(console, sql)
+    assert len(console.frontend.queries.asked) == asked + 1
 
 
 def told(console: Running, sql: str) -> str:

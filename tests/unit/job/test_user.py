@@ -45,6 +45,15 @@ def test_a_grant_holds_for_what_is_in_it() -> None:
     assert not held.may(P.LOAD, job("shop", "job2"))
 
 
+def test_a_privilege_is_held_somewhere() -> None:
+    """By an admin always, else by a grant of it on anything that is left."""
+    assert ALL_RIGHTS.may_somewhere(P.SELECT)
+    assert not NO_RIGHTS.may_somewhere(P.SELECT)
+    held = rights({table("shop", "orders"): {P.LOAD}, database("demo"): set()})
+    assert held.may_somewhere(P.LOAD)
+    assert not held.may_somewhere(P.SELECT)
+
+
 def test_what_is_seen() -> None:
     """A database by any privilege on it or in it; a table or job by one on it or on its database."""
     held = rights({table("shop", "orders"): {P.ALTER}, job("other", "job1"): {P.LOAD}})
