@@ -1,7 +1,7 @@
-"""Workers as the operating system shows them.
+"""Workers and JVMs as the operating system shows them.
 
-Owns: how one tells a worker process.
-Must not know: what it does.
+Owns: how one tells a worker process, and the two JVMs from each other.
+Must not know: what they do.
 """
 
 import contextlib
@@ -17,6 +17,17 @@ def workers(frontend: int) -> list[psutil.Process]:
 def fork_servers(frontend: int) -> list[psutil.Process]:
     """From which its workers are forked: one, once it has started any."""
     return [child for child in _children(psutil.Process(frontend)) if _forks(child)]
+
+
+def jvms(frontend: int, name: str) -> list[psutil.Process]:
+    """Those of that name, launch.LAKE or launch.QUERIES; one that is only being launched is none yet."""
+    return [child for child in _children(psutil.Process(frontend)) if _is_jvm(child, name)]
+
+
+def _is_jvm(process: psutil.Process, name: str) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+        return process.name() == "java" and name in process.cmdline()
+    return False
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:

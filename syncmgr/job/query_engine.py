@@ -29,7 +29,7 @@ class Vitals:
 def wedged(vitals: Vitals, now: float) -> str | None:
     """Why it must be replaced, for the log and for those whose queries end by it; None: it need not."""
     if vitals.pulse_since is not None and now - vitals.pulse_since > MOST_PULSE_SECOND:
-        return f"it has not answered for {now - vitals.pulse_since:.0f} seconds"
+        return f"it has not answered for {now - vitals.pulse_since:.0f} seconds: it hangs, or its memory is full"
     if vitals.given_up and now - min(vitals.given_up) > MOST_LINGER_SECOND:
         return f"a query went on for {now - min(vitals.given_up):.0f} seconds after it was cancelled"
     return None

@@ -15,6 +15,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from syncmgr.crash import VARIABLE, CrashPoint
+from syncmgr.spark import launch
 from tests import jvm, processes
 from tests.servers import free_port
 from tests.until import HANG_SECOND, until
@@ -147,9 +148,16 @@ class FrontendProcess:
         return processes.workers(self.process.pid)
 
     def java(self) -> list[int]:
-        """Process ids of Spark's JVM."""
+        """Process ids of the lake's JVM."""
+        return self._jvms(launch.LAKE)
+
+    def query_engine(self) -> list[int]:
+        """Process ids of the JVM that answers queries; none before the first."""
+        return self._jvms(launch.QUERIES)
+
+    def _jvms(self, name: str) -> list[int]:
         assert self.process is not None
-        return [child.pid for child in psutil.Process(self.process.pid).children() if child.name() == "java"]
+        return [child.pid for child in processes.jvms(self.process.pid, name)]
 
     def set(self, name: str, value: object) -> None:
         """From the next start on."""

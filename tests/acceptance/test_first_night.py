@@ -13,8 +13,10 @@ from typing import Final
 import psutil
 import pytest
 
+from syncmgr.spark import launch
 from tests import jvm
 from tests.acceptance.test_scripts import ROOT, Home
+from tests.processes import jvms
 from tests.servers import MysqlServer
 from tests.small_disk import NoMountError, SmallDisk
 from tests.until import HANG_SECOND, until
@@ -100,7 +102,7 @@ class Night:
             "the source stops": self.source.stop,
             "five minutes pass": lambda: self.try_for(second=1),
             "the source comes back": lambda: (self.try_for(second=300), self.source.start()),
-            "Spark's JVM is killed": lambda: [child.kill() for child in self.children() if child.name() == "java"],
+            "Spark's JVM is killed": lambda: [each.kill() for each in jvms(self.home.process().pid, launch.LAKE)],
             "the frontend is killed": self.kill,
             "the disk of staging is full": lambda: self.small_disk().fill(),
             "there is room again": lambda: self.small_disk().free(),

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pymysql
 import pytest
 
@@ -229,7 +228,7 @@ def test_pause_resume_and_kills_read_only_open_chunks(filled: Callable[..., Fill
         f.fe.kill()
         f.fe.start()
         until(lambda: f.done() > done + 1, deadline=CAUGHT_UP_SECOND, why="more chunks after a kill")
-        os.kill(jvm_of(f.fe), signal.SIGKILL)
+        os.kill(f.fe.java()[0], signal.SIGKILL)
         done = f.done()
         until(lambda: f.done() > done + 1, deadline=CAUGHT_UP_SECOND, why="more chunks after Spark's death")
         # else it forgets rows that its binlog tells
@@ -300,11 +299,6 @@ def test_one_without_a_key_that_fails_comes_by_itself(mysql_server: MysqlServer,
 
 def lines(fe: FrontendProcess, table: str) -> list[str]:
     return [row["line"] for row in fe.sql(f"SELECT line FROM keyless.{table} ORDER BY line")]
-
-
-def jvm_of(fe: FrontendProcess) -> int:
-    assert fe.process is not None
-    return next(c.pid for c in psutil.Process(fe.process.pid).children() if c.name().startswith("java"))
 
 
 @pytest.mark.long

@@ -16,7 +16,9 @@ import psutil
 import pymysql
 
 from syncmgr.job.position import GtidSet
+from syncmgr.spark import launch
 from tests.acceptance.frontend import FrontendProcess
+from tests.processes import jvms
 from tests.servers import MysqlServer
 from tests.torture.figures import Figures
 from tests.until import PATIENCE, until
@@ -74,7 +76,7 @@ class Victims:
 
     def spark(self) -> list[psutil.Process]:
         assert self.fe.process is not None
-        return [child for child in psutil.Process(self.fe.process.pid).children() if child.name() == "java"]
+        return jvms(self.fe.process.pid, launch.LAKE)
 
     def recover(self, kind: str) -> None:
         """Waits until both jobs have committed all that the source has now; notes how long after the kill that is, and

@@ -68,11 +68,8 @@ class Queries:
             engine.end("the frontend is stopping", STOP_GRACE_SECOND)
 
     def _started(self) -> Engine:
-        engine = self._engine
-        if engine is not None:
-            return engine
         with self._starting:
-            if self._engine is None:
+            if self._engine is None or self._engine.status() is not None:  # who watches it may not know yet
                 self._engine = self._start()
             return self._engine
 
@@ -110,5 +107,7 @@ class Queries:
 
     def _leave(self, engine: Engine, reason: str) -> None:
         """The next query starts another one, whatever still goes on in this."""
-        self._engine = None
+        with self._starting:
+            if self._engine is engine:
+                self._engine = None
         engine.end(reason)

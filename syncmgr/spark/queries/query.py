@@ -21,6 +21,8 @@ from syncmgr.spark.queries.gateway import JavaFailedError
 CANCEL_AGAIN_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 1, 2, 2, 5, 10)
 EXPLAIN: Final = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|FORMATTED|COST|CODEGEN)\s+)?", re.IGNORECASE)
 
+ENDING: Final = re.compile(r"SparkContext was shut down|stopped SparkContext")  # of a JVM that is about to be gone
+
 Refuse = Callable[[tuple[str, str] | None], None]
 
 
@@ -167,7 +169,7 @@ class Query:
     def _failed(self, error: BaseException) -> SyncError:
         if self.given_up is not None:
             return SyncError(Code.INTERRUPTED)
-        if is_lost(error):
+        if is_lost(error) or (isinstance(error, JavaFailedError) and ENDING.search(error.text)):
             return SyncError(Code.QUERIES_ENDED, reason=self._why_lost())
         if isinstance(error, JavaFailedError):
             return words.query_error(error.text, error.parameters, self._db)

@@ -6,7 +6,16 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.java import java_home
-from syncmgr.spark.launch import LakePlace, escaped, fetching, jars_are_complete, java_quoted, settings, with_jars
+from syncmgr.spark.launch import (
+    LakePlace,
+    escaped,
+    fetching,
+    jars_are_complete,
+    java_quoted,
+    query_settings,
+    settings,
+    with_jars,
+)
 
 
 def place(tmp_path: Path, **options: str) -> LakePlace:
@@ -20,6 +29,15 @@ def test_the_operator_has_the_last_word(tmp_path: Path) -> None:
     found = settings(at)
     assert (found["spark.driver.memory"], found["spark.foo"]) == ("3g", "bar")
     assert found["spark.driver.extraJavaOptions"].endswith("-Duser.timezone=UTC -Dx=y")
+
+
+def test_queries_have_their_own_heap_and_write_nothing(tmp_path: Path) -> None:
+    """The operator's heap is that of the commits; the catalog file is opened for reading, another catalog as it is."""
+    found = query_settings(place(tmp_path, spark__driver__memory="3g", spark__foo="bar"), 768 << 20)
+    assert (found["spark.driver.memory"], found["spark.foo"]) == ("768m", "bar")
+    assert found["spark.sql.catalog.lake.uri"].endswith("open_mode=1")
+    other = query_settings(place(tmp_path, spark__sql__catalog__lake__uri="http://there"), 1 << 30)
+    assert other["spark.sql.catalog.lake.uri"] == "http://there"
 
 
 def test_another_catalog_takes_the_place_of_ours(tmp_path: Path) -> None:

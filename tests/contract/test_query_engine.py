@@ -1,0 +1,175 @@
+"""The life of the JVM that answers queries, beside a lake that goes on."""
+
+import os
+import signal
+import subprocess
+import threading
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import psutil
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job import query_engine
+from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.lake import Lake
+from syncmgr.spark.queries.engine import Engine
+from syncmgr.spark.queries.gateway import JavaFailedError
+from syncmgr.spark.queries.queries import Queries
+from syncmgr.spark.queries.query import Query
+from tests.spark_session import SPARK, Tables
+from tests.until import HANG_SECOND, until
+
+pytestmark = SPARK
+INS = ChangeKind.INSERT
+PATTERN = "LIKE concat(repeat('%a', 60), 'b')"  # java.util.regex tries it for ever, and hears no interrupt
+ENDLESS_TASKS = f"SELECT count(*) FROM range(2) WHERE concat(repeat('a', 300), id) {PATTERN}"
+ENDLESS_PLAN = f"SELECT repeat('a', 300) {PATTERN}"
+LONG = "SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id"
+TOO_BIG = "SELECT length(concat_ws('', collect_list(repeat('x', 1000000)))) FROM range(5000)"
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as threads:
+        yield threads
+
+
+def asked(queries: Queries, sql: str, tag: str = "") -> list[tuple[object, ...]]:
+    return rows(queries.query(sql, None, tag or uuid.uuid4().hex))
+
+
+def rows(query: Query) -> list[tuple[object, ...]]:
+    return [tuple(row) for batch in query.batches() for row in batch]
+
+
+def error_of(asking: Future[object]) -> SyncError:
+    error = asking.exception(HANG_SECOND)
+    assert isinstance(error, SyncError)
+    return error
+
+
+def is_wedged(engine: Engine, tag: str) -> bool:
+    """In its tasks, or in the making of its plan."""
+    found = [query for query in engine._queries if query.tag == tag and query._frame is not None and query.is_busy]
+    stands = "CharPropertyGreedy.match"  # of java.util.regex
+    return bool(found) and stands in stacks(engine)
+
+
+def stacks(engine: Engine) -> str:
+    """Of all its threads."""
+    return subprocess.run(["jstack", str(engine.pid)], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "sql", [pytest.param(ENDLESS_TASKS, marks=pytest.mark.long, id="tasks"), pytest.param(ENDLESS_PLAN, id="plan")]
+)
+def test_an_engine_that_a_cancelled_query_keeps_is_replaced(
+    queries: Queries, tables: Tables, pool: ThreadPoolExecutor, sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By itself, whether the query hangs in its tasks or before it has any; who else was asking hears why, commits go
+    on meanwhile, and the next query is answered by another JVM.
+    """
+    monkeypatch.setattr(query_engine, "MOST_LINGER_SECOND", 2.0)
+    table, before = tables.make(), tables.lake.pid
+    asked(queries, "SELECT 1")
+    wedged = queries.pid
+    engine, tag = queries._engine, uuid.uuid4().hex
+    assert engine is not None
+    endless = pool.submit(asked, queries, sql, tag)
+    until(lambda: is_wedged(engine, tag), why="the query")
+    other = pool.submit(asked, queries, LONG)
+    queries.cancel(tag)
+    table.commit([(INS, 1, 1)])
+    assert error_of(endless).code is Code.INTERRUPTED
+    found = error_of(other)
+    assert (found.code, "after it was cancelled" in str(found)) == (Code.QUERIES_ENDED, True)
+    assert asked(queries, "SELECT count(*) FROM range(10)") == [(10,)]
+    assert queries.pid not in {None, wedged}
+    assert tables.lake.pid == before
+    table.commit([(INS, 2, 2)])
+
+
+def test_a_query_that_is_cancelled_and_ends_replaces_nothing(queries: Queries) -> None:
+    """Nothing of it is left: no task, and nothing to look at."""
+    query = queries.query(LONG, None, "ends")
+    pid, engine = queries.pid, queries._engine
+    assert engine is not None
+    timer = threading.Timer(0.5, query.cancel)
+    timer.start()
+    with pytest.raises(SyncError):
+        rows(query)
+    timer.join()
+    until(lambda: query not in engine._queries, why="the end of it")
+    assert not engine._lingering
+    assert queries.pid == pid
+
+
+@pytest.mark.long
+def test_a_query_that_needs_too_much_memory_ends_alone(queries: Queries, tables: Tables) -> None:
+    """With its JVM, which is not that of the commits; the client hears that it may have been the memory."""
+    lake = tables.lake.pid
+    with pytest.raises(SyncError) as caught:
+        asked(queries, TOO_BIG)
+    assert caught.value.code in {Code.QUERIES_ENDED, Code.QUERY_TOO_BIG}
+    assert "memory" in str(caught.value)
+    tables.make().commit([(INS, 1, 1)])
+    assert tables.lake.pid == lake
+    assert asked(queries, "SELECT count(*) FROM range(10)") == [(10,)]
+
+
+def test_an_engine_that_stands_still_is_replaced(
+    queries: Queries, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its heartbeat has a deadline, which needs no query to be found out."""
+    asked(queries, "SELECT 1")
+    monkeypatch.setattr(query_engine, "MOST_PULSE_SECOND", 2.0)
+    monkeypatch.setattr(query_engine, "PULSE_SECOND", 0.1)
+    frozen = queries.pid
+    assert frozen is not None
+    os.kill(frozen, signal.SIGSTOP)
+    found = error_of(pool.submit(asked, queries, "SELECT 2"))
+    assert (found.code, "has not answered" in str(found)) == (Code.QUERIES_ENDED, True)
+    monkeypatch.undo()
+    assert asked(queries, "SELECT 3") == [(3,)]
+    assert not psutil.pid_exists(frozen)
+
+
+def test_a_killed_engine_is_replaced(queries: Queries) -> None:
+    """A query that was running ends with one error; the next one is answered."""
+    query = queries.query(LONG, None, "lost")
+    killed = queries.pid
+    assert killed is not None
+    os.kill(killed, signal.SIGKILL)
+    with pytest.raises(SyncError) as caught:
+        rows(query)
+    assert caught.value.code is Code.QUERIES_ENDED
+    until(lambda: queries.pid is None, why="the loss of the JVM")
+    assert asked(queries, "SELECT 1") == [(1,)]
+
+
+def test_the_engine_goes_behind_the_commits_and_writes_nothing(queries: Queries, lake: Lake) -> None:
+    """At a lower priority, and with a catalog that is open for reading alone, whatever reaches its Spark."""
+    asked(queries, "SELECT 1")
+    engine = queries._engine
+    assert engine is not None
+    assert psutil.Process(queries.pid).nice() > psutil.Process(lake.pid).nice()
+    session = engine._spark.new_session({}, None)
+    with pytest.raises(JavaFailedError, match="SQL"):
+        session.sql("CREATE NAMESPACE lake.made_by_a_query")
+
+
+def test_an_engine_that_nobody_needs_ends(queries: Queries, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not under a query that is read slowly."""
+    slow = queries.query("SELECT * FROM range(0, 100000, 1, 4)", None, "slow").batches()
+    next(slow)
+    pid, engine = queries.pid, queries._engine
+    assert engine is not None
+    assert pid is not None
+    monkeypatch.setattr(query_engine, "IDLE_SECOND", 0.0)
+    assert not query_engine.is_idle(engine.vitals(), engine._used + 7200)
+    assert sum(map(len, slow)) == 99_000
+    until(lambda: queries.pid is None, why="its end")
+    assert not psutil.pid_exists(pid)
