@@ -45,7 +45,7 @@ JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 HEAP: Final = "1g"
 LAKE: Final = "syncmgr-lake"
 QUERIES: Final = "syncmgr-queries"
-QUERIES_NICE: Final = 10
+QUERIES_NICE: Final = 5  # a third of the share of a commit, where both want all cores
 FIXED: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -134,6 +134,12 @@ def query_settings(place: LakePlace, memory: int) -> dict[str, str]:
     return settings(place) | dict(QUERY_RETAINED) | own
 
 
+def with_scratch(conf: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Whatever the JVM spills and unpacks goes there; its rows do not, where the operator has said where."""
+    flags = f"{conf['spark.driver.extraJavaOptions']} -Djava.io.tmpdir={folder}"
+    return {"spark.local.dir": folder, **conf, "spark.driver.extraJavaOptions": flags}
+
+
 def _embedded_catalog(place: LakePlace) -> dict[str, str]:
     prefix = f"spark.sql.catalog.{CATALOG}."
     # Each change is followed by a sync of the whole file system. FULL would sync the catalog's row by itself before
@@ -211,6 +217,8 @@ class Jvm:
             env=_environment(conf, environment, self._announcement),
             start_new_session=True,  # Ctrl-C on the terminal is the frontend's to handle
         )
+        if nice:
+            _lower_session(self._process.pid, nice)
         assert self._process.stdout is not None
         threading.Thread(target=self._read, args=(self._process.stdout,), name="spark-output", daemon=True).start()
 
@@ -286,6 +294,12 @@ class Jvm:
     def _last_words(self) -> str:
         telling = [line for line in self._tail if re.search(r"Exception|Error|not found|UNRESOLVED", line)]
         return "Spark's JVM ended: " + (" | ".join(telling[-3:]) or " ".join(list(self._tail)[-3:]) or "without a word")
+
+
+def _lower_session(pid: int, nice: int) -> None:
+    """Where Linux shares the cores by sessions, `nice` alone counts within one, and the JVM has its own."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
 def _properties_file(conf: Mapping[str, str], folder: Path) -> Path:

@@ -137,6 +137,16 @@ def test_an_engine_that_stands_still_is_replaced(
     assert not psutil.pid_exists(frozen)
 
 
+def test_a_query_that_is_cancelled_before_the_engine_is_there(queries: Queries, pool: ThreadPoolExecutor) -> None:
+    """It is not begun any more, whatever it would do to the engine for which it waited."""
+    with queries._starting:  # as while another one starts it
+        waiting = pool.submit(asked, queries, ENDLESS_PLAN, "early")
+        until(lambda: "early" in queries._asked, why="the query")
+        queries.cancel("early")
+    assert error_of(waiting).code is Code.INTERRUPTED
+    assert asked(queries, "SELECT 1") == [(1,)]
+
+
 def test_a_killed_engine_is_replaced(queries: Queries) -> None:
     """A query that was running ends with one error; the next one is answered."""
     query = queries.query(LONG, None, "lost")
@@ -172,4 +182,4 @@ def test_an_engine_that_nobody_needs_ends(queries: Queries, monkeypatch: pytest.
     assert not query_engine.is_idle(engine.vitals(), engine._used + 7200)
     assert sum(map(len, slow)) == 99_000
     until(lambda: queries.pid is None, why="its end")
-    assert not psutil.pid_exists(pid)
+    until(lambda: not psutil.pid_exists(pid), why="the end of its process")

@@ -5,6 +5,8 @@ Must not know: when another one is needed, who asks.
 """
 
 import logging
+import shutil
+import tempfile
 import threading
 import time
 import weakref
@@ -44,6 +46,8 @@ class Engine:
         deadline: float,
     ) -> None:
         """Blocks until it answers. Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING."""
+        self._scratch = tempfile.mkdtemp(prefix="syncmgr-queries-")
+        conf = launch.with_scratch(conf, self._scratch)
         self._process = launch.Jvm(conf, environment, progress, name=launch.QUERIES, nice=launch.QUERIES_NICE)
         self._reason: str | None = None
         try:
@@ -51,6 +55,7 @@ class Engine:
             self._spark = begun(self._gateway, filter(is_secret, conf))
         except BaseException as error:
             self._process.kill()
+            self._sweep()
             if isinstance(error, FAILURES):
                 code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
                 raise SyncError(code, reason=words(error)) from error
@@ -72,19 +77,13 @@ class Engine:
         """Of the process that has ended; None: it lives."""
         return self._process.poll()
 
-    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None, time_zone: str) -> Query:
-        query = Query(self._spark, db, tag, self.why_lost)
+    def understand(self, query: Query, sql: str, db: str | None, refuse: Refuse | None, time_zone: str) -> None:
+        """Raises what is wrong with the text, QUERIES_ENDED."""
+        query.run_in(self._spark, self.why_lost)
         with self._lock:
             self._queries.add(query)
             self._used = time.monotonic()
-        return query.understand(lambda: self._session(db, time_zone), sql, refuse)
-
-    def cancel(self, tag: str) -> None:
-        """The query of that tag, understood or not."""
-        with self._lock:
-            found = [query for query in self._queries if query.tag == tag and not query.ended.is_set()]
-        for query in found:
-            query.cancel()
+        query.understand(lambda: self._session(db, time_zone), sql, refuse)
 
     def _session(self, db: str | None, time_zone: str) -> SparkSessionOfQueries:
         """One for each database and time zone in use: those of one caller are never another's."""
@@ -142,12 +141,14 @@ class Engine:
             return self._reason
         return "it needed more memory than it may have" if status == OUT_OF_MEMORY else f"its JVM ended ({status})"
 
-    def end(self, reason: str, grace_second: float = 0.0) -> None:
-        """Whoever asks it hears the reason."""
+    def end(self, reason: str) -> None:
+        """At once, since it has nothing to save. Whoever asks it hears the reason."""
         self._reason = self._reason or reason
         self._over.set()
         self._gateway.let_go()
-        if grace_second:
-            self._process.close(grace_second)
-        else:
-            self._process.kill()
+        self._process.kill()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """What a JVM that was killed has spilled and unpacked stays where it is."""
+        shutil.rmtree(self._scratch, ignore_errors=True)

@@ -7,6 +7,7 @@ Must not know: how an engine answers.
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Final
 
@@ -18,7 +19,6 @@ from syncmgr.spark.queries.query import Query, Refuse
 
 UTC: Final = "UTC"
 WATCH_SECOND: Final = 0.5
-STOP_GRACE_SECOND: Final = 5.0
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class Queries:
         self._memory, self._wait_second = memory, wait_second
         self._starting = threading.Lock()
         self._engine: Engine | None = None
+        self._asked: weakref.WeakValueDictionary[str, Query] = weakref.WeakValueDictionary()
         self._stopping = threading.Event()
 
     @property
@@ -52,20 +53,22 @@ class Queries:
         Moments are read and told as by a clock in `time_zone`, a name or an offset. The first one waits for the engine.
         Raises SYNTAX, NO_SUCH_TABLE, UNKNOWN_COLUMN, UNKNOWN_DATABASE, QUERY_FAILED, LAKE_STARTING, QUERIES_ENDED.
         """
-        return self._started().query(sql, db, tag, refuse, time_zone)
+        query = self._asked[tag] = Query(db, tag)
+        self._started().understand(query, sql, db, refuse, time_zone)
+        return query
 
     def cancel(self, tag: str) -> None:
-        """The query of that tag ends, also while it is still being understood; none: nothing happens."""
-        engine = self._engine
-        if engine is not None:
-            engine.cancel(tag)
+        """The query of that tag ends, also while it waits for the engine; none: nothing happens."""
+        query = self._asked.get(tag)
+        if query is not None:
+            query.cancel()
 
     def stop(self) -> None:
         """Ends the engine; returns when it is gone."""
         self._stopping.set()
         engine = self._engine
         if engine is not None:
-            engine.end("the frontend is stopping", STOP_GRACE_SECOND)
+            engine.end("the frontend is stopping")
 
     def _started(self) -> Engine:
         with self._starting:

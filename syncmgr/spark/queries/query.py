@@ -45,14 +45,16 @@ def of_lake(name: tuple[str, ...] | None) -> tuple[str, str] | None:
 
 
 class Query:
-    """A SELECT. `understand` it first; its rows are computed as `batches` is read.
+    """A SELECT, which may be cancelled before any JVM has heard of it. `understand` it first; its rows are computed as
+    `batches` is read.
 
     `given_up`: when it was cancelled. `stages`: Spark's, as far as somebody has looked for them.
     """
 
-    def __init__(self, spark: SparkOfQueries, db: str | None, tag: str, why_lost: Callable[[], str]) -> None:
-        """`why_lost`: why the JVM is gone, once it is."""
-        self._spark, self.tag, self._db, self._why_lost = spark, tag, db, why_lost
+    def __init__(self, db: str | None, tag: str) -> None:
+        self._db, self.tag = db, tag
+        self._spark: SparkOfQueries | None = None
+        self._why_lost: Callable[[], str] = str
         self.given_up: float | None = None
         self.stages: set[int] = set()
         self.ended = threading.Event()  # nobody will read on
@@ -66,12 +68,17 @@ class Query:
         """In the middle of a call into Spark."""
         return not self._idle.is_set()
 
-    def understand(self, session: Callable[[], SparkSessionOfQueries], sql: str, refuse: Refuse | None) -> "Query":
+    def run_in(self, spark: SparkOfQueries, why_lost: Callable[[], str]) -> None:
+        """`why_lost`: why that JVM is gone, once it is."""
+        self._spark, self._why_lost = spark, why_lost
+
+    def understand(self, session: Callable[[], SparkSessionOfQueries], sql: str, refuse: Refuse | None) -> None:
         """`refuse` raises for a table that may not be read, None for what is no table of the lake. Raises what is wrong
         with the text.
         """
         self._idle.clear()
         try:
+            self._refuse_if_cancelled()
             self._understand(session(), sql, refuse)
         except BaseException as error:
             self.ended.set()
@@ -80,13 +87,12 @@ class Query:
             raise
         finally:
             self._idle.set()
-        return self
 
     def _understand(self, session: SparkSessionOfQueries, sql: str, refuse: Refuse | None) -> None:
         asked = EXPLAIN.sub("", sql, count=1)
         try:
             session.refuse_all_but_queries(asked)
-            self._spark.begin_job_group(self.tag)
+            session.spark.begin_job_group(self.tag)
             self._refuse_if_cancelled()
             inner = session.sql(asked)
             if asked != sql:
@@ -124,7 +130,7 @@ class Query:
         self._idle.clear()
         try:
             self._refuse_if_cancelled()
-            self._spark.begin_job_group(self.tag)  # the caller may read in another thread than it asked in
+            self._frame.session.spark.begin_job_group(self.tag)  # the caller may read in another thread than it asked in
             for batch in answer.batches(self._frame):
                 self._refuse_if_cancelled()
                 self._idle.set()
@@ -148,6 +154,8 @@ class Query:
         if self.given_up is None:
             self.given_up = time.monotonic()
         self.ended.set()
+        if self._spark is None:
+            return  # it hears of it before it begins
         try:
             for pause in CANCEL_AGAIN_SECONDS:
                 self._spark.cancel_job_group(self.tag)
@@ -159,6 +167,7 @@ class Query:
 
     def look_for_tasks(self) -> bool:
         """Whether Spark still computes something of it."""
+        assert self._spark is not None
         self.stages |= self._spark.stages(self.tag)
         return self._spark.running_tasks(self.stages) > 0
 
