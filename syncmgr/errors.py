@@ -433,6 +433,11 @@ class Code(Enum):
         "HY000",
         "Access denied for user '{user}'@'{host}'. Account is blocked for {second} seconds due to {count} consecutive failed logins",
     )
+    AUDIT_FAILED = (
+        20319,
+        "HY000",
+        "The statement is refused, since audit.log cannot be written: {reason}; make room in log_dir, or set audit_log in conf/fe.conf and restart",
+    )
     STATEMENT_TOO_LARGE = 20318, "HY000", "The statement is too large: it has more than {limit} {what}; {advice}"
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"

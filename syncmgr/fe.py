@@ -21,7 +21,7 @@ from uuid import uuid4
 from alembic.util import CommandError
 from sqlalchemy.exc import SQLAlchemyError
 
-from syncmgr import __version__, log_files
+from syncmgr import __version__, log_files, log_output
 from syncmgr.canal import opening as canal_opening
 from syncmgr.canal.opening import OpenCanal
 from syncmgr.catalog import Catalog
@@ -74,6 +74,7 @@ from syncmgr.written import pattern_of, patterns
 NAME_LENGTH: Final = 255
 REPLACED: Final = 3  # exit status
 UPKEEP, EXPIRY = "upkeep", "expiry"  # what is done by turns to each target
+OUTPUT = "output"
 RECONNECT_FIRST_SECOND: Final = 0.2
 RECONNECT_MAX_SECOND: Final = 15.0
 
@@ -91,7 +92,9 @@ class Frontend:
         refuse_unfinished(settings.folder("meta_dir"))
         life.preload(mysql_opening.__name__, canal_opening.__name__)
         log_files.log_to(settings.folder("log_dir"), settings.text("log_level"))
-        log_files.set_audit(on=settings.text("audit_log") == "ON")
+        log_files.set_audit(on=settings.text("audit_log") != "OFF")
+        log_output.append_only()
+        self.audit = log_files.AuditState(lambda: settings.text("audit_log") == "STRICT")
         log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())
         self.config = Config(settings, self._on_config)
         self.lake = _lake_of(settings, without_secrets(os.environ))
@@ -114,8 +117,8 @@ class Frontend:
             chunk_rows=lambda given: int(overridden(settings, given, "snapshot_chunk_rows")),
         )
         self.history = History(self._store, self.jobs)
-        upkeep = {UPKEEP: self._upkeep, EXPIRY: self._expire}
-        self._troubles = {kind: log_files.Lasting(log) for kind in upkeep}
+        upkeep = {UPKEEP: self._upkeep, EXPIRY: self._expire, OUTPUT: log_output.bound}
+        self._troubles = {kind: log_files.Lasting(log) for kind in (UPKEEP, EXPIRY)}
         self._scheduler = Scheduler(
             self.jobs.tick,
             settings.seconds("sync_checker_interval_second"),
@@ -173,7 +176,7 @@ class Frontend:
         if name == "log_level":
             log_files.set_level(self._settings.text(name))
         if name == "audit_log":
-            log_files.set_audit(on=self._settings.text(name) == "ON")
+            log_files.set_audit(on=self._settings.text(name) != "OFF")
         self.jobs.retune()
 
     def _new_run(

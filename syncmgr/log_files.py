@@ -1,11 +1,17 @@
 """fe.log and audit.log.
 
-Owns: their format, their sizes, which libraries may write there, how often what lasts is said.
+Owns: their format, their sizes, which libraries may write there, how often what lasts is said, what is said of lines
+that could not be written.
 Must not know: settings, what is logged.
 """
 
+import errno
+import json
 import logging
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
@@ -29,6 +35,99 @@ class Facts(logging.Formatter):
         return " ".join(super().formatMessage(record).splitlines())
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lost:
+    """Lines that could not be written, since when and why."""
+
+    lines: int
+    since: datetime
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.lines} lines could not be written here since {self.since.isoformat(' ', 'seconds')}: {self.reason}"
+        )
+
+    def json(self) -> str:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        since = self.since.isoformat(timespec="milliseconds")
+        facts = {"time": now, "event": "lost", "lines": self.lines, "since": since, "reason": self.reason}
+        return json.dumps(facts, ensure_ascii=False)
+
+
+class LineFile(RotatingFileHandler):
+    """Writes whole lines or none. Lines that are lost are counted; the next one that can be written says how many."""
+
+    def __init__(self, file: Path, told: Callable[[Lost], str], elsewhere: logging.Logger | None = None) -> None:
+        """`told`: the line about lost ones. `elsewhere`: where that is said as well when it begins and ends."""
+        super().__init__(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace")
+        self.lost: Lost | None = None
+        self.lost_ever = 0
+        self._told = told
+        self._elsewhere = elsewhere
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record)
+            if self.shouldRollover(record):
+                self.doRollover()
+            self._write(line if self.lost is None else f"{self._told(self.lost)}\n{line}")
+            if self.lost is not None:
+                self._say("%s is written again: %s", self.lost)
+                self.lost = None
+        except OSError as error:
+            self._lose(error.strerror or str(error))
+        except Exception:  # noqa: BLE001 - of logging's own: whoever logs must never fail by it
+            self.handleError(record)
+
+    def _lose(self, reason: str) -> None:
+        self.lost_ever += 1
+        if self.lost is None:
+            self._say("%s cannot be written: %s", reason)
+        before = self.lost or Lost(lines=0, since=datetime.now(UTC), reason=reason)
+        self.lost = Lost(lines=before.lines + 1, since=before.since, reason=reason)
+
+    def _say(self, words: str, what: object) -> None:
+        if self._elsewhere is not None:
+            self._elsewhere.error(words, Path(self.baseFilename).name, what)
+
+    def _write(self, text: str) -> None:
+        """A disk that is full takes a part of a line: it is taken back."""
+        if self.stream is None:
+            self.stream = self._open()
+        data, number = f"{text}\n".encode("utf-8", "backslashreplace"), self.stream.fileno()
+        size = os.fstat(number).st_size
+        if os.write(number, data) < len(data):
+            os.ftruncate(number, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class AuditState:
+    """Of audit.log, for who has to know whether it is whole."""
+
+    def __init__(self, strict: Callable[[], bool]) -> None:
+        self._strict = strict
+
+    @property
+    def strict(self) -> bool:
+        return self._strict()
+
+    @property
+    def is_on(self) -> bool:
+        return AUDIT.isEnabledFor(logging.INFO)
+
+    @property
+    def lost(self) -> int:
+        """Lines that could not be written since the start."""
+        return sum(each.lost_ever for each in AUDIT.handlers if isinstance(each, LineFile))
+
+    @property
+    def trouble(self) -> str:
+        """Why the last line could not be written; empty: it was."""
+        lost = [each.lost for each in AUDIT.handlers if isinstance(each, LineFile) and each.lost is not None]
+        return lost[0].reason if lost else ""
+
+
 class Lasting:
     """Troubles that are met again and again: each is told once, until it has ended or become another."""
 
@@ -48,12 +147,17 @@ def log_to(folder: Path, level: str) -> None:
     """Our own words at `level`, of the libraries only what is wrong; what was done by whom in a file of its own, whose
     lines come as they are.
     """
-    handler = _rotating(folder / "fe.log")
-    handler.setFormatter(Facts("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s"))
+    form = Facts("%(asctime)s %(levelname)s [%(threadName)s] %(name)s: %(message)s")
+    handler = LineFile(folder / "fe.log", lambda lost: form.format(_record(str(lost))))
+    handler.setFormatter(form)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     set_level(level)
-    AUDIT.handlers[:] = [_rotating(folder / "audit.log")]
+    AUDIT.handlers[:] = [LineFile(folder / "audit.log", Lost.json, logging.getLogger(__name__))]
     AUDIT.propagate = False
+
+
+def _record(message: str) -> logging.LogRecord:
+    return logging.makeLogRecord({"name": __name__, "levelname": "WARNING", "threadName": "log", "msg": message})
 
 
 def set_level(level: str) -> None:
@@ -62,7 +166,3 @@ def set_level(level: str) -> None:
 
 def set_audit(*, on: bool) -> None:
     AUDIT.setLevel(logging.INFO if on else logging.CRITICAL)
-
-
-def _rotating(file: Path) -> RotatingFileHandler:
-    return RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")

@@ -34,6 +34,10 @@ def switch(value: Value) -> str | None:
     return None if value in {"ON", "OFF"} else "it must be ON or OFF"
 
 
+def audit_mode(value: Value) -> str | None:
+    return None if value in {"OFF", "ON", "STRICT"} else "it must be OFF, ON or STRICT"
+
+
 def log_level(value: Value) -> str | None:
     return None if value in {"DEBUG", "INFO", "WARNING", "ERROR"} else "it must be DEBUG, INFO, WARNING or ERROR"
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.private import is_secret
-from syncmgr.setting import Setting, Value, at_least, between, folder, log_level, port, switch
+from syncmgr.setting import Setting, Value, at_least, audit_mode, between, folder, log_level, port, switch
 
 MiB: Final = 1024 * 1024
 
@@ -36,9 +36,10 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "audit_log",
         "ON",
-        "ON or OFF",
-        "ON: every statement and login of the console is written to audit.log in log_dir.",
-        switch,
+        "OFF, ON or STRICT",
+        "ON: every statement and login of the console is written to audit.log in log_dir. STRICT: what changes anything is"
+        " written before it is done, too, and refused while that cannot be written. Changed by ADMIN_PRIV alone.",
+        audit_mode,
         mutable=True,
     ),
     Setting("root_password", "", "text", "Password of the user root. Empty: no password, loopback only.", secret=True),

@@ -36,6 +36,12 @@ def statement(ended: Audited) -> None:
         _tell(facts | {"second": round(ended.second, 6)})
 
 
+def begins(*, connection: int, user: str, host: str, db: str | None, statement: str) -> None:
+    """A statement that is about to change something."""
+    facts = {"event": "begins", "connection": connection, "user": user, "host": host, "db": db, "statement": statement}
+    _tell(facts)
+
+
 def login(*, user: str, host: str, error: int | None, gave_up: bool = False) -> None:
     """`gave_up`: the client left, or was silent, before it had shown its password."""
     facts: dict[str, object] = {"event": "login", "user": user[:LONGEST_NAME], "host": host, "error": error}

@@ -176,8 +176,33 @@ class Config(Protocol):
     def set(self, name: str, value: str) -> None: ...
 
 
+class AuditFile(Protocol):
+    """Where the audit is written, synchronously, by the logger of console/audit.py."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether nothing may be changed while it cannot be written."""
+        ...
+
+    @property
+    def is_on(self) -> bool: ...
+
+    @property
+    def lost(self) -> int:
+        """Lines that could not be written since the start."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why the last line could not be written; empty: it was."""
+        ...
+
+
 class Frontend(Protocol):
     """All of it."""
+
+    @property
+    def audit(self) -> AuditFile: ...
 
     @property
     def jobs(self) -> Jobs: ...

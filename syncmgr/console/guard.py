@@ -7,6 +7,7 @@ Must not know: statements, sessions, how rights are granted.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from syncmgr.console.forbidden import named_table
 from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
@@ -242,6 +243,9 @@ class GuardedQueries:
             self._access.need(Privilege.SELECT, table(*name))
 
 
+OF_ADMINISTRATORS: Final = frozenset({"audit_log"})  # who is audited does not decide on it
+
+
 class GuardedConfig:
     """The settings: for NODE_PRIV and ADMIN_PRIV."""
 
@@ -254,6 +258,8 @@ class GuardedConfig:
         return self._config.show()
 
     def set(self, name: str, value: str) -> None:
+        if name in OF_ADMINISTRATORS:
+            self._access.need_admin()
         self._access.need_operator()
         self._config.set(name, value)
 

@@ -13,14 +13,16 @@ from typing import Concatenate, Final, ParamSpec, TypeVar, assert_never
 from syncmgr.console import accounts, information_schema, job_changes, metadata, show, time_zone
 from syncmgr.console import help as help_topics
 from syncmgr.console.accounts import UserStatement
+from syncmgr.console.announcing import Asking, announce
 from syncmgr.console.charset import by_name
-from syncmgr.console.connection import Connection
+from syncmgr.console.connection import INFO_SIZE, Connection
 from syncmgr.console.frontend import Frontend
 from syncmgr.console.guard import Access, Guarded
 from syncmgr.console.information_schema import Present
 from syncmgr.console.job_changes import JobChange
 from syncmgr.console.limits import KiB, Limits
 from syncmgr.console.lite import Lite, rows_of
+from syncmgr.console.mask import mask
 from syncmgr.console.nearest import with_nearest
 from syncmgr.console.places import placeholders
 from syncmgr.console.points import pinned, pins
@@ -159,8 +161,19 @@ class StatementSession:
             statement = each.statement
             self._remarks.begin(asks=asks_for_counts(each.text), keeps=isinstance(statement, ShowMeta))
             self._connection.limit_time(self.statement_timeout(each.text), since=since)
+            self._announce(each)
             since = None  # of those that follow, the time begins when they do
             yield await self._with_nearest(self._run(statement)), left > 0
+
+    def _announce(self, parsed: Parsed) -> None:
+        asking = Asking(
+            connection=self._connection.id,
+            user=str(self._connection.account),
+            host=self._connection.host,
+            db=self._connection.db,
+            statement=mask(parsed.text[:INFO_SIZE]),
+        )
+        announce(parsed.statement, asking, self._house.audit)
 
     async def fields(self, table: str) -> Sequence[Column]:
         found = await self._workers.slow(metadata.table, self._frontend.catalog, Name(name=table), self._connection.db)
@@ -386,6 +399,7 @@ class StatementSession:
         cipher, version = self._connection.stream.cipher() or ("", "")
         algorithm = self._connection.stream.algorithm
         return [
+            *self._audit_status(),
             ("Compression", "OFF" if algorithm is None else "ON"),
             ("Compression_algorithm", "" if algorithm is None else algorithm.name),
             ("Queries", str(self._registry.questions)),
@@ -395,6 +409,14 @@ class StatementSession:
             ("Threads_connected", str(len(self._registry.connections))),
             ("Uptime", str(self._registry.uptime)),
         ]
+
+    def _audit_status(self) -> list[tuple[str, str]]:
+        """For operators, and their alerts."""
+        if not self._frontend.access.rights.is_operator:
+            return []
+        audit = self._house.audit
+        state = "OFF" if not audit.is_on else "FAILING" if audit.trouble else "OK"
+        return [("Audit_error", audit.trouble), ("Audit_lines_lost", str(audit.lost)), ("Audit_state", state)]
 
     # SELECT
 

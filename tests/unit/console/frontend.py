@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from syncmgr.console.frontend import Frontend, Refuse
+from syncmgr.console.frontend import AuditFile, Frontend, Refuse
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.job.user import Account
@@ -291,7 +291,9 @@ class FakeQueries:
 class FakeConfig:
     """Two settings."""
 
-    values: dict[str, str] = field(default_factory=lambda: {"sync_commit_interval_second": "10", "query_port": "9030"})
+    values: dict[str, str] = field(
+        default_factory=lambda: {"sync_commit_interval_second": "10", "query_port": "9030", "audit_log": "ON"}
+    )
 
     def show(self) -> Sequence[tuple[str, ...]]:
         return [
@@ -322,8 +324,20 @@ class FakeAccounts:
 
 
 @dataclass
+class FakeAudit:
+    """A file that is always written."""
+
+    strict: bool = False
+    is_on: bool = True
+    lost: int = 0
+    trouble: str = ""
+
+
+@dataclass
 class FakeFrontend:
     """All of them."""
+
+    audit: AuditFile = field(default_factory=FakeAudit)
 
     password: str = ""
     tls_only: bool = False
