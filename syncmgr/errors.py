@@ -438,6 +438,11 @@ class Code(Enum):
         "HY000",
         "The statement is refused, since audit.log cannot be written: {reason}; make room in log_dir, or set audit_log in conf/fe.conf and restart",
     )
+    MEMORY_FULL = (
+        20320,
+        "HY000",
+        "{who} as much memory as {name} allows; close prepared statements and cursors, or end other connections",
+    )
     STATEMENT_TOO_LARGE = 20318, "HY000", "The statement is too large: it has more than {limit} {what}; {advice}"
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"

@@ -445,6 +445,8 @@ def console_limits(settings: Settings) -> console.Limits:
         max_statement=settings.number("max_statement_bytes"),
         max_query=settings.number("max_query_bytes"),
         threads=settings.number("query_threads"),
+        max_connection_bytes=settings.number("max_connection_bytes"),
+        max_console_bytes=settings.number("max_console_bytes"),
         max_logins=settings.number("max_logins"),
         max_logins_per_address=settings.number("max_logins_per_address"),
         reserved_connections=settings.number("reserved_connections"),

@@ -37,8 +37,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "audit_log",
         "ON",
         "OFF, ON or STRICT",
-        "ON: every statement and login of the console is written to audit.log in log_dir. STRICT: what changes anything is"
-        " written before it is done, too, and refused while that cannot be written. Changed by ADMIN_PRIV alone.",
+        "ON: every statement and login of the console is written to audit.log in log_dir. STRICT: what changes anything"
+        " is written before it is done, too, and refused while that cannot be written. Changed by ADMIN_PRIV alone.",
         audit_mode,
         mutable=True,
     ),
@@ -357,6 +357,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(0),
     ),
     Setting("login_refuse_second", 60.0, "seconds", "How long that is.", at_least(1)),
+    Setting(
+        "max_connection_bytes",
+        32 * MiB,
+        "bytes",
+        "What one console connection may hold: prepared statements, data sent ahead for them, open cursors, user"
+        " variables, the statement that runs.",
+        at_least(MiB),
+    ),
+    Setting("max_console_bytes", 256 * MiB, "bytes", "The same of all connections together.", at_least(8 * MiB)),
     Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", at_least(1)),
     Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", at_least(1)),
     Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", at_least(1)),

@@ -17,8 +17,10 @@ from syncmgr.console import audit
 from syncmgr.console.charset import UTF8MB4, Charset, by_collation
 from syncmgr.console.compression import agreed
 from syncmgr.console.cursor import Cursor
+from syncmgr.console.limits import KiB
 from syncmgr.console.login import Gate, Login
 from syncmgr.console.mask import mask
+from syncmgr.console.memory import Share
 from syncmgr.console.messages import Hello, end_of_rows, err, ok, parse_change_user, tracked
 from syncmgr.console.packet import ProtocolError, Reader, lenenc
 from syncmgr.console.prepared import PreparedStatement, PreparedStatements
@@ -33,6 +35,7 @@ from syncmgr.job.user import Account
 log = logging.getLogger(__name__)
 
 INFO_SIZE: Final = 4096  # characters of a statement that PROCESSLIST shows
+SMALL_PACKET: Final = 64 * KiB
 MORE_THAN_TEXT: Final = 1024  # bytes of a packet beside its text
 LAST_WORDS: Final = 1.0  # seconds to tell a killed client why
 READ_ONLY_CURSOR: Final = 1  # of the flags of EXECUTE
@@ -120,7 +123,10 @@ class Connection:
         self._limits = gate.limits
         self._capabilities = 0
         self._login = Login(gate, stream, host=self.host)
-        self._prepared = PreparedStatements(gate.limits)
+        self.share = Share(gate.memory)
+        self._prepared = PreparedStatements(gate.limits, self.share)
+        self._of_packet = 0  # bytes of the share
+        self._refusal = too_long(gate.limits.max_statement)  # why the last packet was not kept
         self._task: asyncio.Task[None] | None = None
         self._interrupt: Interrupt | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -164,6 +170,7 @@ class Connection:
             await self._commands(session)
         finally:
             await self._prepared.clear()
+            self.share.close()
 
     async def refuse(self, error: SyncError) -> None:
         """The last packet of a connection."""
@@ -203,9 +210,26 @@ class Connection:
             await self._answer(self._refuse_cut(packet) if cut else self._run_command(packet, session), session)
 
     async def _read(self, session: Session) -> bytes:
-        limits = self._limits
-        keep = min(limits.max_statement + MORE_THAN_TEXT, limits.max_packet)
-        return await self.stream.read(limit=limits.max_packet, idle=session.wait_timeout(), keep=keep)
+        self._hold_packet(0)
+        return await self.stream.read(
+            limit=self._limits.max_packet, idle=session.wait_timeout(), keeps=self._hold_packet
+        )
+
+    def _hold_packet(self, size: int) -> bool:
+        """Whether there is room for a packet of this size; small ones always have some."""
+        self.share.give_back(self._of_packet)
+        self._of_packet = 0
+        if size > self._limits.max_statement + MORE_THAN_TEXT:
+            self._refusal = too_long(self._limits.max_statement)
+            return False
+        if size > SMALL_PACKET:
+            try:
+                self.share.hold(size)
+            except SyncError as error:
+                self._refusal = error
+                return False
+            self._of_packet = size
+        return True
 
     async def _answer(self, command: Coroutine[object, object, None], session: Session) -> None:
         """Run a command in a task of its own, so that an interrupt cancels it and nothing else."""
@@ -284,14 +308,14 @@ class Connection:
         await command(self, packet[1:], session)
 
     async def _refuse_cut(self, packet: bytes) -> None:
-        """A command that was too long to be kept: the beginning of it."""
+        """A command that could not be kept: the beginning of it."""
         number, body = packet[0], packet[1:]
         if number == Command.STMT_SEND_LONG_DATA:
             self._prepared.lose(Reader(body).uint(4))
             return
         if number in {Command.QUERY, Command.STMT_PREPARE}:
             self._show(Command(number).name.title(), body[:INFO_SIZE].decode(errors="replace"))
-        raise too_long(self._limits.max_statement)
+        raise self._refusal
 
     # what the commands answer
 
@@ -395,6 +419,7 @@ class Connection:
 
     async def _process_kill(self, body: bytes, session: Session) -> None:
         session.kill(Reader(body).uint(4), query=False)
+        await asyncio.sleep(0)  # where a connection has ended itself, that is its answer
         self._ok()
 
     async def _set_option(self, body: bytes, _session: Session) -> None:
@@ -445,11 +470,14 @@ class Connection:
     async def _execute(self, body: bytes, session: Session) -> None:
         reader = Reader(body)
         statement = self._prepared.get(reader.uint(4))
-        await statement.close_cursor()
+        await self._prepared.close_cursor(statement)
         self._show("Execute", statement.sql)
         wants_cursor = bool(reader.uint(1) & READ_ONLY_CURSOR)
-        sql = statement.bind(reader, self.charset, limit=self._limits.max_statement)
-        if wants_cursor and self._prepared.cursors < self._limits.max_cursors:
+        try:
+            sql = statement.bind(reader, self.charset, limit=self._limits.max_statement)
+        finally:
+            self._prepared.forget_data(statement)
+        if wants_cursor:
             await self._run_sql(sql, session, partial(self._open_cursor, statement))
         else:
             await self._run_sql(sql, session, self._send_binary)
@@ -457,6 +485,9 @@ class Connection:
     async def _open_cursor(self, statement: PreparedStatement, result: Result, more: bool) -> None:  # noqa: FBT001
         if isinstance(result, Done):
             self._ok(result, more=more)
+            return
+        if not self._prepared.has_room_for_cursor():
+            await self._send_binary(result, more)
             return
         statement.cursor = Cursor(result, row_encoder(result.columns, self.result_charset, binary=True))
         self._put_columns(result)
@@ -472,10 +503,10 @@ class Connection:
             self.limit_time(session.statement_timeout(statement.sql))
             ended = await self._put_rows(statement.cursor, count)
         except BaseException:
-            await statement.close_cursor()
+            await self._prepared.close_cursor(statement)
             raise
         if ended:
-            await statement.close_cursor()
+            await self._prepared.close_cursor(statement)
         left = Status.LAST_ROW_SENT if ended else Status.CURSOR_EXISTS
         self.stream.put(end_of_rows(self._status() | left, self._capabilities))
 
@@ -502,8 +533,8 @@ class Connection:
 
     async def _reset_statement(self, body: bytes, _session: Session) -> None:
         statement = self._prepared.get(Reader(body).uint(4))
-        statement.forget_data()
-        await statement.close_cursor()
+        self._prepared.forget_data(statement)
+        await self._prepared.close_cursor(statement)
         self._ok()
 
     _COMMANDS: Final[dict[int, Callable[["Connection", bytes, Session], Awaitable[None]]]] = {

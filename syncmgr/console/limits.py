@@ -19,6 +19,7 @@ class Limits:
 
     `max_logins` are those under way, with `reserved_logins` more for addresses from which somebody has logged in; of
     `max_connections`, `reserved_connections` are kept for who may KILL the others.
+    `max_connection_bytes` and `max_console_bytes` are what one connection and all hold beyond a statement.
     A client with `max_cursors` open gets the rows of a further one at once.
     `max_statement` and `max_query` bound the text of a statement, in bytes; `max_packet` what is read at all before the
     connection ends.
@@ -32,6 +33,8 @@ class Limits:
     login_packet: int = 64 * KiB
     max_prepared: int = 1024
     max_cursors: int = 16
+    max_connection_bytes: int = 32 * MiB
+    max_console_bytes: int = 256 * MiB
     threads: int = 32
     high_water: int = 256 * KiB
     max_logins: int = 256

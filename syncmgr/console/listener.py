@@ -19,6 +19,7 @@ from syncmgr.console.keys import Keys
 from syncmgr.console.limits import Limits
 from syncmgr.console.login import Gate
 from syncmgr.console.login_places import LoginPlaces
+from syncmgr.console.memory import Memory
 from syncmgr.console.packet import ProtocolError
 from syncmgr.console.registry import Registry
 from syncmgr.console.stream import ConnectionLost, PacketStream
@@ -67,6 +68,7 @@ class Listener:
             limits=limits,
             throttle=throttle,
             places=LoginPlaces(limits, throttle.knows),
+            memory=Memory(limits),
             admit=self._admit,
         )
         self._registry = Registry(port=port)

@@ -17,6 +17,7 @@ from syncmgr.console.auth import is_empty, new_nonce, xor
 from syncmgr.console.keys import Key, Keys
 from syncmgr.console.limits import Limits
 from syncmgr.console.login_places import LoginPlaces
+from syncmgr.console.memory import Memory
 from syncmgr.console.messages import (
     FAST_AUTH_OK,
     FULL_AUTH,
@@ -48,6 +49,7 @@ class Gate:
     limits: Limits
     throttle: Throttle
     places: LoginPlaces
+    memory: Memory
     admit: Callable[[Account], None]
     """Raises TOO_MANY_CONNECTIONS for one more connection of an account."""
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from syncmgr.console.charset import Charset
 from syncmgr.console.cursor import Cursor
-from syncmgr.console.limits import MAX_STATEMENT, Limits
+from syncmgr.console.limits import MAX_STATEMENT, Limits, MiB
+from syncmgr.console.memory import Share, size_of
 from syncmgr.console.packet import ProtocolError, Reader
 from syncmgr.console.places import MOST
 from syncmgr.console.protocol import FieldType
@@ -47,6 +48,8 @@ _BYTES: Final = {
     FieldType.BIT,
 }
 _UNSIGNED: Final = 0x80
+PLACE_BYTES: Final = 128  # of a parameter: where it stands, its type
+CURSOR_BYTES: Final = 1 * MiB  # of an open cursor: the batch of rows that its client is fetching
 
 
 @dataclass(kw_only=True, slots=True)
@@ -61,27 +64,21 @@ class PreparedStatement:
     too_long: bool = False
     cursor: Cursor | None = None
 
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, data sent ahead and cursor left out."""
+        return size_of(self.sql) + PLACE_BYTES * len(self.places)
+
     def answer(self) -> bytes:
         """The answer to PREPARE; the columns are told when the statement runs."""
         return b"\0" + struct.pack("<IHHBH", self.id, 0, len(self.places), 0, 0)
 
-    def forget_data(self) -> None:
-        self.long_data.clear()
-        self.too_long = False
-
-    async def close_cursor(self) -> None:
-        cursor, self.cursor = self.cursor, None
-        if cursor is not None:
-            await cursor.close()
-
     def bind(self, reader: Reader, charset: Charset, *, limit: int = MAX_STATEMENT) -> str:
         """The statement with its parameters as literals. `reader` stands behind the flags of an EXECUTE."""
         if self.too_long:
-            self.forget_data()
             raise too_long(limit)
         reader.take(4)  # the iteration count, always 1
         literals = [literal(value) for value in self._values(reader, charset)] if self.places else []
-        self.forget_data()
         parts = []
         start = 0
         for place, text in zip(self.places, literals, strict=True):
@@ -193,8 +190,9 @@ def literal(value: Value) -> str:
 class PreparedStatements:
     """The prepared statements of a connection, by id."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, share: Share) -> None:
         self._limits = limits
+        self._share = share
         self._statements: dict[int, PreparedStatement] = {}
         self._last_id = 0
 
@@ -205,6 +203,7 @@ class PreparedStatements:
             raise SyncError(Code.NOT_SUPPORTED, what=f"more than {MOST} parameters")
         self._last_id += 1
         statement = PreparedStatement(id=self._last_id, sql=sql, places=places)
+        self._share.hold(statement.size)
         self._statements[statement.id] = statement
         return statement
 
@@ -222,7 +221,7 @@ class PreparedStatements:
         if index >= len(statement.places):
             raise ProtocolError("data for a parameter that is not there")
         held = sum(map(len, statement.long_data.values()))
-        if held + len(data) > self._limits.max_statement:
+        if statement.too_long or held + len(data) > self._limits.max_statement or not self._share.holds(len(data)):
             self.lose(statement_id)
         else:
             statement.long_data.setdefault(index, bytearray()).extend(data)
@@ -231,8 +230,24 @@ class PreparedStatements:
         """Data that is too long was sent, and forgotten."""
         statement = self._statements.get(statement_id)
         if statement is not None:
+            self.forget_data(statement)
             statement.too_long = True
-            statement.long_data.clear()
+
+    def forget_data(self, statement: PreparedStatement) -> None:
+        """What was sent ahead for it."""
+        self._share.give_back(sum(map(len, statement.long_data.values())))
+        statement.long_data.clear()
+        statement.too_long = False
+
+    def has_room_for_cursor(self) -> bool:
+        """Whether there is room for one more, which then is taken."""
+        return self.cursors < self._limits.max_cursors and self._share.holds(CURSOR_BYTES)
+
+    async def close_cursor(self, statement: PreparedStatement) -> None:
+        cursor, statement.cursor = statement.cursor, None
+        if cursor is not None:
+            self._share.give_back(CURSOR_BYTES)
+            await cursor.close()
 
     @property
     def cursors(self) -> int:
@@ -242,7 +257,9 @@ class PreparedStatements:
     async def remove(self, statement_id: int) -> None:
         statement = self._statements.pop(statement_id, None)
         if statement is not None:
-            await statement.close_cursor()
+            self.forget_data(statement)
+            self._share.give_back(statement.size)
+            await self.close_cursor(statement)
 
     async def clear(self) -> None:
         for statement_id in list(self._statements):

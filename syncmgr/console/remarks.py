@@ -4,7 +4,12 @@ Owns: the remarks of the last statement, and how many of them @@warning_count an
 Must not know: which statement is which.
 """
 
+from dataclasses import replace
+from typing import Final
+
 from syncmgr.errors import Remark, SyncError
+
+LONGEST: Final = 2000  # characters, as of an error
 
 
 class Remarks:
@@ -23,8 +28,12 @@ class Remarks:
         if not keeps:
             self.told = ()
 
+    def tell(self, remarks: tuple[Remark, ...]) -> None:
+        """Those of the statement that runs; of a long one the beginning is kept."""
+        self.told = tuple(replace(each, text=each.text[:LONGEST]) for each in remarks)
+
     def fail(self, error: SyncError) -> None:
-        self.told = (Remark(level="Error", code=error.code, text=str(error)),)
+        self.tell((Remark(level="Error", code=error.code, text=str(error)),))
 
     def forget(self) -> None:
         self.told = self._counted = ()

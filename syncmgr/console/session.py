@@ -4,6 +4,7 @@ Owns: the state of a session, and which part of the house each statement is for.
 Must not know: packets; how jobs, the catalog or the lake do their work.
 """
 
+import asyncio
 import datetime as dt
 import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -23,6 +24,7 @@ from syncmgr.console.job_changes import JobChange
 from syncmgr.console.limits import KiB, Limits
 from syncmgr.console.lite import Lite, rows_of
 from syncmgr.console.mask import mask
+from syncmgr.console.memory import size_of
 from syncmgr.console.nearest import with_nearest
 from syncmgr.console.places import placeholders
 from syncmgr.console.points import pinned, pins
@@ -214,6 +216,7 @@ class StatementSession:
 
     def reset(self) -> None:
         self._variables.reset()
+        self._connection.share.give_back(sum(size_of(*each) for each in self._user_variables.items()))
         self._user_variables.clear()
         self._remarks.forget()
         self._connection.autocommit = True
@@ -326,7 +329,7 @@ class StatementSession:
 
     def _done(self, remarks: tuple[Remark, ...], *, affected: int = 0) -> Done:
         """OK, with the count of what SHOW WARNINGS tells until the next statement."""
-        self._remarks.told = remarks
+        self._remarks.tell(remarks)
         return Done(affected=affected, warnings=len(remarks))
 
     async def _on_catalog(self, statement: CatalogQuestion) -> Listing:
@@ -357,6 +360,7 @@ class StatementSession:
                 return show.processlist(self._seen_connections(), full=statement.full).result()
             case Kill():
                 self.kill(statement.id, query=statement.query)
+                await asyncio.sleep(0)  # where a connection has ended itself, that is its answer
             case ShowFrontendConfig():
                 shown = listing(CONFIG_COLUMNS, await quick(config.show))
                 return (await self._filtered(shown, statement.filter)).result()
@@ -402,6 +406,8 @@ class StatementSession:
             *self._audit_status(),
             ("Compression", "OFF" if algorithm is None else "ON"),
             ("Compression_algorithm", "" if algorithm is None else algorithm.name),
+            ("Connection_memory", str(self._connection.share.held)),
+            ("Global_connection_memory", str(self._connection.share.of_all)),
             ("Queries", str(self._registry.questions)),
             ("Questions", str(self._connection.commands)),
             ("Ssl_cipher", cipher),
@@ -478,13 +484,21 @@ class StatementSession:
             case SetUserVariable():
                 if len(self._user_variables) >= MAX_USER_VARIABLES:
                     raise SyncError(Code.NOT_SUPPORTED, what=f"more than {MAX_USER_VARIABLES} user variables")
-                self._user_variables[item.name.lower()] = self._value(item.value)
+                self._remember(item.name.lower(), self._value(item.value))
             case SetNames() | SetCharacterSet():
                 self._set_names(item)
             case SetTransaction():
                 pass  # every query reads one snapshot, whatever is asked for
             case _:
                 assert_never(item)
+
+    def _remember(self, name: str, value: int | str | None) -> None:
+        """Raises MEMORY_FULL."""
+        share = self._connection.share
+        if name in self._user_variables:
+            share.give_back(size_of(name, self._user_variables.pop(name)))
+        share.hold(size_of(name, value))
+        self._user_variables[name] = value
 
     def _set_variable(self, item: SetVariable) -> None:
         if item.scope is not Scope.SESSION:

@@ -9,6 +9,7 @@ import contextlib
 import socket
 import ssl
 import struct
+from collections.abc import Callable
 from typing import Final
 
 from syncmgr.console.compression import FRAME_HEADER_SIZE, Algorithm, frames
@@ -140,14 +141,15 @@ class PacketStream:
         secret = self._writer.get_extra_info("cipher") if self._writer else None
         return (secret[0], secret[1]) if secret else None
 
-    async def read(self, *, limit: int, idle: float, keep: int | None = None) -> bytes:
-        """The next packet, joined from its frames. `idle`: seconds until its first byte; `keep`: bytes that are kept.
+    async def read(self, *, limit: int, idle: float, keeps: Callable[[int], bool] = lambda _: True) -> bytes:
+        """The next packet, joined from its frames. `idle`: seconds until its first byte; `keeps`: whether so many bytes
+        of it may be kept.
 
         Raises ConnectionLost, ProtocolError on a wrong sequence number, PACKET_TOO_LARGE, TooLongError, TimeoutError.
         """
         parts: list[bytes] = []
         size = 0
-        keep = limit if keep is None else keep
+        kept = True
         while True:
             head = await self._exactly(HEADER_SIZE, idle if not size else self._limits.read_timeout)
             length = int.from_bytes(head[:3], "little")
@@ -155,13 +157,14 @@ class PacketStream:
             size += length
             if size > limit:
                 raise SyncError(Code.PACKET_TOO_LARGE)
-            if size <= keep:
+            kept = kept and keeps(size)
+            if kept:
                 parts.append(await self._exactly(length, self._limits.read_timeout + length / SLOWEST))
             else:
                 parts = [await self._beginning(parts, length)]
             if length < MAX_PAYLOAD:
                 break
-        if size > keep:
+        if not kept:
             raise TooLongError(parts[0])
         return parts[0] if len(parts) == 1 else b"".join(parts)
 

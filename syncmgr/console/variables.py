@@ -19,6 +19,7 @@ Value = int | str
 ALL_ROWS: Final = 2**64 - 1
 ON: Final = "ON"
 OFF: Final = "OFF"
+LONGEST: Final = 1024  # characters of a value
 _TRUTH: Final = {"1": ON, "ON": ON, "TRUE": ON, "0": OFF, "OFF": OFF, "FALSE": OFF}
 _COLLATION: Final = "utf8mb4_0900_ai_ci"
 
@@ -209,6 +210,8 @@ class Variables:
 
 
 def _converted(name: str, text: str, default: Value) -> Value:
+    if len(text) > LONGEST:
+        raise SyncError(Code.WRONG_VALUE, name=name, value=f"{text[:60]}...")
     if isinstance(default, int):
         try:
             number = int(text)

@@ -18,17 +18,15 @@ import pytest
 from syncmgr.console import throttle
 from syncmgr.console.charset import CHARSETS
 from syncmgr.console.compression import ZLIB, ZSTD, frames
-from syncmgr.console.limits import Limits
 from syncmgr.console.mask import mask
 from syncmgr.console.messages import parse_change_user, parse_hello
 from syncmgr.console.packet import ProtocolError, Reader, lenenc_bytes
 from syncmgr.console.places import placeholders
 from syncmgr.console.points import pins
-from syncmgr.console.prepared import PreparedStatements
 from syncmgr.console.protocol import OFFERED, SHA2, Capability, FieldType
 from syncmgr.errors import SyncError
 from syncsql import NestedTooDeeplyError, SqlSyntaxError, parse
-from tests.unit.console.running import PASSWORD, Running, running
+from tests.unit.console.running import PASSWORD, Running, prepared_statements, running
 from tests.until import until
 
 PACKETS: Final = int(os.environ.get("FUZZ_PACKETS", "200000"))
@@ -75,7 +73,7 @@ def feed_statement(data: bytes) -> None:
 
 
 def feed_execute(data: bytes) -> None:
-    statement = PreparedStatements(Limits()).add("?" * len(FieldType), tuple(range(len(FieldType))))
+    statement = prepared_statements().add("?" * len(FieldType), tuple(range(len(FieldType))))
     statement.bind(Reader(data), CHARSETS["utf8mb4"])
 
 

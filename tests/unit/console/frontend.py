@@ -287,13 +287,14 @@ class FakeQueries:
         self.cancelled.append(tag)
 
 
+CONFIG = {"sync_commit_interval_second": "10", "query_port": "9030", "audit_log": "ON"}
+
+
 @dataclass
 class FakeConfig:
-    """Two settings."""
+    """Three settings."""
 
-    values: dict[str, str] = field(
-        default_factory=lambda: {"sync_commit_interval_second": "10", "query_port": "9030", "audit_log": "ON"}
-    )
+    values: dict[str, str] = field(default_factory=CONFIG.copy)
 
     def show(self) -> Sequence[tuple[str, ...]]:
         return [

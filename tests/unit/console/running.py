@@ -12,7 +12,9 @@ from pymysql.constants import CLIENT
 from syncmgr.console.auth import xor
 from syncmgr.console.connection import Connection
 from syncmgr.console.limits import Limits
+from syncmgr.console.memory import Memory, Share
 from syncmgr.console.packet import frame, lenenc_bytes
+from syncmgr.console.prepared import PreparedStatements
 from syncmgr.console.protocol import SHA2, Capability
 from syncmgr.console.server import Console
 from tests.unit.console.frontend import FakeFrontend
@@ -74,6 +76,12 @@ def running(tls_folder: Path, *, password: str = "", host: str = "", **limits: A
         yield Running(console, frontend)
     finally:
         console.stop()
+
+
+def prepared_statements(**limits: Any) -> PreparedStatements:
+    """Of a connection that is alone."""
+    found = Limits(**limits)
+    return PreparedStatements(found, Share(Memory(found)))
 
 
 class RawClient:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncmgr.console.charset import UTF8MB4
-from syncmgr.console.limits import Limits
 from syncmgr.console.packet import Reader, lenenc_bytes
 from syncmgr.console.places import placeholders
-from syncmgr.console.prepared import PreparedStatements, literal, read_value
+from syncmgr.console.prepared import literal, read_value
 from syncmgr.console.protocol import FieldType
 from syncmgr.errors import Code, SyncError
+from tests.unit.console.running import prepared_statements
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_parameters_are_read(kind: FieldType, data: bytes, value: object) -> Non
 
 def test_types_are_kept() -> None:
     """An EXECUTE that sends no types means those of the one before; the first must send them."""
-    statement = PreparedStatements(Limits()).add("SELECT ?", (7,))
+    statement = prepared_statements().add("SELECT ?", (7,))
     head = bytes(4)
     with pytest.raises(SyncError) as caught:
         statement.bind(Reader(head + b"\0\0"), UTF8MB4)
@@ -94,7 +94,7 @@ def test_types_are_kept() -> None:
 
 def test_statements_are_bounded() -> None:
     """Their number and the data sent ahead have a limit; a statement that is not there is an error."""
-    statements = PreparedStatements(Limits(max_prepared=1, max_statement=4))
+    statements = prepared_statements(max_prepared=1, max_statement=4)
     one = statements.add("SELECT ?", (7,))
     with pytest.raises(SyncError) as caught:
         statements.add("SELECT 2", ())
@@ -112,7 +112,7 @@ def test_statements_are_bounded() -> None:
 
 def test_data_in_pieces_is_joined() -> None:
     """Data sent ahead takes the place of the parameter, as text or bytes after its type."""
-    statements = PreparedStatements(Limits())
+    statements = prepared_statements()
     one = statements.add("SELECT ?, ?", (7, 10))
     statements.append(one.id, 1, b"a")
     statements.append(one.id, 1, b"b")

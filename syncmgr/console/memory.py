@@ -1,0 +1,60 @@
+"""The memory that connections hold beyond a statement.
+
+Owns: how many bytes one of them and all together may hold.
+Must not know: what is held.
+"""
+
+import sys
+
+from syncmgr.console.limits import Limits
+from syncmgr.errors import Code, SyncError
+
+
+class Memory:
+    """Of all connections. Used on the event loop alone."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.held = 0
+
+
+class Share:
+    """That of one connection; `close` gives all of it back."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self.held = 0
+
+    def hold(self, size: int) -> None:
+        """Raises MEMORY_FULL."""
+        limits = self._memory.limits
+        if self.held + size > limits.max_connection_bytes:
+            raise SyncError(Code.MEMORY_FULL, who="This connection holds", name="max_connection_bytes")
+        if self._memory.held + size > limits.max_console_bytes:
+            raise SyncError(Code.MEMORY_FULL, who="All connections together hold", name="max_console_bytes")
+        self.held += size
+        self._memory.held += size
+
+    def holds(self, size: int) -> bool:
+        """The same, without an error."""
+        try:
+            self.hold(size)
+        except SyncError:
+            return False
+        return True
+
+    def give_back(self, size: int) -> None:
+        self.held -= size
+        self._memory.held -= size
+
+    def close(self) -> None:
+        self.give_back(self.held)
+
+    @property
+    def of_all(self) -> int:
+        return self._memory.held
+
+
+def size_of(*values: object) -> int:
+    """What plain values take, with their place in a table."""
+    return sum(map(sys.getsizeof, values)) + 200
