@@ -56,12 +56,13 @@ class Asking:
 
 
 def announce(statement: Statement, asking: Asking, file: AuditFile) -> None:
-    """Write what is going to be changed: all of it where the audit is STRICT, settings always.
+    """Write that a statement which is none of CHANGES_NOTHING is going to run: any where the audit is STRICT, one about
+    settings always.
 
     Raises AUDIT_FAILED where it could not be written and must be.
     """
     is_setting = isinstance(statement, AdminSetFrontendConfig)
-    if isinstance(statement, CHANGES_NOTHING) or not (file.strict or is_setting):
+    if not (file.strict or is_setting):
         return
     lost = file.lost
     audit.begins(

@@ -14,7 +14,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar, assert_never
 from syncmgr.console import accounts, information_schema, job_changes, metadata, show, time_zone
 from syncmgr.console import help as help_topics
 from syncmgr.console.accounts import UserStatement
-from syncmgr.console.announcing import Asking, announce
+from syncmgr.console.announcing import CHANGES_NOTHING, Asking, announce
 from syncmgr.console.charset import by_name
 from syncmgr.console.connection import INFO_SIZE, Connection
 from syncmgr.console.frontend import Frontend
@@ -47,6 +47,7 @@ from syncmgr.console.texts import (
     too_many,
 )
 from syncmgr.console.variables import Variables
+from syncmgr.console.who import with_asker
 from syncmgr.console.workers import Workers
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.status import EXPLAIN_COLUMNS, SHOW_COLUMNS
@@ -168,6 +169,8 @@ class StatementSession:
             yield await self._with_nearest(self._run(statement)), left > 0
 
     def _announce(self, parsed: Parsed) -> None:
+        if isinstance(parsed.statement, CHANGES_NOTHING):
+            return
         asking = Asking(
             connection=self._connection.id,
             user=str(self._connection.account),
@@ -447,6 +450,8 @@ class StatementSession:
         return await self._workers.quick(pinned, text, found, lambda at: history.snapshots(at.db, at.job, at.epoch))
 
     async def _ask_lake(self, sql: str) -> Rows:
+        account, client = self._connection.account, f"{self._connection.user}@{self._connection.host}"
+        sql = await self._read(with_asker, sql, account=f"{account.name}@{account.host}", client=client)
         tag = f"console-{self._connection.id}-{next(self._queries)}"
         db, zone = self._connection.db, time_zone.meant(self._variables.time_zone)
         return await self._workers.query(self._frontend.queries, sql=sql, db=db, tag=tag, time_zone=zone)

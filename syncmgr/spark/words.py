@@ -35,7 +35,12 @@ _REASONED: Final = {
 }
 _BOUND: Final = re.compile(r"\bjava\.lang\.(OutOfMemoryError|StackOverflowError)\b")
 _BOUNDS: Final = {"OutOfMemoryError": Code.QUERY_TOO_BIG, "StackOverflowError": Code.NESTED_TOO_DEEPLY}
-_PLAIN: Final = {_CANCELLED: Code.INTERRUPTED, "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS": Code.TABLE_CHANGED}
+_PLAIN: Final = {
+    _CANCELLED: Code.INTERRUPTED,
+    "FAILED_TO_PARSE_TOO_COMPLEX": Code.NESTED_TOO_DEEPLY,
+    "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS": Code.TABLE_CHANGED,
+    "UNABLE_TO_ACQUIRE_MEMORY": Code.QUERY_TOO_BIG,
+}
 
 
 def told(text: str) -> tuple[str, str]:
@@ -55,7 +60,7 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
         return _syntax(text, parameters)
     if kind in _PLAIN:
         return SyncError(_PLAIN[kind])
-    found = _BOUND.search(text) if not condition else None
+    found = _BOUND.search(text) if not condition else None  # after a condition it is a part of somebody's text
     if found is not None:
         return SyncError(_BOUNDS[found[1]])
     if kind in _REASONED:

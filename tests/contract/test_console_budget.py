@@ -11,7 +11,7 @@ from syncmgr.console.limits import KiB, MiB
 from syncmgr.errors import Code
 from syncsql import Parsed, parse
 from tests.unit.console.running import Running, running
-from tests.until import HANG_SECOND
+from tests.until import HANG_SECOND, until
 
 TOO_LARGE = Code.STATEMENT_TOO_LARGE.number
 NUMBERS = ",".join(map(str, range(100_000, 800_000)))  # 4.8 MB
@@ -86,39 +86,43 @@ def test_the_time_of_a_statement_begins_at_its_packet(console: Running, monkeypa
                     cursor.execute(f"SELECT * FROM t WHERE id IN ({NUMBERS[: 50 * KiB]}1)")
                 assert caught.value.args[0] == 3024
     slow.go_on.set()
-    assert slow.begun == 1  # the second one had no turn
+    assert len(slow.texts) == 1  # the second one had no turn
 
 
 class StandsStill:
-    """A parser that stands still at long texts; `begun`: how many of them."""
+    """A parser that stands still at long texts; `texts`: those that it was given."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
-        self.begun = 0
+        self.texts: list[str] = []
 
     def __call__(self, sql: str) -> tuple[Parsed, ...]:
         if len(sql) < KiB:
             return parse(sql)
-        self.begun += 1
+        self.texts.append(sql)
         self.go_on.wait(HANG_SECOND)
         return ()
 
 
-def test_long_texts_of_one_account_hold_up_no_other(console: Running) -> None:
+def test_long_texts_of_one_account_hold_up_no_other(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who sends many long statements waits for his own: another account's long one has its turn behind the first."""
     console.ask("CREATE USER flood IDENTIFIED BY 'x'")
-    text = f"SET {', '.join(f'@a{n} = {n}' for n in range(900))}, @b = '{'x' * 40 * KiB}'" + ", @c = 1 + 1" * 1_000
-    done: list[str] = []
+    slow = StandsStill()
+    monkeypatch.setattr("syncmgr.console.session.parse", slow)
+    waiting = console.console._workers._longer_texts._waiting
 
     def send(user: str, password: str) -> None:
         with console.connect(user=user, password=password) as connection, connection.cursor() as cursor:
-            cursor.execute(text)
-        done.append(user)
+            cursor.execute(f"SET @{user} = '{'x' * 40 * KiB}'")
 
-    threads = [threading.Thread(target=send, args=("flood", "x")) for _ in range(12)]
+    threads = [threading.Thread(target=send, args=("flood", "x")) for _ in range(6)]
     for thread in threads:
         thread.start()
-    send("root", "")
-    assert done.count("flood") < 10
+    until(lambda: len(waiting.get("'flood'@'%'", ())) == 5, why="five that wait")
+    threads.append(threading.Thread(target=send, args=("root", "")))
+    threads[-1].start()
+    until(lambda: "'root'@'%'" in waiting, why="the other account")
+    slow.go_on.set()
     for thread in threads:
         thread.join(HANG_SECOND)
+    assert [text[:9] for text in slow.texts].index("SET @root") == 2

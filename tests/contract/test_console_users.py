@@ -379,3 +379,11 @@ def test_statements_are_audited(console: Running, caplog: pytest.LogCaptureFixtu
     assert (denied["user"], denied["error"], denied["rows"]) == ("'alice'@'%'", 1142, 0)
     assert any(line.get("event") == "login" and line["error"] == 1045 for line in lines)
     assert not any("hidden" in record.message for record in caplog.records)
+
+
+def test_a_query_of_the_lake_knows_its_asker(console: Running) -> None:
+    """CURRENT_USER() beside a table is the account, as it is without one."""
+    console.ask("GRANT SELECT ON demo.* TO alice")
+    console.ask("GRANT SELECT ON demo.people TO alice")
+    [(asked,)] = ask(console, "SELECT CURRENT_USER() = owner OR owner = user() FROM demo.people")
+    assert asked == "SELECT 'alice@%' = owner OR owner = 'alice@127.0.0.1' FROM demo.people"

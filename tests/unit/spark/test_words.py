@@ -76,7 +76,22 @@ from syncmgr.spark.words import identifier, query_error, told
             "please retry",
         ),
         ("java.lang.StackOverflowError\n\tat x", {}, None, Code.NESTED_TOO_DEEPLY, "nested too deeply"),
-        ("a.B: failed\njava.lang.OutOfMemoryError: Java heap space", {}, None, Code.QUERY_TOO_BIG, "more memory"),
+        ("[FAILED_TO_PARSE_TOO_COMPLEX] It x SQLSTATE: 54001", {}, None, Code.NESTED_TOO_DEEPLY, "nested too deeply"),
+        (
+            "Job aborted\norg.X: lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat x",
+            {},
+            None,
+            Code.QUERY_TOO_BIG,
+            "more memory",
+        ),
+        ("[UNABLE_TO_ACQUIRE_MEMORY] 65536 bytes SQLSTATE: 53200", {}, None, Code.QUERY_TOO_BIG, "more memory"),
+        (
+            "[CAST_INVALID_INPUT] The value 'java.lang.OutOfMemoryError' cannot be cast SQLSTATE: 22018",
+            {},
+            None,
+            Code.WRONG_TEXT_OF_VALUE,
+            "cannot be cast",
+        ),
         ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "java.lang.Oops: gone"),
     ],
 )
