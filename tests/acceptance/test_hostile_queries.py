@@ -28,6 +28,12 @@ NEVER_ENDS = (
 TOO_BIG = "SELECT length(concat_ws('', collect_list(repeat('x', 1000000)))) FROM range(5000)"
 
 
+def rows(cursor: Any, sql: str) -> Any:
+    """All of its rows; a failure may come with the first or the last."""
+    cursor.execute(sql)
+    return cursor.fetchall()
+
+
 class Hostile:
     """A job of one table, and an account that may read that table and nothing else."""
 
@@ -59,8 +65,7 @@ class Hostile:
         with contextlib.closing(connection), connection.cursor() as cursor:
             cursor.execute(f"SET max_execution_time = {limit_ms}")
             with pytest.raises(pymysql.err.MySQLError) as caught:
-                cursor.execute(sql)
-                cursor.fetchall()
+                rows(cursor, sql)
         return caught.value.args[0]
 
     def count(self) -> int:

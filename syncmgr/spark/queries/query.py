@@ -130,7 +130,7 @@ class Query:
         self._idle.clear()
         try:
             self._refuse_if_cancelled()
-            self._frame.session.spark.begin_job_group(self.tag)  # the caller may read in another thread than it asked in
+            self._frame.session.spark.begin_job_group(self.tag)  # the caller may read in another thread
             for batch in answer.batches(self._frame):
                 self._refuse_if_cancelled()
                 self._idle.set()
