@@ -380,6 +380,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(512 * MiB),
     ),
     Setting(
+        "query_nice",
+        5,
+        "",
+        "How far commits go before SELECT where both want all cores, as nice(1) counts: 0 not at all, 5 three to one.",
+        between(0, 19),
+    ),
+    Setting(
         "spark_start_timeout_second",
         300.0,
         "seconds",

@@ -45,7 +45,6 @@ JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 HEAP: Final = "1g"
 LAKE: Final = "syncmgr-lake"
 QUERIES: Final = "syncmgr-queries"
-QUERIES_NICE: Final = 5  # a third of the share of a commit, where both want all cores
 FIXED: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -33,6 +33,7 @@ class FrontendProcess:
         self.conf = folder / "conf" / "fe.conf"
         self.conf.parent.mkdir(parents=True, exist_ok=True)
         values: dict[str, object] = {"sync_commit_interval_second": 0.3, "position_commit_interval_second": 1}
+        values["query_nice"] = 0  # else a SELECT would stand behind every other test of the machine
         values |= {"query_port": self.port, **jvm.flags(), **(settings or {})}
         if "lake_dir" not in values:
             values |= jvm.shared_jars(folder / "var" / "lake" / "jars")

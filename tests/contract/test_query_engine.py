@@ -3,10 +3,12 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import psutil
 import pytest
@@ -19,6 +21,7 @@ from syncmgr.spark.queries.engine import Engine
 from syncmgr.spark.queries.gateway import JavaFailedError
 from syncmgr.spark.queries.queries import Queries
 from syncmgr.spark.queries.query import Query
+from syncmgr.spark.queries.starved import Starved, waits_of
 from tests.spark_session import SPARK, Tables
 from tests.until import HANG_SECOND, until
 
@@ -125,11 +128,11 @@ def test_an_engine_that_stands_still_is_replaced(
 ) -> None:
     """Its heartbeat has a deadline, which needs no query to be found out."""
     asked(queries, "SELECT 1")
-    monkeypatch.setattr(query_engine, "MOST_PULSE_SECOND", 2.0)
-    monkeypatch.setattr(query_engine, "PULSE_SECOND", 0.1)
     frozen = queries.pid
     assert frozen is not None
+    monkeypatch.setattr(query_engine, "PULSE_SECOND", 0.1)
     os.kill(frozen, signal.SIGSTOP)
+    monkeypatch.setattr(query_engine, "MOST_PULSE_SECOND", 2.0)
     found = error_of(pool.submit(asked, queries, "SELECT 2"))
     assert (found.code, "has not answered" in str(found)) == (Code.QUERIES_ENDED, True)
     monkeypatch.undo()
@@ -183,3 +186,24 @@ def test_an_engine_that_nobody_needs_ends(queries: Queries, monkeypatch: pytest.
     assert sum(map(len, slow)) == 99_000
     until(lambda: queries.pid is None, why="its end")
     until(lambda: not psutil.pid_exists(pid), why="the end of its process")
+
+
+def test_an_engine_that_has_no_core_is_not_taken_for_wedged() -> None:
+    """The kernel says how long a process waits for a core that others have, and next to nothing of one that sleeps."""
+    busy = [sys.executable, "-c", "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"]
+    asleep = [sys.executable, "-c", "import time\ntime.sleep(900)"]
+    processes = [subprocess.Popen(each) for each in (busy, busy, asleep)]
+    try:
+        starved = [Starved(partial(waits_of, process.pid)) for process in processes]
+        until(lambda: all(waits_over(each) > 0.5 for each in starved[:2]), why="their waits")
+        assert waits_over(starved[2]) < 0.5
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def waits_over(starved: Starved) -> float:
+    """Seconds since it was made."""
+    starved.look()
+    return starved.since(0.0)

@@ -23,6 +23,7 @@ from syncmgr.spark.queries import answer
 from syncmgr.spark.queries.frame import SparkSessionOfQueries, begun
 from syncmgr.spark.queries.gateway import Gateway
 from syncmgr.spark.queries.query import Query, Refuse
+from syncmgr.spark.queries.starved import Starved, waits_of
 
 SESSIONS: Final = 16  # databases and time zones whose sessions are kept
 LOOK_SECOND: Final = 0.5  # between two looks at what goes on after it was cancelled
@@ -43,12 +44,14 @@ class Engine:
         conf: Mapping[str, str],
         environment: Mapping[str, str],
         progress: Callable[[str], None],
+        *,
+        nice: int,
         deadline: float,
     ) -> None:
         """Blocks until it answers. Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING."""
         self._scratch = tempfile.mkdtemp(prefix="syncmgr-queries-")
         conf = launch.with_scratch(conf, self._scratch)
-        self._process = launch.Jvm(conf, environment, progress, name=launch.QUERIES, nice=launch.QUERIES_NICE)
+        self._process = launch.Jvm(conf, environment, progress, name=launch.QUERIES, nice=nice)
         self._reason: str | None = None
         try:
             self._gateway = Gateway(*self._process.connection(deadline))
@@ -66,6 +69,7 @@ class Engine:
         self._lingering: set[Query] = set()  # cancelled, and they go on
         self._used = time.monotonic()
         self._pulse_since: float | None = None
+        self._starved = Starved(lambda: waits_of(self.pid))
         self._over = threading.Event()
         threading.Thread(target=self._beat, name="query-pulse", daemon=True).start()
 
@@ -100,12 +104,20 @@ class Engine:
         return made
 
     def vitals(self) -> Vitals:
+        """Time in which the JVM wanted a core and had none does not count against it."""
         with self._lock:
             in_use = any(not query.ended.is_set() for query in self._queries)
             if in_use:
                 self._used = time.monotonic()
             lingering = [query.given_up for query in self._lingering if query.given_up is not None]
-            return Vitals(pulse_since=self._pulse_since, given_up=lingering, in_use=in_use, used=self._used)
+        pulse = self._pulse_since
+        self._starved.look()
+        return Vitals(
+            pulse_since=None if pulse is None else pulse + self._starved.since(pulse),
+            given_up=[moment + self._starved.since(moment) for moment in lingering],
+            in_use=in_use,
+            used=self._used,
+        )
 
     def _beat(self) -> None:
         """The only calls into the JVM that nobody asked for. One that hangs is seen by who reads `vitals`."""

@@ -27,15 +27,22 @@ class Queries:
     """One engine after another; none while nobody asks. Every method may be called from any thread.
 
     `lake_is_there` waits for the lake's own JVM, which brings the jars and makes the catalog; it raises LAKE_STARTING
-    and whatever that one could not start for. `memory`: of the heap, in bytes. `wait_second`: how long a start may
-    take.
+    and whatever that one could not start for.
+
+    `memory`: of the heap, in bytes. `nice`: of its process. `wait_second`: how long a start may take.
     """
 
     def __init__(
-        self, place: launch.LakePlace, lake_is_there: Callable[[], None], *, memory: int, wait_second: float
+        self,
+        place: launch.LakePlace,
+        lake_is_there: Callable[[], None],
+        *,
+        memory: int,
+        nice: int = 0,
+        wait_second: float,
     ) -> None:
         self._place, self._lake_is_there = place, lake_is_there
-        self._memory, self._wait_second = memory, wait_second
+        self._memory, self._nice, self._wait_second = memory, nice, wait_second
         self._starting = threading.Lock()
         self._engine: Engine | None = None
         self._asked: weakref.WeakValueDictionary[str, Query] = weakref.WeakValueDictionary()
@@ -83,7 +90,13 @@ class Queries:
         conf = launch.query_settings(self._place, self._memory)
         begun = time.monotonic()
         deadline = begun + self._wait_second
-        engine = Engine(launch.with_jars(conf, self._place), self._place.environment, logger.info, deadline)
+        engine = Engine(
+            launch.with_jars(conf, self._place),
+            self._place.environment,
+            logger.info,
+            nice=self._nice,
+            deadline=deadline,
+        )
         logger.info("the query engine is ready after %.1f s", time.monotonic() - begun)
         threading.Thread(target=self._watch, args=(engine,), name="query-watch", daemon=True).start()
         if self._stopping.is_set():
