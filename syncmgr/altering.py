@@ -208,6 +208,8 @@ class Altering:
         channel = _channel(job, node.table)
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
+        if job.paused_by == Code.SOURCE_POSITION_LOST.number:
+            raise SyncError(Code.RESYNC_POSITION, table=channel.source.label)
         excerpt = None if node.where is None else self._excerpt(job, channel, node.where)
         if node.where is None and self._is_renewed(job, channel) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)

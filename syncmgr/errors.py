@@ -264,6 +264,15 @@ class Code(Enum):
     )
     RESYNC_WHERE = 20034, "HY000", "RESYNC of table '{table}' cannot take WHERE {condition}: {reason}"
     BAD_PATTERN = 20035, "42000", "Pattern {pattern} cannot be used: {reason}"
+    RESYNC_POSITION = (
+        20036,
+        "HY000",
+        (
+            "RESYNC of table '{table}' would not bring the job on: its place in the binlog is lost (error 20107), for its"
+            " other tables too; STOP it, DROP its targets and create it again; where the server is a replica that lags,"
+            " RESUME once it has caught up"
+        ),
+    )
     SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' cannot be locked for its snapshot: {reason}"
     TABLE_STOPPED = (
         20145,

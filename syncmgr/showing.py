@@ -100,7 +100,7 @@ class Showing:
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
             snapshot=snapshot_facts(tables, facts.loads, self.rates(job.id)),
         )
-        return show_row(job, status)
+        return show_row(job, status, is_ending=self._run_of(job.id) is not None)
 
     def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
         """How each table of a job stands now."""

@@ -18,6 +18,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 
+WAITS: Final = "waits for the end of its last run"
 SHOW_COLUMNS: Final = (
     "JobId",
     "JobName",
@@ -228,8 +229,8 @@ def status_json(
     return json.dumps(facts, ensure_ascii=False)
 
 
-def show_row(job: SyncJob, status: str) -> tuple[str | None, ...]:
-    """One row of SHOW SYNC JOB, in the order of SHOW_COLUMNS."""
+def show_row(job: SyncJob, status: str, *, is_ending: bool = False) -> tuple[str | None, ...]:
+    """One row of SHOW SYNC JOB, in the order of SHOW_COLUMNS. `is_ending`: its last run has yet to end."""
     return (
         str(job.id),
         job.name,
@@ -242,8 +243,14 @@ def show_row(job: SyncJob, status: str) -> tuple[str | None, ...]:
         _time(job.last_start_at),
         _time(job.last_stop_at),
         _time(job.finished_at),
-        None if job.fail is None else job.fail.text,
+        _msg(job, is_ending=is_ending),
     )
+
+
+def _msg(job: SyncJob, *, is_ending: bool) -> str | None:
+    if job.state is JobState.PENDING and is_ending:
+        return WAITS
+    return None if job.fail is None else job.fail.text
 
 
 def ddl_row(record: DdlRecord) -> tuple[str, ...]:

@@ -271,6 +271,8 @@ def test_a_lost_position_is_left_behind_by_a_new_job(frontend: FrontendProcess, 
         t.resume()
         advice = t.until_paused(Code.SOURCE_POSITION_LOST)
         assert "STOP the job, DROP its targets and create them again (INTO db.* does it by itself)" in advice
+        with pytest.raises(pymysql.err.MySQLError, match="RESUME once it has caught up"):
+            frontend.sql("ALTER SYNC JOB advised_lost.job1 RESYNC TABLE advised_lost.t")
         statement = frontend.sql("SHOW CREATE SYNC JOB advised_lost.job1")[0]["Create Sync Job"]
         assert "advised_lost" in statement
         frontend.sql("STOP SYNC JOB advised_lost.job1")

@@ -57,6 +57,14 @@ def test_a_row_has_the_twelve_columns_of_doris() -> None:
     }
 
 
+def test_a_job_that_is_pending_says_what_it_waits_for() -> None:
+    """Where its last run has yet to end; else it waits for nothing that has a name."""
+    job = make_job()
+    assert show_row(job, "{}", is_ending=True)[-1] == "waits for the end of its last run"
+    assert show_row(job, "{}")[-1] is None
+    assert show_row(job.on(JobEvent.STARTED, at=1.0), "{}", is_ending=True)[-1] is None
+
+
 def test_a_pause_says_by_whom_and_until_when() -> None:
     """By a user, by an error that passes by itself, or by one that waits for a person; its number while it is tried."""
     running = make_job().on(JobEvent.STARTED, at=1.0)
