@@ -12,6 +12,7 @@ from syncmgr.crash import CrashPoint
 from syncmgr.errors import Code
 from tests.acceptance.altered import BINLOG, COLUMNS, Altered
 from tests.acceptance.frontend import FrontendProcess
+from tests.alike import ALIKE
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -152,7 +153,7 @@ def test_a_table_joins_through_deaths(mysql_server: MysqlServer, frontend: Front
     t.wait_until_equal("late", "late")
 
 
-@pytest.mark.parametrize("any_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)], indirect=True)
+@ALIKE
 def test_a_table_that_comes_later_joins_by_itself(any_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Made or renamed to where the job's pattern means it, a table is in the lake with all of its rows; what cannot be
     taken is told, and what is excluded or a migration tool's is left alone.

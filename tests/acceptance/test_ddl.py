@@ -10,6 +10,7 @@ import pytest
 from syncmgr.crash import CrashPoint
 from tests.acceptance.altered import Altered, Changing
 from tests.acceptance.frontend import FrontendProcess
+from tests.alike import ALIKE
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -173,6 +174,7 @@ def test_an_operator_settles_what_cannot_be_followed(mysql_server: MysqlServer, 
 
 
 @pytest.mark.parametrize("seed", [1])
+@ALIKE
 def test_random_ddl_and_dml_leave_both_sides_equal(
     any_server: MysqlServer, frontend: FrontendProcess, seed: int
 ) -> None:

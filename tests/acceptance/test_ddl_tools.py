@@ -7,6 +7,7 @@ import pytest
 
 from tests.acceptance.altered import Altered, Changing
 from tests.acceptance.frontend import FrontendProcess
+from tests.alike import ALIKE
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -65,6 +66,7 @@ def gh_ost(db: str, change: str, columns: str) -> list[str]:
     ]
 
 
+@ALIKE
 def test_migration_tools_end_as_the_change_that_they_make(any_server: MysqlServer, frontend: FrontendProcess) -> None:
     """pt-online-schema-change, then gh-ost, on either server: the target has the columns, and no row came twice."""
     db = f"tools_{any_server.flavour}"
@@ -121,7 +123,7 @@ def test_columns_come_while_rows_are_read(mysql_server: MysqlServer, frontend: F
     t.wait_until_equal()
 
 
-@pytest.mark.parametrize("any_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)], indirect=True)
+@ALIKE
 def test_random_ddl_on_several_tables_leaves_them_equal(any_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Columns and rows of three tables change beside each other, through one job."""
     db, names = f"several_{any_server.flavour}", ("t", "u", "v")

@@ -14,6 +14,7 @@ from syncmgr.canal.connector import CanalLostError, Connector
 from syncmgr.canal.source import SourceOptions
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
+from tests.alike import ALIKE
 from tests.canal_servers import CanalServer
 from tests.contract.canal_reader import Reader, channel, endpoint, reading
 from tests.contract.mysql_reader import database
@@ -180,6 +181,7 @@ def test_every_change_arrives_in_its_transaction(canal: Start, any_server: Mysql
         assert [column.name for column in reader.told[db, "t"].columns] == ["id", "v"]
 
 
+@ALIKE
 def test_positions_can_be_resumed(canal: Start, any_server: MysqlServer, db: str) -> None:
     """A new reader that starts at any position takes exactly what lies behind it, though canal delivers it all."""
     server = canal(any_server)
@@ -263,6 +265,7 @@ def test_a_small_ring_is_not_held_by_the_kept_batch(canal: Start, mysql_server: 
 # -- statements
 
 
+@ALIKE
 def test_a_ddl_drops_nothing(canal: Start, any_server: MysqlServer, db: str) -> None:
     """What stands behind it in canal's batch comes too; it cuts the batch, and new columns do not disturb."""
     with reading(canal(any_server), [channel((db, "t"))]) as reader:
@@ -306,6 +309,7 @@ def test_a_column_that_was_read_is_not_exchanged(canal: Start, mysql_server: Mys
         ("CONVERT TO CHARACTER SET latin1", "converts column 'v' to latin1"),
     ],
 )
+@ALIKE
 def test_values_that_a_session_may_have_changed_stop_the_job(
     canal: Start, any_server: MysqlServer, db: str, clauses: str, why: str
 ) -> None:
@@ -347,6 +351,7 @@ def test_a_session_that_writes_no_rows_is_found(canal: Start, mysql_server: Mysq
         assert reader.until_error().code is Code.SOURCE_NOT_ROW
 
 
+@ALIKE
 def test_rows_of_an_xa_transaction_are_refused(canal: Start, any_server: MysqlServer, db: str) -> None:
     """Canal tells them when they are prepared; whether they hold is not known then."""
     with reading(canal(any_server), [channel((db, "t"))]) as reader:

@@ -75,6 +75,7 @@ SHAPES = [
         lambda n: (f"kéy {n % 7}", Decimal(n) / 4),
         {"a": pa.string(), "b": pa.decimal128(8, 2)},
         id="hashed",
+        marks=pytest.mark.long,
     ),
     pytest.param(
         "(d DATE NOT NULL, f BINARY NOT NULL, v BIGINT) UNIQUE KEY(d, f) PARTITION BY (day(d))",

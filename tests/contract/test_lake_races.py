@@ -76,9 +76,18 @@ def off(table: LakeTable) -> None:
 
 @pytest.mark.parametrize("each", [SOME, EACH])
 @pytest.mark.parametrize("place", ["", pytest.param("DISTRIBUTED BY HASH(id) BUCKETS 4", marks=pytest.mark.long)])
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
 @pytest.mark.parametrize(
-    ("work", "locks"), [(fold, True), (compaction, False), (own_compaction, True), (foreign_delete, False)]
+    ("work", "locks", "indexed"),
+    [
+        pytest.param(fold, True, True, id="fold, indexed"),
+        pytest.param(fold, True, False, id="fold, not indexed"),
+        pytest.param(compaction, False, True, id="compaction, indexed"),
+        pytest.param(compaction, False, False, id="compaction, not indexed", marks=pytest.mark.long),
+        pytest.param(own_compaction, True, True, id="own compaction, indexed"),
+        pytest.param(own_compaction, True, False, id="own compaction, not indexed", marks=pytest.mark.long),
+        pytest.param(foreign_delete, False, True, id="foreign delete, indexed"),
+        pytest.param(foreign_delete, False, False, id="foreign delete, not indexed", marks=pytest.mark.long),
+    ],
 )
 def test_upkeep_beside_a_commit(
     tables: Tables, work: Callable[[LakeTable], None], *, locks: bool, indexed: bool, place: str, each: bool

@@ -17,6 +17,7 @@ from syncmgr.mysql.address import connect, naming_failures, query
 from syncmgr.mysql.check import Locked, inspect_server, never
 from syncmgr.mysql.exact import check_exact
 from syncmgr.mysql.subscriptions import Subscription
+from tests.alike import ALIKE
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.servers import PASSWORD, MysqlServer, binary, free_port
 from tests.until import until
@@ -77,6 +78,7 @@ def test_a_table_as_the_server_tells_it(any_server: MysqlServer, db: str) -> Non
     assert known.cascades == (False,)
 
 
+@ALIKE
 def test_cascading_foreign_keys_are_told(any_server: MysqlServer, db: str) -> None:
     """A table that a foreign key changes beside its own statements is marked."""
     any_server.run(
@@ -87,6 +89,7 @@ def test_cascading_foreign_keys_are_told(any_server: MysqlServer, db: str) -> No
     any_server.run(f"DROP TABLE {db}.child")
 
 
+@ALIKE
 def test_tables_that_share_rows_are_refused(any_server: MysqlServer, db: str) -> None:
     """What is written through a MERGE table never comes by the name of the table that has the rows."""
     any_server.run(f"CREATE TABLE {db}.part (id INT PRIMARY KEY) ENGINE=MyISAM")
@@ -123,6 +126,7 @@ def test_starts(any_server: MysqlServer, db: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["", "soon", "binlog:4", "1-2", "f00:1", "snap"])
+@ALIKE
 def test_a_start_that_is_none(any_server: MysqlServer, db: str, start: str) -> None:
     """Anything else is a wrong property that says what would be right."""
     assert refused(any_server, db, start).code is Code.PROPERTY_WRONG
@@ -233,6 +237,7 @@ def test_the_grant_to_lock_is_told_beside_the_others(any_server: MysqlServer, db
         check_exact(address(any_server, user=user), schemas)
 
 
+@ALIKE
 def test_tables_that_are_not_there(any_server: MysqlServer, db: str) -> None:
     """An unknown database or table is named; a view is no table."""
     any_server.run(f"CREATE VIEW {db}.w AS SELECT 1 a")

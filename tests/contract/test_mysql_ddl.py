@@ -24,6 +24,7 @@ from syncmgr.job.whole import Family
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription, subscriptions
 from syncmgr.pipeline.messages import WorkerChannel
+from tests.alike import ALIKE
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.servers import MysqlServer
 from tests.unit.job.statement.shown import MODES, cases
@@ -54,6 +55,7 @@ def channel_of(table: SourceTable) -> WorkerChannel:
     )
 
 
+@ALIKE
 def test_ddl_stands_between_two_batches(any_server: MysqlServer, db: str) -> None:
     """It ends the batch before itself and has a position behind itself; from either, all rows behind it are read."""
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
@@ -82,6 +84,7 @@ def test_ddl_stands_between_two_batches(any_server: MysqlServer, db: str) -> Non
             assert [row["v"] for row in reader.rows((db, "t"))] == ["new", "last"]
 
 
+@ALIKE
 def test_a_table_that_comes_with_its_rows_is_met_before_them(any_server: MysqlServer, db: str) -> None:
     """CREATE TABLE ... SELECT is one transaction: behind its DDL its rows are read, once, also from there on."""
     before = channel_of(facts(any_server, [(db, "t")]).tables[0])
@@ -319,6 +322,7 @@ def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db
         "CREATE EVENT {db}.e ON SCHEDULE EVERY 9 YEAR DISABLE DO START TRANSACTION",
     ],
 )
+@ALIKE
 def test_a_routine_whose_text_ends_like_a_table_leaves_no_hole(any_server: MysqlServer, db: str, made: str) -> None:
     """No rows follow it, so its GTID is in the position as soon as it was read."""
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:

@@ -19,6 +19,7 @@ from syncmgr.job.position import GtidSet, Order, Position, compare
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
+from tests.alike import ALIKE
 from tests.conftest import need_version
 from tests.contract.mysql_reader import Reader, database, facts, latest, reached, reading
 from tests.servers import MysqlServer
@@ -67,6 +68,7 @@ def found(reader: Reader, db: str) -> dict[int, str]:
     return {key: row["v"] for key, row in reader.state((db, "t")).items()}
 
 
+@ALIKE
 def test_batches_end_at_transactions(any_server: MysqlServer, db: str) -> None:
     """Where a boundary is in reach a batch ends there; only a transaction larger than a batch is open."""
     with reading(any_server, {(db, "t"): WANTED}, options=SMALL) as reader:
@@ -123,6 +125,7 @@ def test_foreign_transactions_move_the_position(any_server: MysqlServer, db: str
         assert reader.batches[-1].source_time > 0
 
 
+@ALIKE
 def test_killed_connections_lose_and_double_nothing(any_server: MysqlServer, db: str) -> None:
     """While somebody cuts the connection over and over, every change arrives once."""
     done, kills = threading.Event(), [0]
@@ -190,6 +193,7 @@ def test_a_restarted_server_loses_and_doubles_nothing(any_server: MysqlServer, d
         assert trouble.code is Code.SOURCE_UNREACHABLE
 
 
+@ALIKE
 def test_a_server_that_stays_away_ends_the_source(any_server: MysqlServer, db: str) -> None:
     """After max_retry failures in a row the last one is raised."""
     options = SourceOptions(retry=Retry(first=0.01, times=3))
@@ -243,6 +247,7 @@ def test_a_purged_position_is_told(any_server: MysqlServer, db: str) -> None:
         assert reader.until_error().code is Code.SOURCE_POSITION_LOST
 
 
+@ALIKE
 def test_a_server_id_in_use_is_told(any_server: MysqlServer, db: str) -> None:
     """Two readers with one server id end in SOURCE_SERVER_ID instead of throwing each other out for ever."""
     tables = {(db, "t"): WANTED}
@@ -277,6 +282,7 @@ def test_a_schema_that_cannot_be_that_of_the_rows_is_refused(any_server: MysqlSe
             assert reader.until_error().code is Code.SOURCE_SCHEMA
 
 
+@ALIKE
 def test_statements_in_place_of_rows_are_refused(any_server: MysqlServer, db: str) -> None:
     """A session that switched to STATEMENT is found at its first change of a synced table, and only there."""
     any_server.run(f"CREATE TABLE {db}.other (id INT PRIMARY KEY)", f"GRANT TRIGGER ON {db}.* TO repl")
@@ -287,6 +293,7 @@ def test_statements_in_place_of_rows_are_refused(any_server: MysqlServer, db: st
         assert reader.until_error().code is Code.SOURCE_NOT_ROW
 
 
+@ALIKE
 def test_row_images_that_are_not_full_are_refused(any_server: MysqlServer, db: str) -> None:
     """An update that leaves out columns cannot be applied, so it is an error, not a NULL."""
     any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')", f"ALTER TABLE {db}.t ADD w INT")
@@ -298,6 +305,7 @@ def test_row_images_that_are_not_full_are_refused(any_server: MysqlServer, db: s
         assert caught.value.code is Code.SOURCE_ROW_IMAGE
 
 
+@ALIKE
 def test_savepoints_and_rollbacks(any_server: MysqlServer, db: str) -> None:
     """What was rolled back does not come; what was committed around it does."""
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
@@ -334,6 +342,7 @@ def test_tls_that_the_server_lacks(mariadb_server: MysqlServer) -> None:
         assert "SSL" in str(error)
 
 
+@ALIKE
 def test_checksums_may_be_off(any_server: MysqlServer, db: str) -> None:
     """A binlog without checksums, and the switch between both, read alike."""
     start = latest(any_server)
@@ -349,6 +358,7 @@ def test_checksums_may_be_off(any_server: MysqlServer, db: str) -> None:
         assert sorted(found(reader, db)) == [1, 2, 3]
 
 
+@ALIKE
 def test_heartbeats_are_signs_of_life(any_server: MysqlServer, db: str) -> None:
     """An idle server is heard; one that froze is trouble within the read time-out, and read on when it thaws."""
     options = SourceOptions(heartbeat=0.2, read_timeout=5.0, retry=Retry(first=0.05), position_interval=0.05)
@@ -369,6 +379,7 @@ def test_heartbeats_are_signs_of_life(any_server: MysqlServer, db: str) -> None:
         assert found(reader, db) == {1: "x"}
 
 
+@ALIKE
 def test_close_ends_a_waiting_get_at_once(any_server: MysqlServer, db: str) -> None:
     """A get that would wait for long returns None when another thread closes the source, whatever the server says."""
     silent = SourceOptions(heartbeat=3600, read_timeout=7200)

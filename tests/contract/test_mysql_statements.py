@@ -15,6 +15,7 @@ from syncmgr.mysql.address import query
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from syncmgr.mysql.surroundings import Patience
+from tests.alike import ALIKE
 from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.servers import MysqlServer
 from tests.until import until
@@ -140,6 +141,7 @@ def test_a_statement_that_reaches_a_synced_table_stops(
         "UPDATE {db}.guarded SET v = 9",
     ],
 )
+@ALIKE
 def test_a_statement_that_only_reads_a_synced_table_stops_nothing(
     any_server: MysqlServer, db: str, statement: str
 ) -> None:
@@ -186,6 +188,7 @@ def test_a_foreign_key_that_comes_by_ddl_is_known(any_server: MysqlServer, db: s
         assert "foreign keys" in str(refused(reader))
 
 
+@ALIKE
 def test_questions_have_their_time(any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits for no lock for longer, and those that a round has no time for come in the next: one is answered."""
     told: list[str] = []
@@ -204,6 +207,7 @@ def test_questions_have_their_time(any_server: MysqlServer, db: str, monkeypatch
     assert all("lock_wait_timeout = 7" in text for text in settings)
 
 
+@ALIKE
 def test_what_the_user_may_not_see_is_not_guessed(any_server: MysqlServer, db: str) -> None:
     """Without a grant nobody can say that no trigger leads on; with it the same place is passed."""
     with database(any_server) as other:
@@ -227,6 +231,7 @@ def test_what_the_user_may_not_see_is_not_guessed(any_server: MysqlServer, db: s
         ("INSERT INTO {db}.o SELECT id, 1 FROM {other}.o", "SHOW VIEW"),
     ],
 )
+@ALIKE
 def test_a_user_of_one_database_is_told_what_shows_the_others(
     any_server: MysqlServer, db: str, statement: str, grant: str
 ) -> None:
@@ -256,6 +261,7 @@ def test_a_user_of_one_database_is_told_what_shows_the_others(
 @pytest.mark.parametrize(
     "statement", ["UPDATE {db}.t SET v = v + 1", "INSERT INTO {db}.o SELECT 9, {db}.set_t()"], ids=["named", "unknown"]
 )
+@ALIKE
 def test_a_table_that_was_read_after_it_is_nobodys_concern(any_server: MysqlServer, db: str, statement: str) -> None:
     """RESYNC TABLE has brought what it did, so that RESUME passes it; before that it stops the job."""
     start = latest(any_server)
@@ -273,6 +279,7 @@ def test_a_table_that_was_read_after_it_is_nobodys_concern(any_server: MysqlServ
         reader.until(latest(any_server))
 
 
+@ALIKE
 def test_nothing_is_asked_before_it_matters(any_server: MysqlServer, db: str) -> None:
     """A server that may fall over a question hears none while sessions write rows, and few where one does not."""
     any_server.run("SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
@@ -316,6 +323,7 @@ def questions(server: MysqlServer, db: str) -> list[str]:
         ),
     ],
 )
+@ALIKE
 def test_a_table_that_lives_for_a_while_stops_nothing(
     any_server: MysqlServer, db: str, statements: tuple[str, ...]
 ) -> None:
@@ -341,6 +349,7 @@ def test_a_table_that_a_query_replaces_stops_nothing(mariadb_server: MysqlServer
             assert reader.kept
 
 
+@ALIKE
 def test_an_object_that_is_gone_is_not_guessed(any_server: MysqlServer, db: str) -> None:
     """What it was nobody can say; once a table has its name, the place is passed, up to what took the first away."""
     any_server.run(f"CREATE TABLE {db}.s (id INT)")
@@ -418,6 +427,7 @@ def test_a_restart_forgets_no_object_that_was_taken_away(
         reader.until(latest(any_server))
 
 
+@ALIKE
 def test_ddl_after_the_answer_stops_nothing(any_server: MysqlServer, db: str) -> None:
     """A reader that does not lag may be started anew at any time."""
     start = latest(any_server)
@@ -442,6 +452,7 @@ def test_a_server_that_logs_rows_alone_keeps_nothing(any_server: MysqlServer, db
         assert not reader.kept
 
 
+@ALIKE
 def test_a_server_that_does_not_answer_is_asked_again(
     any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

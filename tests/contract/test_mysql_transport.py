@@ -17,6 +17,7 @@ from syncmgr.mysql.address import Locking
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
+from tests.alike import ALIKE
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.servers import PASSWORD, MysqlServer, binary
 from tests.until import HANG_SECOND
@@ -73,6 +74,7 @@ STATEMENTS: Final = {
 
 
 @pytest.mark.parametrize("what", STATEMENTS)
+@ALIKE
 def test_every_kind_of_statement_arrives(any_server: MysqlServer, db: str, what: str) -> None:
     """What a statement did to two tables is what its events do."""
     tables = {(db, "t"): WANTED, (db, "u"): WANTED}

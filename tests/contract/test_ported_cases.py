@@ -9,6 +9,7 @@ import pytest
 
 from syncmgr.job.batch import OP, ChangeKind
 from syncmgr.mysql.subscriptions import Subscription
+from tests.alike import ALIKE
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.servers import MysqlServer
 
@@ -151,6 +152,7 @@ CASES: Final[Mapping[str, Case]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@ALIKE
 def test_a_case_of_others(any_server: MysqlServer, name: str) -> None:
     """What was done to the table is what its changes do to a copy."""
     case = CASES[name]

@@ -18,6 +18,7 @@ from syncmgr.job.position import GtidSet, Position
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
+from tests.alike import ALIKE
 from tests.conftest import need_version
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.contract.test_mysql_source import kill_readers
@@ -149,6 +150,7 @@ def test_09_vectors(mysql_server: MysqlServer) -> None:
 
 
 @pytest.mark.parametrize("charset", ["gbk", "utf8mb4", "ucs2", "cp1251", "sjis"])
+@ALIKE
 def test_10_labels_in_any_charset(any_server: MysqlServer, db: str, charset: str) -> None:
     """ENUM and SET values are the labels, not nothing."""
     labels = "('\u0430','\u0431')"
@@ -218,6 +220,7 @@ def test_16_without_checksums(any_server: MysqlServer, db: str) -> None:
     assert [(row["id"], row[OP]) for row in rows] == [(2, 0), (2, 2), (5, 0)]
 
 
+@ALIKE
 def test_17_many_small_events(any_server: MysqlServer, db: str) -> None:
     """A statement a row, thousands of them, within seconds: nothing waits for a table map to be parsed anew."""
     any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY)")

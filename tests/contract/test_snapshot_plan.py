@@ -10,6 +10,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import ChunkPlan
 from syncmgr.job.position import Position
 from syncmgr.mysql.snapshot import MysqlSnapshot
+from tests.alike import ALIKE
 from tests.contract.mysql_reader import address, database, facts
 from tests.servers import MysqlServer
 from tests.until import until
@@ -67,6 +68,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize("name", KEYS)
+@ALIKE
 def test_each_row_is_in_one_chunk(any_server: MysqlServer, db: str, name: str) -> None:
     """Keys of every kind are cut where the server itself says; no chunk is far larger than wanted."""
     kind, values = KEYS[name]
@@ -120,6 +122,7 @@ def test_a_small_table_is_one_chunk(any_server: MysqlServer, db: str, rows: int)
     assert plan_of(any_server, db, ("k",)).count == 1
 
 
+@ALIKE
 def test_a_table_that_changed_is_told(any_server: MysqlServer, db: str) -> None:
     """A wanted column that is gone or altered breaks the snapshot; another does not."""
     any_server.run(f"CREATE TABLE {db}.t (k INT PRIMARY KEY, v VARCHAR(9), w INT)")
