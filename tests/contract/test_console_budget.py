@@ -44,29 +44,29 @@ def test_a_long_statement_is_refused_in_words(console: Running) -> None:
 
 def test_a_long_query_is_refused_in_words(console: Running) -> None:
     """A SELECT has a limit of its own, also behind another statement and in EXPLAIN; nothing of it reaches the lake."""
-    before = len(console.frontend.lake.asked)
+    before = len(console.frontend.queries.asked)
     query = f"SELECT * FROM demo.orders WHERE id IN ({NUMBERS[: 300 * KiB]}1)"
     for sql in (query, f"SET @a = 1; {query}", f"EXPLAIN {query}"):
         number, words = refused(console, sql)
         assert (number, "262144 bytes of a query" in words, "max_query_bytes" in words) == (TOO_LARGE, True, True)
-    assert len(console.frontend.lake.asked) == before
+    assert len(console.frontend.queries.asked) == before
 
 
 def test_brackets_are_refused_in_words(console: Running) -> None:
     """Two hundred thousand in one another: MySQL's 1436 with the limit and what to do, before the lake sees them."""
-    before = len(console.frontend.lake.asked)
+    before = len(console.frontend.queries.asked)
     number, words = refused(console, f"SELECT {'(' * 200_000}1{')' * 200_000} FROM t")
     assert number == 1436
     assert "nested too deeply: more than 100 brackets" in words
     assert "write it flatter" in words
-    assert len(console.frontend.lake.asked) == before
+    assert len(console.frontend.queries.asked) == before
 
 
 def test_long_lists_and_many_channels_are_read(console: Running) -> None:
     """What people do type: an IN list of 100 KB, a table of 3,000 columns, a job of 3,000 tables."""
     query = f"SELECT * FROM demo.orders WHERE id IN ({NUMBERS[: 100 * KiB]}1) AND 1 = 1 OR id IN (1) FROM orders"
     assert len(console.ask(query)) == 3
-    assert console.frontend.lake.asked[-1][0] == query
+    assert console.frontend.queries.asked[-1][0] == query
     columns = ", ".join(f"column_number_{n} VARCHAR(200) COMMENT 'some words about it'" for n in range(3_000))
     console.ask(f"CREATE TABLE demo.wide ({columns})")
     channels = ", ".join(f"FROM shop.t{n} INTO t{n} (id, v = concat(a, b))" for n in range(3_000))

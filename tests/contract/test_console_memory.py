@@ -92,7 +92,7 @@ def test_kill_gives_back_what_it_killed(console: Running, raw: RawClient) -> Non
         assert prepare(busy)[:1] == b"\0"
         busy.sequence = -1
         busy.write(QUERY + b"SELECT * FROM wait")
-        until(lambda: console.frontend.lake.queries, why="the query")
+        until(lambda: console.frontend.queries.started, why="the query")
         [connection] = console.connections
         console.ask(f"KILL {connection}")
         until(lambda: held(console) == 0, why="what it held")
