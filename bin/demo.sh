@@ -102,8 +102,7 @@ CONF
 
 start_frontend() {
   FE_PORT=$(free_port)
-  mkdir -p "$DEMO/conf" "$DEMO/var/lake" "$PRIVATE/jars"
-  ln -s "$PRIVATE/jars" "$DEMO/var/lake/jars" # Spark's jars outlive the demo, and are fetched once
+  mkdir -p "$DEMO/conf"
   (umask 077 && echo "query_port = $FE_PORT" >"$DEMO/conf/fe.conf")
   SYNCMGR_HOME=$DEMO "$PROJECT/bin/start_fe.sh" --daemon
   # Spark's start, and what it fetches

@@ -24,6 +24,7 @@ from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
 from syncmgr.job.state import TRANSITIONS
 from syncmgr.job.target import TYPE_NAMES, parse_type
+from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE
 from syncsql import MetaKind, Statement
 
 ROOT: Final = Path(__file__).parent.parent
@@ -130,6 +131,11 @@ def _clients() -> str:
     return _table(["Client", "Version", *checks], rows)
 
 
+def _jars() -> str:
+    rows = ((f"`{one.name}`", f"`{one.file}`", f"`{one.sha256}`") for one in (*OF_THE_LAKE, MYSQL_DRIVER))
+    return _table(["Package", "File", "SHA-256"], rows)
+
+
 def _ddl() -> str:
     rows = ((kind.value, *(meaning(kind, policy) for policy in OnDdl)) for kind in Kind)
     return _table(["DDL on a synced table", *(f"`{policy}`" for policy in OnDdl)], rows)
@@ -199,6 +205,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "statements": _statements,
     "clients": _clients,
     "ddl": _ddl,
+    "jars": _jars,
     "grammar": lambda: "```lark\n" + (ROOT / "grammar" / "sync_job.lark").read_text() + "```\n",
 }
 

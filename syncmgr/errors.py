@@ -380,6 +380,12 @@ class Code(Enum):
     JAVA_MISSING = 20207, "HY000", "Java 17 or 21 is needed and was not found: {reason}"
     QUERIES_ENDED = 20240, "HY000", "The query engine has ended and is started again ({reason}); ask again"
     QUERY_TOO_BIG = 20241, "HY000", "The query needs more memory than it may have (query_memory)"
+    JAR_ALTERED = (
+        20242,
+        "HY000",
+        "Jar '{file}' is not the one that belongs here, also after it was fetched anew: its SHA-256 is {found}, expected is {expected}",
+    )
+    JARS_MISSING = 20243, "HY000", "Jars are neither in '{folder}' nor could they be fetched ({files}): {reason}"
     QUERY_FAILED = 20208, "HY000", "{reason}"
     TABLE_BUSY = (
         20209,

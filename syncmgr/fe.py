@@ -65,6 +65,7 @@ from syncmgr.private import seen_by_others, without_secrets
 from syncmgr.scheduler import Scheduler
 from syncmgr.setting import Value
 from syncmgr.settings import Settings, find, parse
+from syncmgr.spark.jars import users_folder
 from syncmgr.spark.lake import Lake
 from syncmgr.spark.launch import JARS
 from syncmgr.spark.queries.queries import Queries
@@ -349,7 +350,7 @@ class Frontend:
 def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
     return Lake(
         lake_dir=settings.folder("lake_dir"),
-        jars_dir=settings.folder("lake_dir") / JARS,
+        jars_dir=_jars_dir(settings),
         options=settings.spark,
         progress=_say,
         wait_second=settings.seconds("spark_start_timeout_second"),
@@ -357,6 +358,12 @@ def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
         index_max_bytes=lambda: settings.number("key_index_max_bytes"),
         environment=environment,
     )
+
+
+def _jars_dir(settings: Settings) -> Path:
+    if settings.text("jars_dir"):
+        return settings.folder("jars_dir")
+    return users_folder() or settings.folder("lake_dir") / JARS
 
 
 def tls_folder(settings: Settings) -> Path:

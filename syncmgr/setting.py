@@ -49,6 +49,10 @@ def folder(value: Value) -> str | None:
     return "it must be a folder of this machine, not a URL" if "://" in str(value) else None
 
 
+def folder_or_empty(value: Value) -> str | None:
+    return folder(value) if value else None
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One key. `check` gives the reason why a value is wrong. `job`: PROPERTIES of a job may override it."""

@@ -12,7 +12,18 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.private import is_secret
-from syncmgr.setting import Setting, Value, at_least, audit_mode, between, folder, log_level, port, switch
+from syncmgr.setting import (
+    Setting,
+    Value,
+    at_least,
+    audit_mode,
+    between,
+    folder,
+    folder_or_empty,
+    log_level,
+    port,
+    switch,
+)
 
 MiB: Final = 1024 * 1024
 
@@ -52,6 +63,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         secret=True,
     ),
     Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", folder),
+    Setting(
+        "jars_dir",
+        "",
+        "folder",
+        "Where the jars of Iceberg and of MySQL's driver are kept, for all frontends that name it. "
+        "Empty: syncmgr/jars in the user's cache ($XDG_CACHE_HOME or ~/.cache).",
+        folder_or_empty,
+    ),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
     Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", folder),
     Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", log_level, mutable=True),

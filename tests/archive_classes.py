@@ -1,4 +1,5 @@
-"""Makes the archive of Spark's classes that the JVMs of a test run start from; nothing, where it is there.
+"""Brings the jars that a test run shares, and makes the archive of Spark's classes that its JVMs start from; nothing,
+where they are there.
 
 Run: python -m tests.archive_classes.  Takes about 30 s of CPU time, once for each environment.
 """
@@ -17,6 +18,7 @@ DUMP_SECOND: Final = 300.0
 
 
 def main() -> None:
+    jvm.bring_jars()
     if jvm.archive().exists():
         return
     session.STOP_GRACE_SECOND = DUMP_SECOND  # type: ignore[misc] # the JVM writes its archive while it ends

@@ -5,7 +5,7 @@ Must not know: pytest, what is tested.
 
 An archive of loaded classes (CDS) halves the CPU time of a JVM's start, and compiling once only (C1) that of its life.
 Benches and `python -m tests.torture` do without both: they measure the JVM of an operator.
-`python -m tests.jvm` makes the archive, unless it is there.
+`python -m tests.archive_classes` brings the jars and makes the archive, unless they are there.
 """
 
 import hashlib
@@ -15,18 +15,20 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.spark import launch
+from syncmgr.spark.fetching import Jars
+from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders, users_folder
 from syncmgr.spark.java import java_home
 
 VARIABLE: Final = "SYNCMGR_TEST_JVM"
 QUICK: Final = "quick"
-JARS: Final = Path.home() / ".cache" / "syncmgr" / "jars"
+JARS: Final = users_folder() or Path("jars").absolute()
 ONE_COMPILER: Final = "-XX:TieredStopAtLevel=1"
 
 
 def archive() -> Path:
-    """Beside the jars whose paths it holds, and for one Java."""
-    java = hashlib.sha256((java_home() / "release").read_bytes()).hexdigest()[:16]
-    return Path(sys.prefix) / f"spark-{java}.jsa"
+    """Of one Java and one list of jars."""
+    of = (java_home() / "release").read_bytes() + repr(OF_THE_LAKE).encode()
+    return Path(sys.prefix) / f"spark-{hashlib.sha256(of).hexdigest()[:16]}.jsa"
 
 
 def flags() -> dict[str, str]:
@@ -43,16 +45,23 @@ def environment() -> dict[str, str]:
     return {**os.environ, **({"JDK_JAVA_OPTIONS": ONE_COMPILER} if _is_quick() else {})}
 
 
-def shared_jars(jars_dir: Path) -> dict[str, str]:
-    """Settings of a frontend that takes the jars of the run, and fetches none into the folder that is its own."""
-    place = launch.LakePlace(lake_dir=jars_dir.parent, jars_dir=JARS)
-    if not _is_quick() or launch.fetching(launch.settings(place), place) is not None:
-        return {}
-    own = launch.LakePlace(lake_dir=jars_dir.parent, jars_dir=jars_dir)
-    cache = launch._cache({}, own)
-    cache.mkdir(parents=True, exist_ok=True)
-    launch.jars_are_complete({}, own)
-    return launch.with_jars({}, place)
+def jars_dir(folder: Path) -> Path:
+    """The jars of the run, where they are; else a folder below a test's own, so that nothing but `bring_jars` writes
+    where the frontends of the user look.
+    """
+    return JARS if _are_there() else folder / "jars"
+
+
+def _are_there() -> bool:
+    folders = JarFolders(own=JARS, older=JARS)
+    return all(any(path.is_file() for path in folders.places(package)) for package in (*OF_THE_LAKE, MYSQL_DRIVER))
+
+
+def bring_jars() -> None:
+    """All that tests may need."""
+    jars = Jars(launch.LakePlace(lake_dir=JARS.parent / "no lake", jars_dir=JARS))
+    jars.of_the_lake(print)
+    jars.mysql_driver(print)
 
 
 def _is_quick() -> bool:

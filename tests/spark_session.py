@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyspark.sql import SparkSession
 
 import syncsql
 from syncmgr.catalog import Catalog
@@ -42,7 +43,7 @@ SPARK = [
 def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, str] | None = None) -> Lake:
     return Lake(
         lake_dir=folder / "lake",
-        jars_dir=jvm.JARS,
+        jars_dir=jvm.jars_dir(folder),
         options=jvm.flags() if options is None else options,
         progress=print,
         wait_second=START_SECOND,
@@ -69,6 +70,13 @@ def running_lake(folder: Path) -> Iterator[Lake]:
     lake.ready()
     yield lake
     lake.stop()
+
+
+def reading_sources(lake: Lake) -> SparkSession:
+    """The session of the commits, whose JVM has MySQL's driver."""
+    spark = lake.iceberg().spark
+    lake._driver.load(spark)
+    return spark
 
 
 def statement(sql: str) -> syncsql.CreateTable:

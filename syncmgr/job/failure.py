@@ -201,6 +201,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Stop the frontend, restore the catalog from a backup, together with the metadata, start it, then RESUME."
     ),
     Code.JAVA_MISSING: _RP("Install Java 17 or 21 and start the frontend again."),
+    Code.JAR_ALTERED: _TP("Put the right jar into the folder jars_dir; the job goes on by itself."),
+    Code.JARS_MISSING: _TP(
+        "Let the machine reach Maven, or put the jars into the folder jars_dir; the job goes on by itself."
+    ),
     Code.TARGET_REPLACED: _O(
         "Somebody rolled the table back or replaced it. ALTER SYNC JOB ... RESYNC TABLE replaces all of its rows; then "
         "RESUME.",

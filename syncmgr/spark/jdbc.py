@@ -1,11 +1,16 @@
 """A part of a source table as Spark reads it, through JDBC.
 
-Owns: the connection's options, the SELECT, the relation that has the columns of a segment, what its errors mean.
+Owns: when the driver is loaded, the connection's options, the SELECT, the relation that has the columns of a segment,
+what its errors mean.
 Must not know: chunks' plans, commits, where the rows go.
 """
 
 import re
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -20,9 +25,11 @@ from syncmgr.job.description import quoted
 from syncmgr.job.exact import opening as hand_shake
 from syncmgr.job.schema import SourceColumn
 from syncmgr.job.source import MysqlDescription
+from syncmgr.spark import jvm
 from syncmgr.spark.holding import Held, dead_letters, held, kept_out, value_sql
 
 DRIVER: Final = "com.mysql.cj.jdbc.Driver"
+FAILURE_SECOND: Final = 4.0  # less than until a table is tried again
 ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which keeps memory flat
 SLOW_READER_SECOND: Final = 600  # for which the server waits while Spark writes
 SILENCE_SECOND: Final = 600  # a server that says nothing for so long has lost the query
@@ -30,6 +37,31 @@ _SENT: Final = {"STRING": "BINARY"}
 NOT_THERE: Final = re.compile(
     r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
 )
+
+
+class Driver:
+    """MySQL's, which a JVM does not have until somebody wants rows of a source. Any thread."""
+
+    def __init__(self, bring: Callable[[], Path]) -> None:
+        self._bring = bring
+        self._lock = threading.Lock()
+        self._failure: tuple[float, SyncError] | None = None  # monotonic
+
+    def load(self, spark: SparkSession) -> None:
+        """Once for each JVM; one that the operator has given it is left alone. Raises what Jars raise."""
+        with self._lock:
+            if not jvm.has_class(spark, DRIVER):
+                jvm.add_jar(spark, self._brought())
+
+    def _brought(self) -> Path:
+        """Whoever has waited for somebody else's attempt hears how that ended: each one starts a JVM."""
+        if self._failure is not None and time.monotonic() - self._failure[0] < FAILURE_SECOND:
+            raise SyncError(self._failure[1].code, **self._failure[1].context)
+        try:
+            return self._bring()
+        except SyncError as error:
+            self._failure = time.monotonic(), error
+            raise
 
 
 def relation(spark: SparkSession, chunk: ChunkRows) -> DataFrame:

@@ -30,6 +30,7 @@ from syncmgr.spark.durable import sync_file_system
 from syncmgr.spark.expressions import check_expressions
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Budget, Indexing, Standing
+from syncmgr.spark.jdbc import Driver
 from syncmgr.spark.jvm import FAILURES, failed
 from syncmgr.spark.launch import LakePlace
 from syncmgr.spark.layout import Field, Layout
@@ -80,7 +81,7 @@ class _Open:
 class Lake:
     """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
 
-    `jars_dir`: where jars are kept between starts. `options`: the spark.* keys of fe.conf, passed on as they are.
+    `jars_dir`: where jars are kept, shared with other lakes. `options`: the spark.* keys of fe.conf, as they are.
     `environment`: variables that its JVM alone has.
     `progress` hears one line at a time while Spark starts. `wait_second`: how long the rest waits for that.
     `index_dir`: where key indexes are kept between starts; `index_max_bytes`: of all of them in memory, now.
@@ -101,6 +102,7 @@ class Lake:
         self._wait_second = wait_second
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
+        self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = Shelf(file=self.place.catalog_file)
         self._lock = threading.Lock()
         self._open: _Open | None = None
@@ -203,6 +205,7 @@ class Lake:
 
     def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
         if channel.chunk is not None:
+            self._driver.load(iceberg.spark)
             return self._readings.reading(iceberg.spark, channel.chunk)
         iceberg.use_pool("commit")
         return nullcontext()

@@ -1,11 +1,10 @@
 """How Spark's JVM is started: its settings, its jars, its process.
 
-Owns: the Spark and JVM settings of the house, the jar cache, the child process and its output.
-Must not know: py4j, what the session is used for.
+Owns: the Spark and JVM settings of the house, the child process and its output.
+Must not know: py4j, where jars come from, what the session is used for.
 """
 
 import contextlib
-import hashlib
 import logging
 import os
 import re
@@ -17,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -25,20 +24,15 @@ from typing import IO, Final
 import pyspark
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.spark.jars import JarFolders
 from syncmgr.spark.java import java_home
 
 CATALOG: Final = "lake"
-PACKAGES: Final = (
-    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0,org.xerial:sqlite-jdbc:3.50.3.0,"
-    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0,com.mysql:mysql-connector-j:9.5.0"
-)
-EXCLUDED: Final = "com.google.protobuf:protobuf-java"  # of MySQL's X protocol alone
 LOCAL_FILES: Final = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 CATALOG_FILE: Final = "catalog.db"
 BUSY: Final = "busy_timeout=30000"
 READ_ONLY: Final = 1  # SQLite's SQLITE_OPEN_READONLY
-COMPLETE: Final = "complete"
-JARS: Final = "jars"  # below lake_dir
+JARS: Final = "jars"  # below lake_dir, where earlier versions kept them
 # The serial collector: on the small heap that fits beside a MySQL server it pauses shortly and costs no extra thread.
 JVM_FLAGS: Final = "-XX:+UseSerialGC -Duser.timezone=UTC"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
@@ -105,6 +99,10 @@ class LakePlace:
         return self.options.get(f"spark.sql.catalog.{CATALOG}.warehouse", str(self.lake_dir))
 
     @property
+    def jars(self) -> JarFolders:
+        return JarFolders(own=self.jars_dir, older=self.lake_dir / JARS)
+
+    @property
     def catalog_file(self) -> Path:
         return self.lake_dir / CATALOG_FILE
 
@@ -152,35 +150,11 @@ def _embedded_catalog(place: LakePlace) -> dict[str, str]:
     }
 
 
-def fetching(conf: Mapping[str, str], place: LakePlace) -> dict[str, str] | None:
-    """Settings of a JVM that only brings the jars from Maven; None where they are there."""
-    if (_cache(conf, place) / COMPLETE).is_file():
-        return None
-    packages = conf.get("spark.jars.packages", PACKAGES)
-    # the class is in one of them
-    rest = {key: value for key, value in conf.items() if value != LOCAL_FILES}
-    own = {"spark.jars.packages": packages, "spark.jars.ivy": str(_cache(conf, place))}
-    return {"spark.jars.excludes": EXCLUDED, **rest, **own}
-
-
-def with_jars(conf: Mapping[str, str], place: LakePlace) -> dict[str, str]:
-    """Adds the jars that were fetched."""
+def with_jars(conf: Mapping[str, str], place: LakePlace, jars: Iterable[Path]) -> dict[str, str]:
     rest = {key: value for key, value in conf.items() if key != "spark.jars.packages"}
     # On the class path of a local driver jars need no copy and no class loader of their own: two seconds less.
     key, separator = ("spark.driver.extraClassPath", ":") if place.local else ("spark.jars", ",")
-    jars = [str(jar) for jar in sorted((_cache(conf, place) / "jars").glob("*.jar"))]
-    return rest | {key: separator.join(filter(None, [conf.get(key), *jars]))}
-
-
-def jars_are_complete(conf: Mapping[str, str], place: LakePlace) -> None:
-    """Notes that Maven brought every jar, so that the next start asks nobody."""
-    (_cache(conf, place) / COMPLETE).touch()
-
-
-def _cache(conf: Mapping[str, str], place: LakePlace) -> Path:
-    """A folder of its own for each list of packages: two versions of a jar never meet."""
-    packages = conf.get("spark.jars.packages", PACKAGES)
-    return place.jars_dir / hashlib.sha256(packages.encode()).hexdigest()[:16]
+    return rest | {key: separator.join(filter(None, [conf.get(key), *map(str, jars)]))}
 
 
 class Jvm:

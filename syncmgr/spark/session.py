@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import Code, SyncError
 from syncmgr.private import is_secret
 from syncmgr.spark import jvm, launch
+from syncmgr.spark.fetching import Jars
 
-START_TIMEOUT_SECOND: Final = 600.0  # the first start downloads jars
+START_TIMEOUT_SECOND: Final = 600.0
 RETRY_FIRST_SECOND: Final = 1.0
 RETRY_LAST_SECOND: Final = 60.0
 STOP_GRACE_SECOND: Final = 5.0
@@ -30,6 +31,7 @@ class Session:
 
     def __init__(self, place: launch.LakePlace, progress: Callable[[str], None]) -> None:
         self._place = place
+        self.jars = Jars(place)
         self._report = progress
         self._changed = threading.Condition()
         self._stopping = threading.Event()
@@ -71,6 +73,7 @@ class Session:
     def stop(self) -> None:
         """Ends session and JVM; returns when both are gone."""
         self._stopping.set()
+        self.jars.stop()
         with self._changed:
             process, self._spark, self._state = self._process, None, "Spark is stopping"
         if process is not None:
@@ -99,15 +102,10 @@ class Session:
 
     def _launch(self) -> tuple[launch.Jvm, SparkSession]:
         self._place.lake_dir.mkdir(parents=True, exist_ok=True)
-        self._place.jars_dir.mkdir(parents=True, exist_ok=True)
         conf = launch.settings(self._place)
-        fetching = launch.fetching(conf, self._place)
-        if fetching is not None:
-            process, _, _ = self._announced(fetching)
-            process.kill()
-            launch.jars_are_complete(conf, self._place)
+        jars = self.jars.of_the_lake(self._progress)
         self._progress("Spark is starting")
-        process, port, secret = self._announced(launch.with_jars(conf, self._place))
+        process, port, secret = self._announced(launch.with_jars(conf, self._place, jars))
         try:
             return process, jvm.connect(port, secret, filter(is_secret, conf))
         except BaseException:

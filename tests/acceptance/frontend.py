@@ -34,9 +34,7 @@ class FrontendProcess:
         self.conf.parent.mkdir(parents=True, exist_ok=True)
         values: dict[str, object] = {"sync_commit_interval_second": 0.3, "position_commit_interval_second": 1}
         values["query_nice"] = 0  # else a SELECT would stand behind every other test of the machine
-        values |= {"query_port": self.port, **jvm.flags(), **(settings or {})}
-        if "lake_dir" not in values:
-            values |= jvm.shared_jars(folder / "var" / "lake" / "jars")
+        values |= {"query_port": self.port, "jars_dir": jvm.jars_dir(folder), **jvm.flags(), **(settings or {})}
         lines = (f"{name} = {value}\n" for name, value in values.items())
         self.conf.write_text("".join(lines))
         self.process: subprocess.Popen[bytes] | None = None

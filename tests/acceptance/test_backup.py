@@ -117,13 +117,11 @@ class Shop:
 
 
 def move_away(fe: FrontendProcess) -> None:
-    """As the manual says; and for good, but for Spark's jars."""
+    """As the manual says; and for good."""
     [typed] = re.findall(r"^mv .+$", chapter("Restore"), re.MULTILINE)
     elsewhere = fe.folder / "elsewhere"
     elsewhere.mkdir()
     subprocess.run(typed.replace("/somewhere/", str(elsewhere)).split(), cwd=fe.folder, check=True)
-    (fe.folder / "var" / "lake").mkdir()
-    (elsewhere / "lake" / "jars").rename(fe.folder / "var" / "lake" / "jars")
     shutil.rmtree(elsewhere)
 
 

@@ -94,7 +94,6 @@ class Night:
         with contextlib.suppress(NoMountError):
             self.staging = SmallDisk(self.folder / "var" / "staging", 16)
         settings = {"sync_commit_interval_second": 1, "position_commit_interval_second": 1, **jvm.flags()}
-        settings |= jvm.shared_jars(self.folder / "var" / "lake" / "jars")
         self.home = Home(self.folder, "".join(f"{name} = {value}\n" for name, value in settings.items()))
         self.log = self.folder / "log" / "fe.log"
         self.alias = next(line for line in PAGE.splitlines() if line.startswith("alias "))

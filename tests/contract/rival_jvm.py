@@ -20,7 +20,7 @@ def main() -> None:
     os.dup2(2, 1)
     lake = Lake(
         lake_dir=Path(sys.argv[1]),
-        jars_dir=jvm.JARS,
+        jars_dir=jvm.jars_dir(Path(sys.argv[2])),
         options=jvm.flags(),
         progress=lambda _: None,
         wait_second=START_SECOND,

@@ -24,6 +24,7 @@ from syncmgr.spark.lake import Lake
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.contract.test_snapshot_values import chunk_of
 from tests.servers import MysqlServer
+from tests.spark_session import reading_sources
 from tests.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
@@ -101,7 +102,7 @@ def test_spark_without_a_point_reads_nothing(any_server: MysqlServer, db: str, l
     """The statements before its first row count one by one."""
     any_server.run(f"INSERT INTO {db}.t VALUES (1)")
     chunk = chunk_of(any_server, facts(any_server, [(db, "t")]).tables[0])
-    rows = relation(lake.iceberg().spark, replace(chunk, exact=True, plan=uuid4().hex[:12]))
+    rows = relation(reading_sources(lake), replace(chunk, exact=True, plan=uuid4().hex[:12]))
     with pytest.raises(Py4JJavaError, match="out of range"):
         rows.collect()
 

@@ -27,7 +27,7 @@ from tests.contract.test_lake_shards import DEFINITION, Shard, expected
 from tests.contract.test_snapshot_commit import Chunked
 from tests.contract.test_snapshot_values import chunk_of
 from tests.servers import MysqlServer
-from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
+from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg, reading_sources
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 
@@ -112,7 +112,7 @@ def test_the_server_gives_every_row_that_spark_means(any_server: MysqlServer, la
         )
         tried = [(excerpt(channel, described, text), names) for text, names in conditions(dice, 120)]
         casts = [f"{spark_cast(quoted(c.name), c.type)} AS {quoted(c.name)}" for c in described.columns]
-        frame = relation(lake.iceberg().spark, chunk_of(any_server, table)).selectExpr("id", *casts)
+        frame = relation(reading_sources(lake), chunk_of(any_server, table)).selectExpr("id", *casts)
         spark = lake.iceberg().spark
         judged = spark.createDataFrame(frame.toArrow()).selectExpr(
             "id", *(f"({one.lake}) AS c{place}" for place, (one, _) in enumerate(tried))

@@ -13,7 +13,7 @@ from syncmgr.spark.lake import Lake
 from tests.contract.mysql_reader import Row, database, facts
 from tests.contract.test_mysql_values import columns, fill, read, types_of
 from tests.servers import PASSWORD, MysqlServer
-from tests.spark_session import SPARK
+from tests.spark_session import SPARK, reading_sources
 from tests.until import HANG_SECOND
 
 pytestmark = [pytest.mark.mysql, *SPARK]
@@ -41,7 +41,7 @@ def chunk_of(server: MysqlServer, table: SourceTable, condition: str = "") -> Ch
 
 
 def selected(lake: Lake, chunk: ChunkRows) -> dict[int, Row]:
-    rows = relation(lake.iceberg().spark, chunk).collect()
+    rows = relation(reading_sources(lake), chunk).collect()
     return {row["id"]: {name: told(row[name]) for name in chunk.columns} for row in rows}
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.query_engine import is_idle, wedged
 from syncmgr.spark import launch
+from syncmgr.spark.fetching import Jars
 from syncmgr.spark.queries.engine import Engine
 from syncmgr.spark.queries.query import Query, Refuse
 
@@ -90,8 +91,9 @@ class Queries:
         conf = launch.query_settings(self._place, self._memory)
         begun = time.monotonic()
         deadline = begun + self._wait_second
+        jars = Jars(self._place).of_the_lake(logger.info)
         engine = Engine(
-            launch.with_jars(conf, self._place),
+            launch.with_jars(conf, self._place, jars),
             self._place.environment,
             logger.info,
             nice=self._nice,

@@ -54,6 +54,8 @@ HELD: Final[Mapping[Code, str]] = {
     Code.CANAL_INEXACT: CANAL + "what_the_first_rows_refuse_is_made_otherwise",
     Code.LAKE_STARTING: LAKE + "a_jvm_that_stands_still_is_told",
     Code.LAKE_FAILED: LAKE + "a_failure_of_the_lake_is_read_in_the_log",
+    Code.JAR_ALTERED: "acceptance/test_jars.py::test_the_driver_of_mysql_is_fetched_for_the_first_rows",
+    Code.JARS_MISSING: "acceptance/test_jars.py::test_the_driver_of_mysql_is_fetched_for_the_first_rows",
     Code.LAKE_SLOW: LAKE + "a_jvm_that_stands_still_is_told",
     Code.LAKE_FULL: FAULTS + "one_table_on_a_full_disk_does_not_stop_its_sibling",
     Code.SPEC_CHANGED: LAKE + "a_lost_identifier_is_set_again",

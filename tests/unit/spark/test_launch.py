@@ -9,8 +9,6 @@ from syncmgr.spark.java import java_home
 from syncmgr.spark.launch import (
     LakePlace,
     escaped,
-    fetching,
-    jars_are_complete,
     java_quoted,
     query_settings,
     settings,
@@ -48,27 +46,15 @@ def test_another_catalog_takes_the_place_of_ours(tmp_path: Path) -> None:
     assert "spark.sql.catalog.lake.uri" in settings(place(tmp_path))
 
 
-def test_jars_are_fetched_once(tmp_path: Path) -> None:
-    """From Maven until all of them are there, then from the folder; another list of packages has another folder."""
-    at = place(tmp_path)
-    conf = settings(at)
-    first = fetching(conf, at)
-    assert first is not None
-    cache = Path(first["spark.jars.ivy"])
-    assert "iceberg-spark-runtime" in first["spark.jars.packages"]
-    assert "spark.hadoop.fs.file.impl" not in first, "its class is in a jar that is yet to come"
-    (cache / "jars").mkdir(parents=True)
-    (cache / "jars" / "a.jar").touch()
-    assert fetching(conf, at) is not None
-    jars_are_complete(conf, at)
-    assert fetching(conf, at) is None
-    second = with_jars(conf, at)
-    assert "spark.jars.packages" not in second
-    assert str(cache / "jars" / "a.jar") == second["spark.driver.extraClassPath"]
-    assert "spark.hadoop.fs.file.impl" in second
-    other = fetching({**conf, "spark.jars.packages": "a:b:1"}, at)
-    assert other is not None
-    assert str(cache) != other["spark.jars.ivy"]
+def test_jars_go_on_the_class_path(tmp_path: Path) -> None:
+    """Behind what the operator has put there; on a cluster among spark.jars, which Spark hands to its executors."""
+    jars = [Path("/a.jar"), Path("/b.jar")]
+    at = place(tmp_path, spark__jars__packages="x:y:1", spark__driver__extraClassPath="/own.jar")
+    found = with_jars(settings(at), at, jars)
+    assert "spark.jars.packages" not in found
+    assert found["spark.driver.extraClassPath"] == "/own.jar:/a.jar:/b.jar"
+    at = place(tmp_path, spark__master="spark://there:7077", spark__jars="/own.jar")
+    assert with_jars(settings(at), at, jars)["spark.jars"] == "/own.jar,/a.jar,/b.jar"
 
 
 def java(folder: Path, version: str) -> Path:
