@@ -1,12 +1,13 @@
 """Writes the reference parts of the documentation from the tables of the code.
 
-Owns: the blocks between `<!-- generated: NAME -->` and `<!-- end -->` in docs/*.md, and conf/fe.conf.
+Owns: the blocks between `<!-- generated: NAME -->` and `<!-- end -->` in docs/*.md, conf/fe.conf, and NOTICE.
 Run `python docs/generate.py` after changing a table; the tests fail where a block is stale.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import PackageMetadata, metadata
 from pathlib import Path
 from typing import Final, get_args
 
@@ -210,10 +211,54 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
 }
 
 
+_NOTICE: Final = """syncmgr
+The licence of syncmgr itself is the Apache License, Version 2.0 (see LICENSE).
+
+syncmgr is handed on without the parts below; they are fetched where it is installed or runs.
+Who hands them on with it, for instance in an image, has to keep to their licences.
+
+
+Python packages (requirements.lock), with the licences that their metadata tell:
+
+{packages}
+pyspark contains Apache Spark and the jars that it needs, whose licences lie in the folder of the package.
+
+
+Jars that are fetched at the first start, with the licences that their POMs tell:
+
+{jars}
+iceberg-spark-runtime contains other libraries, whose licences lie in the jar.
+
+
+A jar that is fetched when a job reads the rows of a MySQL or MariaDB table for the first time, and not before:
+
+{driver}
+MySQL Connector/J is a work of Oracle. The Universal FOSS Exception allows programs of other free licences, as this one,
+to use it. Who wants another version, or none that is fetched, brings a jar: see "Jars" in docs/operations.md.
+"""
+
+
+def _notice() -> str:
+    names = sorted(set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)))
+    return _NOTICE.format(
+        packages=_listed((name, _licence(metadata(name))) for name in names),
+        jars=_listed((package.name, package.licence) for package in OF_THE_LAKE),
+        driver=_listed([(MYSQL_DRIVER.name, MYSQL_DRIVER.licence)]),
+    )
+
+
+def _listed(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"- {name}: {licence}\n" for name, licence in rows)
+
+
+def _licence(told: PackageMetadata) -> str:
+    return str(told["License-Expression"] if "License-Expression" in told else told["License"])
+
+
 def generated() -> dict[Path, str]:
     """Every file with generated parts, as it should read."""
     pages = {page: BLOCK.sub(_fill, page.read_text()) for page in sorted((ROOT / "docs").glob("*.md"))}
-    return pages | {ROOT / "conf" / "fe.conf": settings.conf_text()}
+    return pages | {ROOT / "conf" / "fe.conf": settings.conf_text(), ROOT / "NOTICE": _notice()}
 
 
 def _fill(block: re.Match[str]) -> str:

@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_generated_parts_are_fresh() -> None:
-    """docs/*.md and conf/fe.conf say what the tables of the code say; `python docs/generate.py` renews them."""
+    """docs/*.md and conf/fe.conf say what the tables of the code say, and NOTICE what the packages that are installed
+    say; `python docs/generate.py` renews them.
+    """
     spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
