@@ -24,6 +24,7 @@ def await_rows(t: Patient) -> None:
     until(lambda: t.fe.sql(asked) == [{"state": "STREAMING"}], why="the rows of the table")
 
 
+@pytest.mark.long
 def test_the_driver_of_mysql_is_fetched_for_the_first_rows(mysql_server: MysqlServer, tmp_path: Path) -> None:
     """20243, 20242: a frontend starts without it and asks for it when a job wants the rows of a table; where Maven
     has none, or a wrong one, the job says which file, and goes on by itself when that lies in jars_dir.

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.spark.fetching import Jars
-from syncmgr.spark.jars import OF_THE_LAKE, digest
+from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
 from syncmgr.spark.launch import LakePlace
 from tests import jvm
 from tests.jar_repository import JarRepository, alter, lay_jars, run_jar, truncate
@@ -46,6 +47,25 @@ def test_what_is_truncated_or_altered_is_fetched_anew_and_once(tmp_path: Path) -
     assert "another frontend is fetching jars" in told
     modes = {path.name: path.stat().st_mode & 0o777 for path in at.jars_dir.iterdir()}
     assert modes == {"lock": 0o660, **{package.file: 0o640 for package in OF_THE_LAKE}}
+
+
+def test_a_jar_that_is_not_there_or_stays_wrong_is_told(tmp_path: Path) -> None:
+    """The first error has the file and the folder that takes it; the second one file, found and expected checksum, and
+    the wrong jar is nowhere.
+    """
+    repository = JarRepository(tmp_path)
+    at = place(tmp_path, repository.options)
+    with pytest.raises(SyncError) as missing:
+        Jars(at).mysql_driver(print)
+    assert missing.value.code is Code.JARS_MISSING
+    assert (MYSQL_DRIVER.file in str(missing.value), str(at.jars_dir) in str(missing.value)) == (True, True)
+    alter(repository.offer(MYSQL_DRIVER).path(MYSQL_DRIVER))
+    with pytest.raises(SyncError) as wrong:
+        Jars(at).mysql_driver(print)
+    assert wrong.value.code is Code.JAR_ALTERED
+    for part in (MYSQL_DRIVER.file, MYSQL_DRIVER.sha256, str(digest(repository.path(MYSQL_DRIVER)))):
+        assert part in str(wrong.value)
+    assert [path.name for path in at.jars_dir.iterdir()] == ["lock"]
 
 
 @pytest.mark.long
