@@ -12,6 +12,7 @@ PULSE_SECOND: Final = 5.0  # between two heartbeats
 MOST_PULSE_SECOND: Final = 30.0  # of one of them: full collections of a full heap, on a busy machine
 MOST_LINGER_SECOND: Final = 10.0  # what hears that it was cancelled has ended long before
 IDLE_SECOND: Final = 3600.0
+MOST_EXCUSED: Final = 0.8  # of a time: what never ends takes all cores, and its own threads want for some
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +34,11 @@ def wedged(vitals: Vitals, now: float) -> str | None:
     if vitals.given_up and now - min(vitals.given_up) > MOST_LINGER_SECOND:
         return f"a query went on for {now - min(vitals.given_up):.0f} seconds after it was cancelled"
     return None
+
+
+def excused(waited: float, starved: float) -> float:
+    """Seconds of a wait that do not count, in which the engine wanted a core and had none for `starved` of them."""
+    return min(starved, MOST_EXCUSED * waited)
 
 
 def is_idle(vitals: Vitals, now: float) -> bool:

@@ -1,9 +1,7 @@
 """Queries that would harm the others: jobs go on beside them as if nobody asked."""
 
 import contextlib
-import time
 from collections.abc import Iterator
-from statistics import median
 from typing import Any
 
 import pymysql
@@ -20,12 +18,11 @@ BINLOG = (
     'FROM BINLOG ("type" = "mysql", "start" = "latest", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}",'
     ' "mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
-ROUNDS = 7
-STARTS_SECOND = 2.0  # what one collection of garbage, or one slow fsync, may cost in so few rounds
+ROUNDS = 3
 NEVER_ENDS = (
     "SELECT count(*) FROM range(2) WHERE concat(repeat('a', 300), id) LIKE concat(repeat('%a', 60), 'b')"  # two rows
 )
-TOO_BIG = "SELECT length(concat_ws('', collect_list(repeat('x', 1000000)))) FROM range(5000)"
+TOO_BIG = "SELECT length(concat_ws('', collect_list(repeat('x', 50000000 + id)))) FROM range(200)"  # 10 GB
 
 
 def rows(cursor: Any, sql: str) -> Any:
@@ -47,15 +44,12 @@ class Hostile:
         fe.sql("GRANT SELECT_PRIV ON hostile.t TO hostile")
         until(lambda: fe.job("hostile")["State"] == "RUNNING", why="the job")
 
-    def freshness(self) -> float:
-        """Median of the seconds from a row at the source to its commit."""
-        took = []
+    def rows_arrive(self) -> None:
+        """One commit after another; how fast they are is measured by tests/bench alone."""
         for _ in range(ROUNDS):
-            began, self.rows = time.monotonic(), self.rows + 1
+            self.rows += 1
             self.mysql.run(f"INSERT INTO hostile.t VALUES ({self.rows}, 1)")
             until(lambda: self.fe.job("hostile")["Status"]["consumed_rows"] >= self.rows, why="the row")
-            took.append(time.monotonic() - began)
-        return median(took)
 
     def ask(self, sql: str, limit_ms: int = 0) -> Any:
         """As the account; the number of the error that comes."""
@@ -93,16 +87,14 @@ def hostile(mysql_server: MysqlServer, frontend: FrontendProcess) -> Iterator[Ho
 
 
 def test_a_query_that_never_ends_stops_no_job(hostile: Hostile) -> None:
-    """Two rows of LIKE take every core of the query engine and hear no cancel: rows arrive as fast as before, within
-    twice the time, and the engine is replaced by itself and answers.
+    """Two rows of LIKE take every core of the query engine and hear no cancel: rows arrive meanwhile, and the engine is
+    replaced by itself and answers.
     """
     fe = hostile.fe
     assert hostile.count() == 0
     [wedged], lake = fe.query_engine(), fe.java()
-    rest = hostile.freshness()
     assert hostile.ask(NEVER_ENDS, limit_ms=1000) == 3024
-    assert fe.query_engine() == [wedged]
-    assert hostile.freshness() < 2 * rest + STARTS_SECOND
+    hostile.rows_arrive()
     until(lambda: wedged not in fe.query_engine(), why="the end of the wedged engine")
     assert "seconds after it was cancelled" in hostile.log()
     assert hostile.count() == hostile.rows
@@ -113,6 +105,6 @@ def test_a_query_that_needs_too_much_memory_stops_no_job(hostile: Hostile) -> No
     """Its engine ends, or it alone; the job's JVM is the same one, rows arrive, and the next query is answered."""
     lake, asked = hostile.fe.java(), hostile.rows
     assert hostile.ask(TOO_BIG) in {Code.QUERIES_ENDED.number, Code.QUERY_TOO_BIG.number}
-    hostile.freshness()
+    hostile.rows_arrive()
     assert hostile.fe.java() == lake
     assert hostile.count() == asked + ROUNDS

@@ -105,7 +105,7 @@ def test_a_query_that_is_cancelled_and_ends_replaces_nothing(queries: Queries) -
     with pytest.raises(SyncError):
         rows(query)
     timer.join()
-    until(lambda: query not in engine._queries, why="the end of it")
+    until(lambda: query not in engine._cancelled, why="the end of it")
     assert not engine._lingering
     assert queries.pid == pid
 

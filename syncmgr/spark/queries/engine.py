@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.query_engine import PULSE_SECOND, Vitals
+from syncmgr.job.query_engine import PULSE_SECOND, Vitals, excused
 from syncmgr.private import is_secret
 from syncmgr.spark import launch
 from syncmgr.spark.jvm import FAILURES, is_lost, words
@@ -66,7 +66,8 @@ class Engine:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[tuple[str | None, str], SparkSessionOfQueries] = OrderedDict()
         self._queries: weakref.WeakSet[Query] = weakref.WeakSet()
-        self._lingering: set[Query] = set()  # cancelled, and they go on
+        self._cancelled: set[Query] = set()  # to be looked after, though nobody else remembers them
+        self._lingering: set[Query] = set()  # those of them that were seen to go on
         self._used = time.monotonic()
         self._pulse_since: float | None = None
         self._starved = Starved(lambda: waits_of(self.pid))
@@ -83,7 +84,7 @@ class Engine:
 
     def understand(self, query: Query, sql: str, db: str | None, refuse: Refuse | None, time_zone: str) -> None:
         """Raises what is wrong with the text, QUERIES_ENDED."""
-        query.run_in(self._spark, self.why_lost)
+        query.run_in(self._spark, self.why_lost, self._look_after)
         with self._lock:
             self._queries.add(query)
             self._used = time.monotonic()
@@ -110,14 +111,18 @@ class Engine:
             if in_use:
                 self._used = time.monotonic()
             lingering = [query.given_up for query in self._lingering if query.given_up is not None]
-        pulse = self._pulse_since
+        pulse, now = self._pulse_since, time.monotonic()
         self._starved.look()
         return Vitals(
-            pulse_since=None if pulse is None else pulse + self._starved.since(pulse),
-            given_up=[moment + self._starved.since(moment) for moment in lingering],
+            pulse_since=None if pulse is None else self._without_hunger(pulse, now),
+            given_up=[self._without_hunger(moment, now) for moment in lingering],
             in_use=in_use,
             used=self._used,
         )
+
+    def _without_hunger(self, since: float, now: float) -> float:
+        """The moment from which on the same time would have passed with a core at hand."""
+        return since + excused(now - since, self._starved.since(since))
 
     def _beat(self) -> None:
         """The only calls into the JVM that nobody asked for. One that hangs is seen by who reads `vitals`."""
@@ -137,12 +142,16 @@ class Engine:
     def _look_at_cancelled(self) -> bool:
         """Whether any of them goes on."""
         with self._lock:
-            cancelled = {query for query in self._queries if query.given_up is not None} | self._lingering
+            cancelled = set(self._cancelled)
         lingering = {query for query in cancelled if query.is_busy or query.look_for_tasks()}
         with self._lock:
             self._lingering = lingering
-            self._queries -= cancelled - lingering
+            self._cancelled -= cancelled - lingering
         return bool(lingering)
+
+    def _look_after(self, query: Query) -> None:
+        with self._lock:
+            self._cancelled.add(query)
 
     def why_lost(self) -> str:
         """In words for the client."""

@@ -55,6 +55,7 @@ class Query:
         self._db, self.tag = db, tag
         self._spark: SparkOfQueries | None = None
         self._why_lost: Callable[[], str] = str
+        self._on_cancel: Callable[[Query], None] | None = None
         self.given_up: float | None = None
         self.stages: set[int] = set()
         self.ended = threading.Event()  # nobody will read on
@@ -68,9 +69,9 @@ class Query:
         """In the middle of a call into Spark."""
         return not self._idle.is_set()
 
-    def run_in(self, spark: SparkOfQueries, why_lost: Callable[[], str]) -> None:
-        """`why_lost`: why that JVM is gone, once it is."""
-        self._spark, self._why_lost = spark, why_lost
+    def run_in(self, spark: SparkOfQueries, why_lost: Callable[[], str], on_cancel: Callable[["Query"], None]) -> None:
+        """`why_lost`: why that JVM is gone, once it is. `on_cancel`: who sees to it that nothing of it goes on."""
+        self._spark, self._why_lost, self._on_cancel = spark, why_lost, on_cancel
 
     def understand(self, session: Callable[[], SparkSessionOfQueries], sql: str, refuse: Refuse | None) -> None:
         """`refuse` raises for a table that may not be read, None for what is no table of the lake. Raises what is wrong
@@ -154,6 +155,8 @@ class Query:
         if self.given_up is None:
             self.given_up = time.monotonic()
         self.ended.set()
+        if self._on_cancel is not None:
+            self._on_cancel(self)
         if self._spark is None:
             return  # it hears of it before it begins
         try:

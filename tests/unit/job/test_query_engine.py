@@ -1,4 +1,12 @@
-from syncmgr.job.query_engine import IDLE_SECOND, MOST_LINGER_SECOND, MOST_PULSE_SECOND, Vitals, is_idle, wedged
+from syncmgr.job.query_engine import (
+    IDLE_SECOND,
+    MOST_LINGER_SECOND,
+    MOST_PULSE_SECOND,
+    Vitals,
+    excused,
+    is_idle,
+    wedged,
+)
 
 AT_REST = Vitals(pulse_since=None, given_up=(), in_use=False, used=0.0)
 
@@ -21,6 +29,13 @@ def test_the_query_that_was_cancelled_first_counts() -> None:
     vitals = Vitals(pulse_since=None, given_up=(100.0, 50.0, 99.0), in_use=True, used=100.0)
     assert wedged(vitals, 50.0 + MOST_LINGER_SECOND) is None
     assert "went on for 11 seconds" in str(wedged(vitals, 51.0 + MOST_LINGER_SECOND))
+
+
+def test_a_time_without_a_core_is_excused_for_the_most_part() -> None:
+    """A fifth of any time counts: an engine that takes all cores for ever is late in the end."""
+    assert excused(10.0, 0.0) == 0.0
+    assert excused(10.0, 5.0) == 5.0
+    assert excused(10.0, 10.0) == 8.0
 
 
 def test_an_engine_is_idle_an_hour_after_its_last_query() -> None:
