@@ -231,6 +231,21 @@ class Code(Enum):
         "HY000",
         "The binlog of {address} has no names of columns, so an ALTER TABLE that it does not log is found only by looking; SET GLOBAL binlog_row_metadata = FULL on the server",
     )
+    SOURCE_TLS = (
+        20165,
+        "HY000",
+        "The MySQL server at {address} has not proved by TLS who it is, and was told nothing: {reason}",
+    )
+    SOURCE_CLEAR_PASSWORD = (
+        20166,
+        "HY000",
+        'The MySQL server at {address} asks for the password of user \'{user}\' itself ({plugin}), which goes over verified TLS alone, and was not told it; set "{ssl}" = "verify_identity" and "{ca}", or let that user log in by caching_sha2_password',
+    )
+    PEM_FILE = (
+        20167,
+        "HY000",
+        "Property '{name}' cannot be used: {wanted} are wanted in '{path}', as a file in PEM that the frontend may read; its log says more",
+    )
     SOURCE_LOCKED = (
         20180,
         "HY000",

@@ -25,7 +25,7 @@ class Proxy:
     """
 
     def __init__(self, target: int) -> None:
-        self._target = target
+        self.target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self.rate: float | None = None
@@ -60,7 +60,7 @@ class Proxy:
     def _serve(self, client: socket.socket) -> None:
         server = None
         with contextlib.suppress(OSError):
-            server = None if self.refuses else socket.create_connection(("127.0.0.1", self._target), HANG_SECOND)
+            server = None if self.refuses else socket.create_connection(("127.0.0.1", self.target), HANG_SECOND)
         if server is None:
             _close(client)
             return

@@ -98,6 +98,16 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Nothing if the lock is given back; else end the session that has the table locked, or alters it "
         "(SHOW PROCESSLIST at the source)."
     ),
+    Code.SOURCE_TLS: _RP(
+        "Mend what the message says at the server, or bring its CA into the file of mysql.ssl_ca; the job resumes by "
+        "itself. Where nothing has changed at the server, somebody else may be answering at its address."
+    ),
+    Code.SOURCE_CLEAR_PASSWORD: _RP(
+        'Where the user is meant to log in so, STOP the job, and create it with "mysql.ssl" = "verify_identity" and '
+        'the position of Status as "start". Else somebody else may be answering at the server\'s address; the job '
+        "resumes by itself once that is over."
+    ),
+    Code.PEM_FILE: _RP("Put a file there as the message says; the job resumes by itself."),
     Code.SOURCE_ACCESS_DENIED: _O("Mend user, password or host on the server, then RESUME."),
     Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),

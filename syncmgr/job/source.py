@@ -6,10 +6,11 @@ Must not know: servers, sockets, tables.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar, get_args
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.tls import FILES, SSL_MODES, SslMode, Tls, completed, unfit
 from syncmgr.settings import did_you_mean
 
 BINLOG: Final = "FROM BINLOG"
@@ -43,7 +44,15 @@ MYSQL_PROPERTIES: Final = (
     ),
     Property("mysql.password", None, "Its password; encrypted at rest, masked wherever it could show."),
     Property("mysql.server_id", "0", "Replica id of this job on the server; 0 derives one from the job."),
-    Property("mysql.ssl", "preferred", "`disabled`, `preferred` or `required`."),
+    Property(
+        "mysql.ssl",
+        "preferred",
+        "`disabled`, `preferred`, `required`, `verify_ca` or `verify_identity`; only the "
+        "[last two](#tls-to-the-source) keep the password from somebody who answers in the server's place.",
+    ),
+    Property("mysql.ssl_ca", "", "File of the CA that signs the server's certificate, for `verify_ca` and more."),
+    Property("mysql.ssl_cert", "", "File of a certificate that the server wants to see."),
+    Property("mysql.ssl_key", "", "File of the private key of `mysql.ssl_cert`."),
     Property(
         "start",
         SNAPSHOT,
@@ -56,6 +65,10 @@ MYSQL_PROPERTIES: Final = (
         "A replica of the source, `host[:port]`, from which the rows of a snapshot are read in its place; needs "
         "MySQL's GTIDs, the same user, and a key of each table.",
     ),
+    Property("snapshot.ssl", "", "`mysql.ssl` of `snapshot.host`; the same where it is not given; so the next three."),
+    Property("snapshot.ssl_ca", "", "`mysql.ssl_ca` of `snapshot.host`."),
+    Property("snapshot.ssl_cert", "", "`mysql.ssl_cert` of `snapshot.host`."),
+    Property("snapshot.ssl_key", "", "`mysql.ssl_key` of `snapshot.host`."),
     Property(
         "unlogged_cascades",
         "refuse",
@@ -93,9 +106,8 @@ _HOST: Final = re.compile(
     r"|\[(?P<bracketed>[^\[\]\s,]+)\](?::(?P<port6>\d+))?"
     r"|(?P<named>[^\[\]:\s,]+)(?::(?P<port>\d+))?"
 )
-SslMode = Literal["disabled", "preferred", "required"]
 Cascades = Literal["refuse", "accept"]
-SSL_MODES: Final[tuple[SslMode, ...]] = get_args(SslMode)
+OF_REPLICA: Final = ("snapshot.ssl", *(f"snapshot.{file}" for file in FILES))
 CASCADES: Final[tuple[Cascades, ...]] = get_args(Cascades)
 Choice = TypeVar("Choice", bound=str)
 
@@ -117,6 +129,13 @@ class MysqlDescription:
     snapshot_host: str = ""
     unlogged_cascades: Cascades = "refuse"
     joins: bool = False
+    ssl_ca: str = ""
+    ssl_cert: str = ""
+    ssl_key: str = ""
+    snapshot_ssl: SslMode | Literal[""] = ""
+    snapshot_ssl_ca: str = ""
+    snapshot_ssl_cert: str = ""
+    snapshot_ssl_key: str = ""
 
     @property
     def kind(self) -> str:
@@ -136,6 +155,24 @@ class MysqlDescription:
     def replica(self) -> tuple[str, int] | None:
         """Host and port of the server whose rows a snapshot reads, where it is not the source."""
         return _host_of(self.snapshot_host, self.port, "snapshot.host") if self.snapshot_host else None
+
+    @property
+    def tls(self) -> Tls:
+        """How the source has to prove who it is."""
+        return Tls(mode=self.ssl, ca=self.ssl_ca, cert=self.ssl_cert, key=self.ssl_key)
+
+    def tls_of(self, host: str, port: int) -> Tls:
+        """The same of one of its servers, the replica among them. What is not said of that is as of the source."""
+        if (host, port) != self.replica:
+            return self.tls
+        mode, ca = self.snapshot_ssl or self.ssl, self.snapshot_ssl_ca
+        own = Tls(mode=mode, ca=ca, cert=self.snapshot_ssl_cert, key=self.snapshot_ssl_key, of="snapshot")
+        return completed(own, self.tls)
+
+    def of_server(self, host: str, port: int) -> "MysqlDescription":
+        """One of its servers alone, the replica among them."""
+        tls = self.tls_of(host, port)
+        return replace(self, host=host, port=port, ssl=tls.mode, ssl_ca=tls.ca, ssl_cert=tls.cert, ssl_key=tls.key)
 
     @property
     def starts_now(self) -> bool:
@@ -228,10 +265,29 @@ def _mysql(values: Mapping[str, str]) -> MysqlDescription:
         start=values["start"],
         snapshot_host=values["snapshot.host"],
         unlogged_cascades=cascades,
+        snapshot_ssl=_one_of("snapshot.ssl", values["snapshot.ssl"], ("", *SSL_MODES)),
+        ssl_ca=values["mysql.ssl_ca"],
+        ssl_cert=values["mysql.ssl_cert"],
+        ssl_key=values["mysql.ssl_key"],
+        snapshot_ssl_ca=values["snapshot.ssl_ca"],
+        snapshot_ssl_cert=values["snapshot.ssl_cert"],
+        snapshot_ssl_key=values["snapshot.ssl_key"],
     )
     if made.replica is not None and not made.takes_snapshot:
         raise wrong_property("snapshot.host", made.snapshot_host, f'"start" = "{made.start}" reads no rows')
+    _check_tls(made, values)
     return made
+
+
+def _check_tls(made: MysqlDescription, values: Mapping[str, str]) -> None:
+    """Raises PROPERTY_WRONG."""
+    for name in OF_REPLICA:
+        if made.replica is None and values[name]:
+            raise wrong_property(name, values[name], "it is for a snapshot.host")
+    for tls in (made.tls, *(() if made.replica is None else (made.tls_of(*made.replica),))):
+        reason = unfit(tls)
+        if reason is not None:
+            raise wrong_property(*reason)
 
 
 def hosts_of(text: str, port: int) -> tuple[tuple[str, int], ...]:

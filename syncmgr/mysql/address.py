@@ -6,10 +6,9 @@ Must not know: binlogs, what is asked on the connection.
 
 import contextlib
 import socket
-import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import pymysql
 from pymysql import err
@@ -17,8 +16,9 @@ from pymysql.cursors import DictCursor
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import of_connection
+from syncmgr.job.tls import PREFERRED, Tls
+from syncmgr.mysql.tls import context, distrust, refusals
 
-SslMode = Literal["disabled", "preferred", "required"]
 Connection: TypeAlias = "pymysql.connections.Connection[Any]"
 
 
@@ -38,7 +38,7 @@ class MysqlAddress:
     port: int
     user: str
     password: str = field(repr=False)
-    ssl: SslMode = "preferred"
+    tls: Tls = PREFERRED
     connect_timeout: float = 10.0
     query_timeout: float = 30.0
     locking: Locking = Locking()
@@ -58,7 +58,8 @@ class MysqlAddress:
 def connect(address: MysqlAddress, opened: Callable[[socket.socket], None] = lambda _: None) -> Connection:
     """A connection in autocommit mode. `opened` gets the socket before the first byte, so that others can shut it.
 
-    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED. What is asked on it may fail by SOURCE_LOCKED.
+    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_CLEAR_PASSWORD, PEM_FILE. What is
+    asked on it may fail by SOURCE_LOCKED.
     """
     with naming_failures(address):
         connection = _unopened(address)
@@ -79,10 +80,13 @@ def query(connection: Connection, text: str, *values: object) -> list[dict[str, 
 
 @contextlib.contextmanager
 def naming_failures(address: MysqlAddress) -> Iterator[None]:
-    """Turns what goes wrong on a connection into SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED or SOURCE_LOCKED."""
+    """What goes wrong on a connection is SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS or SOURCE_LOCKED."""
     try:
         yield
     except err.MySQLError as error:
+        distrusted = distrust(error, address.tls, address.label)
+        if distrusted is not None:
+            raise distrusted from error
         number = error.args[0] if error.args else 0
         reason = str(error.args[1]) if len(error.args) > 1 else str(error)
         context = {"address": address.label, "user": address.user, "second": address.lock_second, "reason": reason}
@@ -111,14 +115,7 @@ def _unopened(address: MysqlAddress) -> Connection:
         defer_connect=True,
         program_name="syncmgr",
         init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}",
-        ssl_disabled=address.ssl == "disabled",
-        ssl=_encrypted_unverified() if address.ssl == "required" else None,
+        ssl_disabled=address.tls.mode == "disabled",
+        ssl=context(address.tls),
+        auth_plugin_map=refusals(address.tls, address.label, address.user),
     )
-
-
-def _encrypted_unverified() -> ssl.SSLContext:
-    """What MySQL's own ssl-mode=REQUIRED does: never in the clear, but any certificate."""
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context

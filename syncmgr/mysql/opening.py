@@ -177,6 +177,6 @@ def _address(source: MysqlDescription, host: str, port: int, connect_timeout: fl
         port=port,
         user=source.user,
         password=source.password,
-        ssl=source.ssl,
+        tls=source.tls_of(host, port),
         connect_timeout=connect_timeout,
     )

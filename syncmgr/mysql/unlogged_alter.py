@@ -19,7 +19,15 @@ from syncmgr.mysql.server import Server
 from syncmgr.mysql.tables import quoted, schemas_of
 
 PASSING: Final = frozenset(
-    {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED, Code.SOURCE_ACCESS_DENIED, Code.SOURCE_GRANT_MISSING}
+    {
+        Code.SOURCE_UNREACHABLE,
+        Code.SOURCE_LOCKED,
+        Code.SOURCE_ACCESS_DENIED,
+        Code.SOURCE_GRANT_MISSING,
+        Code.SOURCE_TLS,
+        Code.SOURCE_CLEAR_PASSWORD,
+        Code.PEM_FILE,
+    }
 )
 Known = Callable[[], Mapping[Table, SourceTable]]
 

@@ -421,7 +421,7 @@ class Snapshot:
                 with apart(channel, failed):
                     for place in {start, channel.after or start}:
                         self._source.await_seen(channel.source, place)
-        self._description = replace(self._options.description, host=host, port=port)
+        self._description = self._options.description.of_server(host, port)
         self._check_held()
 
     def _replaces(self, token: str) -> bool:

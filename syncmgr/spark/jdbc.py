@@ -26,6 +26,7 @@ from syncmgr.job.exact import opening as hand_shake
 from syncmgr.job.schema import SourceColumn
 from syncmgr.job.source import MysqlDescription
 from syncmgr.spark import jvm
+from syncmgr.spark.certificates import STORES
 from syncmgr.spark.holding import Held, dead_letters, held, kept_out, value_sql
 
 DRIVER: Final = "com.mysql.cj.jdbc.Driver"
@@ -33,6 +34,7 @@ FAILURE_SECOND: Final = 4.0  # less than until a table is tried again
 ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which keeps memory flat
 SLOW_READER_SECOND: Final = 600  # for which the server waits while Spark writes
 SILENCE_SECOND: Final = 600  # a server that says nothing for so long has lost the query
+DISTRUST: Final = re.compile(r"(?:Certificate\w*|CertPath\w*|SSLHandshake)Exception: (.*)")
 _SENT: Final = {"STRING": "BINARY"}
 NOT_THERE: Final = re.compile(
     r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
@@ -126,9 +128,8 @@ def options(source: MysqlDescription, connect_timeout: float, *, exact: str | No
     """
     host, port = source.hosts[0]
     host = f"[{host}]" if ":" in host else host
-    properties = {
-        "sslMode": source.ssl.upper(),
-        "allowPublicKeyRetrieval": "true",
+    properties = STORES.properties(source.tls) | {
+        "allowPublicKeyRetrieval": "true",  # where it is in the clear; see syncmgr/mysql/tls.py
         "characterEncoding": "UTF-8",
         "characterSetResults": "UTF-8",  # the server converts, who knows its charsets
         "connectionTimeZone": "UTC",
@@ -166,10 +167,13 @@ def source_error(text: str, chunk: ChunkRows) -> SyncError | None:
     found = re.search(r"(?:java\.sql\.SQL\w*|com\.mysql\.cj\S*)Exception: (.*)", text)
     if found is None:
         return None
-    reason = found[1].strip()
+    reason, address, user = found[1].strip(), chunk.source.address, chunk.source.user
+    proof = DISTRUST.search(text)
+    if proof is not None:
+        said = proof[1].strip()
+        return SyncError(Code.SOURCE_TLS, address=address, reason=f"{said}; {chunk.source.tls.remedy(said)}")
     if NOT_THERE.search(reason):
         return SyncError(Code.SNAPSHOT_BROKEN, table=chunk.table.label, reason=reason)
     if "Access denied for user" in reason:
-        address, user = chunk.source.address, chunk.source.user
         return SyncError(Code.SOURCE_ACCESS_DENIED, address=address, user=user, reason=reason)
-    return SyncError(Code.SOURCE_UNREACHABLE, address=chunk.source.address, reason=reason)
+    return SyncError(Code.SOURCE_UNREACHABLE, address=address, reason=reason)

@@ -16,6 +16,7 @@ from syncmgr.job.batch import OP, Batch, TableChanges
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
+from syncmgr.job.tls import SslMode, Tls
 from syncmgr.job.whole import Family
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
@@ -128,13 +129,13 @@ def reading(
     *,
     options: SourceOptions | None = None,
     server_id: int = 4711,
-    ssl: str = "preferred",
+    ssl: SslMode = "preferred",
     prepared: Mapping[str, bool] | None = None,
     families: Collection[Family] = (),
     asked_until: int = 0,
 ) -> Iterator[Reader]:
     """A reader from `start`, else from the server's end. `asked_until`: what an earlier one has kept."""
-    where = address(server, ssl=ssl)
+    where = address(server, tls=Tls(mode=ssl))
     reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
     reader.source = MysqlSource(
         [where],

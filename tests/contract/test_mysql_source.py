@@ -16,6 +16,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import GtidSet, Order, Position, compare
+from syncmgr.job.tls import SslMode
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
@@ -324,7 +325,7 @@ def test_savepoints_and_rollbacks(any_server: MysqlServer, db: str) -> None:
 
 
 @pytest.mark.parametrize("ssl", ["disabled", "preferred", "required"])
-def test_tls(mysql_server: MysqlServer, ssl: str) -> None:
+def test_tls(mysql_server: MysqlServer, ssl: SslMode) -> None:
     """The stream runs in the clear and over TLS, as asked for."""
     with database(mysql_server) as db:
         mysql_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
@@ -338,8 +339,8 @@ def test_tls_that_the_server_lacks(mariadb_server: MysqlServer) -> None:
     """A server without TLS is refused where TLS is required, and told apart from a wrong password."""
     with reading(mariadb_server, {}, Position(), options=SourceOptions(retry=Retry(times=0)), ssl="required") as reader:
         error = reader.until_error()
-        assert error.code is Code.SOURCE_UNREACHABLE
-        assert "SSL" in str(error)
+        assert error.code is Code.SOURCE_TLS
+        assert 'it takes no TLS, and "mysql.ssl" is required' in str(error)
 
 
 @ALIKE

@@ -14,6 +14,7 @@ from syncmgr.job.failure import TREATMENTS
 TESTS: Final = Path(__file__).parents[2]
 ADVICE, LAKE, SOURCE, CANAL = (f"acceptance/test_advice{part}.py::test_" for part in ("", "_lake", "_source", "_canal"))
 FAULTS: Final = "acceptance/test_faults.py::test_"
+TLS: Final = "acceptance/test_source_tls.py::test_"
 HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_UNREACHABLE: FAULTS + "an_outage_pauses_no_job",
     Code.SOURCE_ACCESS_DENIED: ADVICE + "who_is_let_in_again_goes_on",
@@ -27,6 +28,9 @@ HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_MOVED: "contract/test_mysql_positions.py::test_a_job_goes_on_at_the_next_server",
     Code.SOURCE_SERVER_ID: SOURCE + "another_replica_of_the_same_id_is_ended",
     Code.SOURCE_SCHEMA: SOURCE + "columns_that_were_altered_unseen_are_read_anew",
+    Code.SOURCE_TLS: TLS + "a_source_proves_who_it_is_on_every_way",
+    Code.SOURCE_CLEAR_PASSWORD: TLS + "who_comes_to_the_address_of_a_source_is_told_no_password",
+    Code.PEM_FILE: TLS + "a_source_proves_who_it_is_on_every_way",
     Code.SOURCE_LOCKED: "contract/test_mysql_check.py::test_a_question_that_waits_for_a_lock_ends",
     Code.SOURCE_DDL: ADVICE + "a_statement_that_cannot_be_followed_is_settled_by_resync",
     Code.SOURCE_VALUE: ADVICE + "a_value_is_kept_out_by_a_property",

@@ -2,6 +2,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.source import CanalDescription, MysqlDescription, hosts_of, source_of
+from syncmgr.job.tls import Tls
 from tests.unit.job.factories import make_canal
 
 GIVEN = {"type": "mysql", "mysql.host": "db1", "mysql.user": "repl", "mysql.password": "s3cret"}
@@ -49,6 +50,67 @@ def test_a_wrong_property_is_told(changes: dict[str, str], message: str) -> None
     with pytest.raises(SyncError) as raised:
         source_of(GIVEN | changes)
     assert str(raised.value).startswith(message)
+
+
+CA, CERT, KEY = "/etc/ca.pem", "/etc/own.pem", "/etc/own.key"
+VERIFIED = {"mysql.ssl": "verify_ca", "mysql.ssl_ca": CA}
+SHOWN = {"mysql.ssl_cert": CERT, "mysql.ssl_key": KEY}
+REPLICA = {"snapshot.host": "db2"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"mysql.ssl": "verify_identity"},
+            "Property 'mysql.ssl' cannot be 'verify_identity': it needs \"mysql.ssl_ca\"",
+        ),
+        (
+            {"mysql.ssl_ca": CA},
+            "Property 'mysql.ssl_ca' cannot be '/etc/ca.pem': it is for \"mysql.ssl\" = \"verify_ca\"",
+        ),
+        (
+            VERIFIED | {"mysql.ssl_ca": "ca.pem"},
+            "Property 'mysql.ssl_ca' cannot be 'ca.pem': it must be the absolute path",
+        ),
+        (
+            VERIFIED | {"mysql.ssl_cert": CERT},
+            "Property 'mysql.ssl_cert' cannot be '/etc/own.pem': it needs \"mysql.ssl_key\"",
+        ),
+        (
+            VERIFIED | {"mysql.ssl_key": KEY},
+            "Property 'mysql.ssl_key' cannot be '/etc/own.key': it needs \"mysql.ssl_cert\"",
+        ),
+        (SHOWN, "Property 'mysql.ssl_cert' cannot be '/etc/own.pem': it needs \"mysql.ssl\" = \"required\" or more"),
+        ({"snapshot.ssl": "required"}, "Property 'snapshot.ssl' cannot be 'required': it is for a snapshot.host"),
+        (
+            REPLICA | {"snapshot.ssl": "verify_ca"},
+            "Property 'snapshot.ssl' cannot be 'verify_ca': it needs \"snapshot.ssl_ca\"",
+        ),
+        (REPLICA | {"snapshot.ssl": "yes"}, "Property 'snapshot.ssl' cannot be 'yes': it must be one of"),
+    ],
+)
+def test_files_that_do_not_fit_the_mode_are_told(changes: dict[str, str], message: str) -> None:
+    """Who names a CA means that it is asked: no mode takes files that it would not look at."""
+    with pytest.raises(SyncError) as raised:
+        source_of(GIVEN | changes)
+    assert str(raised.value).startswith(message)
+
+
+def test_each_server_of_a_job_has_its_proof() -> None:
+    """The replica of a snapshot that of the source, unless its own is said; the source none of the replica's."""
+
+    def tls(changes: dict[str, str], host: str) -> Tls:
+        source = source_of(GIVEN | changes)
+        assert isinstance(source, MysqlDescription)
+        return source.of_server(host, 3306).tls
+
+    both = VERIFIED | SHOWN | REPLICA
+    assert tls(both, "db1") == tls(both, "db2") == Tls(mode="verify_ca", ca=CA, cert=CERT, key=KEY)
+    other = both | {"snapshot.ssl": "verify_identity", "snapshot.ssl_ca": "/etc/other.pem"}
+    assert tls(other, "db1").ca == CA
+    assert tls(other, "db2") == Tls(mode="verify_identity", ca="/etc/other.pem", cert=CERT, key=KEY)
+    assert tls(both | {"snapshot.ssl": "preferred"}, "db2") == Tls(mode="preferred")
 
 
 @pytest.mark.parametrize("name", ["type", "mysql.host", "mysql.user", "mysql.password"])
