@@ -237,6 +237,7 @@ def test_staging_that_takes_no_rows_stops_nothing(mysql_server: MysqlServer, fro
     try:
         t.resume()
         t.until_well()
+        until(lambda: not any(path.is_file() for path in t.staging.rglob("*")), why="no file that is yet to make room")
         disk.fill()
         t.run("INSERT INTO advised_disk.t VALUES (1, 1, 'full', 1)")
         assert t.until_told(Code.DISK_FULL) == "Make room in staging_dir; the job goes on by itself."
