@@ -2,8 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psutil
 import pymysql
 import pytest
 
@@ -19,6 +21,7 @@ BINLOG = (
     ' "mysql.user" = "root", "mysql.password" = "", "mysql.ssl" = "disabled")'
 )
 ROUNDS = 3
+COMPUTES_SECOND = 6.0  # of CPU: its plan takes less
 NEVER_ENDS = (
     "SELECT count(*) FROM range(2) WHERE concat(repeat('a', 300), id) LIKE concat(repeat('%a', 60), 'b')"  # two rows
 )
@@ -29,6 +32,12 @@ def rows(cursor: Any, sql: str) -> Any:
     """All of its rows; a failure may come with the first or the last."""
     cursor.execute(sql)
     return cursor.fetchall()
+
+
+def taken(pid: int) -> float:
+    """Seconds of CPU that a process has had."""
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
 
 
 class Hostile:
@@ -51,16 +60,25 @@ class Hostile:
             self.mysql.run(f"INSERT INTO hostile.t VALUES ({self.rows}, 1)")
             until(lambda: self.fe.job("hostile")["Status"]["consumed_rows"] >= self.rows, why="the row")
 
-    def ask(self, sql: str, limit_ms: int = 0) -> Any:
+    def ask(self, sql: str) -> Any:
         """As the account; the number of the error that comes."""
         connection = pymysql.connect(
             host="127.0.0.1", port=self.fe.port, user="hostile", password="secret", read_timeout=int(HANG_SECOND)
         )
-        with contextlib.closing(connection), connection.cursor() as cursor:
-            cursor.execute(f"SET max_execution_time = {limit_ms}")
-            with pytest.raises(pymysql.err.MySQLError) as caught:
-                rows(cursor, sql)
+        expected = pytest.raises(pymysql.err.MySQLError)
+        with contextlib.closing(connection), connection.cursor() as cursor, expected as caught:
+            rows(cursor, sql)
         return caught.value.args[0]
+
+    def ask_and_kill(self, sql: str, engine: int) -> Any:
+        """The same, of a query that is killed once the engine computes it."""
+        before = taken(engine)
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(self.ask, sql)
+            until(lambda: taken(engine) > before + COMPUTES_SECOND, why="the query in the engine's cores")
+            [found] = self.fe.sql("SELECT id FROM information_schema.processlist WHERE user = 'hostile'")
+            self.fe.sql(f"KILL QUERY {found['id']}")
+            return asking.result(HANG_SECOND)
 
     def count(self) -> int:
         """Asked again where the engine has just ended."""
@@ -93,7 +111,7 @@ def test_a_query_that_never_ends_stops_no_job(hostile: Hostile) -> None:
     fe = hostile.fe
     assert hostile.count() == 0
     [wedged], lake = fe.query_engine(), fe.java()
-    assert hostile.ask(NEVER_ENDS, limit_ms=1000) == 3024
+    assert hostile.ask_and_kill(NEVER_ENDS, wedged) == Code.INTERRUPTED.number
     hostile.rows_arrive()
     until(lambda: wedged not in fe.query_engine(), why="the end of the wedged engine")
     assert "seconds after it was cancelled" in hostile.log()

@@ -234,6 +234,10 @@ READ = [
     ("SELECT * FROM lake.{t} VERSION AS OF 1", ["t"]),
     ("EXPLAIN SELECT * FROM {t}", ["t"]),
     ("SELECT nothing FROM {t}", ["t"]),
+    ("WITH c AS (SELECT nothing FROM {t}) SELECT * FROM c", ["t"]),
+    ("WITH c AS (WITH d AS (SELECT (SELECT nothing FROM {u}) FROM {t}) SELECT * FROM d) SELECT * FROM c", ["t", "u"]),
+    ("SELECT nothing FROM {t} TIMESTAMP AS OF '2999-01-01'", ["t"]),
+    ("SELECT * FROM IDENTIFIER('{t}')", ["t"]),
 ]
 
 
@@ -254,6 +258,38 @@ def test_what_a_query_reads_is_asked_about(queries: Queries, tables: Tables) -> 
             with pytest.raises(SyncError) as caught:
                 queries.query(sql.format(**named), None, uuid.uuid4().hex, refuse)
             assert caught.value is forbidden, sql
+
+
+def test_a_name_that_is_computed_tells_nothing_of_its_table(queries: Queries, tables: Tables) -> None:
+    """Spark's words about a column that is not there would name those that are."""
+    name = f"{tables.db}.{tables.make(name='hidden').name}"
+    found: list[tuple[str, str] | None] = []
+    with pytest.raises(SyncError):
+        queries.query(f"SELECT nothing FROM IDENTIFIER(concat('{name}', ''))", None, uuid.uuid4().hex, found.append)
+    assert found
+    assert set(found) <= {None, (tables.db, "hidden")}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM {t} TIMESTAMP AS OF (SELECT max(made_current_at) FROM {u}.history)",
+        "SELECT 1 WHERE EXISTS (SELECT * FROM {t} TIMESTAMP AS OF (SELECT now() FROM {u}))",
+        "WITH c AS (SELECT * FROM {t} FOR SYSTEM_TIME AS OF (SELECT now() FROM {u})) SELECT * FROM c",
+    ],
+)
+def test_a_moment_is_not_computed_by_a_query(queries: Queries, tables: Tables, sql: str) -> None:
+    """Spark would run it before anybody is asked about what it reads."""
+    named = {name: f"{tables.db}.{tables.make(name=name).name}" for name in "tu"}
+    assert refused(queries, sql.format(**named)).code is Code.NOT_SUPPORTED
+
+
+def test_a_moment_is_an_expression(queries: Queries, tables: Tables) -> None:
+    """Of literals and functions, as ever."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    plain = f"SELECT count(*) FROM {tables.db}.{table.name} TIMESTAMP AS OF (now() + INTERVAL 1 DAY)"
+    assert asked(queries, plain) == [(1,)]
 
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM csv.`/etc/passwd`", "SELECT * FROM lake.a.`/tmp/x`"])

@@ -21,7 +21,7 @@ from syncmgr.spark.queries.engine import Engine
 from syncmgr.spark.queries.gateway import JavaFailedError
 from syncmgr.spark.queries.queries import Queries
 from syncmgr.spark.queries.query import Query
-from syncmgr.spark.queries.starved import Starved, waits_of
+from syncmgr.spark.queries.starved import Starved, cores, times_of
 from tests.spark_session import SPARK, Tables
 from tests.until import HANG_SECOND, until
 
@@ -30,6 +30,7 @@ INS = ChangeKind.INSERT
 PATTERN = "LIKE concat(repeat('%a', 60), 'b')"  # java.util.regex tries it for ever, and hears no interrupt
 ENDLESS_TASKS = f"SELECT count(*) FROM range(2) WHERE concat(repeat('a', 300), id) {PATTERN}"
 ENDLESS_PLAN = f"SELECT repeat('a', 300) {PATTERN}"
+COUNTED = "SELECT id % 3, count(*) FROM range(1e11) GROUP BY id % 3"
 LONG = "SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id"
 TOO_BIG = "SELECT length(concat_ws('', collect_list(repeat('x', 1000000)))) FROM range(5000)"
 
@@ -63,7 +64,8 @@ def is_wedged(engine: Engine, tag: str) -> bool:
 
 def stacks(engine: Engine) -> str:
     """Of all its threads."""
-    return subprocess.run(["jstack", str(engine.pid)], capture_output=True, text=True, check=True).stdout
+    threads = engine._gateway.jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    return "".join(str(each.toString()) for each in threads.dumpAllThreads(False, False))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +110,28 @@ def test_a_query_that_is_cancelled_and_ends_replaces_nothing(queries: Queries) -
     until(lambda: query not in engine._cancelled, why="the end of it")
     assert not engine._lingering
     assert queries.pid == pid
+
+
+def test_what_begins_after_a_cancel_is_cancelled_too(
+    queries: Queries, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark refuses later jobs of a cancelled group, but no stages that its adaptive execution submits."""
+    monkeypatch.setattr(query_engine, "MOST_LINGER_SECOND", 600.0)
+    query = queries.query("SELECT 1", None, "late")
+    query.cancel()
+    engine = queries._engine
+    assert engine is not None
+    session = engine._session(None, "UTC")
+
+    def compute() -> None:
+        engine._spark.begin_job_group("late")
+        session.sql(COUNTED).java.count()
+
+    computing = pool.submit(compute)
+    until(query.look_for_tasks, why="its tasks")
+    engine._look_after(query)
+    assert isinstance(computing.exception(HANG_SECOND), JavaFailedError)
+    until(lambda: query not in engine._cancelled, why="the end of it")
 
 
 @pytest.mark.long
@@ -190,17 +214,20 @@ def test_an_engine_that_nobody_needs_ends(queries: Queries, monkeypatch: pytest.
 
 def test_an_engine_that_has_no_core_is_not_taken_for_wedged() -> None:
     """The kernel says how long a process waits for a core that others have, and next to nothing of one that sleeps."""
-    busy = [sys.executable, "-c", "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"]
-    asleep = [sys.executable, "-c", "import time\ntime.sleep(900)"]
-    processes = [subprocess.Popen(each) for each in (busy, busy, asleep)]
+    core = min(os.sched_getaffinity(0))
+    busy = [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"]
+    asleep = [sys.executable, "-c", "import time\nprint(flush=True)\ntime.sleep(900)"]
+    processes = [subprocess.Popen(each, stdout=subprocess.PIPE) for each in (busy, busy, asleep)]
     try:
-        starved = [Starved(partial(waits_of, process.pid)) for process in processes]
+        assert processes[2].stdout is not None
+        processes[2].stdout.readline()  # its start has waited for a core, too
+        starved = [Starved(partial(times_of, process.pid), cores()) for process in processes]
         until(lambda: all(waits_over(each) > 0.5 for each in starved[:2]), why="their waits")
         assert waits_over(starved[2]) < 0.5
     finally:
         for process in processes:
             process.kill()
-            process.wait()
+            process.communicate()
 
 
 def waits_over(starved: Starved) -> float:

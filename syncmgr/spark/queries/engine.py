@@ -23,7 +23,7 @@ from syncmgr.spark.queries import answer
 from syncmgr.spark.queries.frame import SparkSessionOfQueries, begun
 from syncmgr.spark.queries.gateway import Gateway
 from syncmgr.spark.queries.query import Query, Refuse
-from syncmgr.spark.queries.starved import Starved, waits_of
+from syncmgr.spark.queries.starved import Starved, cores, times_of
 
 SESSIONS: Final = 16  # databases and time zones whose sessions are kept
 LOOK_SECOND: Final = 0.5  # between two looks at what goes on after it was cancelled
@@ -70,7 +70,7 @@ class Engine:
         self._lingering: set[Query] = set()  # those of them that were seen to go on
         self._used = time.monotonic()
         self._pulse_since: float | None = None
-        self._starved = Starved(lambda: waits_of(self.pid))
+        self._starved = Starved(lambda: times_of(self.pid), cores())
         self._over = threading.Event()
         threading.Thread(target=self._beat, name="query-pulse", daemon=True).start()
 
@@ -140,10 +140,12 @@ class Engine:
             self._over.wait(LOOK_SECOND if lingers else PULSE_SECOND)
 
     def _look_at_cancelled(self) -> bool:
-        """Whether any of them goes on."""
+        """Whether any of them goes on. It is cancelled again: a stage may have begun after the cancel of its group."""
         with self._lock:
             cancelled = set(self._cancelled)
         lingering = {query for query in cancelled if query.is_busy or query.look_for_tasks()}
+        for query in lingering:
+            self._spark.cancel_job_group(query.tag)
         with self._lock:
             self._lingering = lingering
             self._cancelled -= cancelled - lingering

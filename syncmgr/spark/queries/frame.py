@@ -22,6 +22,9 @@ from syncmgr.spark.queries.gateway import Gateway
 POOL: Final = "query"
 READ_NOTHING: Final = frozenset({"OneRowRelation", "OneRowRelation$", "Range", "LocalRelation", "CTERelationRef"})
 JAVA_CALLS: Final = ("reflect", "java_method", "try_reflect")  # by which a SELECT could run any code in the JVM
+TIME_TRAVEL: Final = "RelationTimeTravel"
+COMPUTED_NAME: Final = "PlanWithUnresolvedIdentifier"  # IDENTIFIER(...)
+MOST_NODES: Final = 10_000  # each is some calls into the JVM
 NEXT_PARTITION: Final = (1).to_bytes(4, "big")
 
 
@@ -94,16 +97,30 @@ class SparkSessionOfQueries:
     java: Java
 
     def refuse_all_but_queries(self, sql: str) -> None:
-        """Parses with Spark's rule for queries alone: no DDL, no DML, no SET, no script. Raises what Spark says."""
-        if "ScriptTransformation" in self._parsed(sql).toString():
-            raise SyncError(Code.NOT_SUPPORTED, what="TRANSFORM")
+        """Parses with Spark's rule for queries alone: no DDL, no DML, no SET, no script. Raises what Spark says.
 
-    def tables_named(self, sql: str) -> frozenset[tuple[str, ...]]:
-        """The names that stand where tables can, as they are typed; those of WITH may be among them."""
-        leaves = _leaves(self._parsed(sql))
-        leaves = (leaf.relation() if leaf.nodeName() == "RelationTimeTravel" else leaf for leaf in leaves)
-        found = (leaf for leaf in leaves if leaf.nodeName() == "UnresolvedRelation")
-        return frozenset(tuple(map(str, _each(leaf.multipartIdentifier()))) for leaf in found)
+        A moment that a subquery computes is refused, too: Spark runs that in its analysis, before it says what is read.
+        """
+        parsed = self._parsed(sql)
+        text = str(parsed.toString())
+        if "ScriptTransformation" in text:
+            raise SyncError(Code.NOT_SUPPORTED, what="TRANSFORM")
+        if TIME_TRAVEL not in text:
+            return
+        nodes = _nodes(parsed)
+        if nodes is None or any(kind == TIME_TRAVEL and node.subqueries().size() for kind, node in nodes):
+            raise SyncError(Code.NOT_SUPPORTED, what="a subquery in TIMESTAMP AS OF (write the moment itself)")
+
+    def tables_named(self, sql: str) -> frozenset[tuple[str, ...]] | None:
+        """The names that stand where tables can, as they are typed; those of WITH may be among them.
+
+        None: a name is computed, or there is too much to look through.
+        """
+        nodes = _nodes(self._parsed(sql))
+        if nodes is None or any(kind == COMPUTED_NAME for kind, _ in nodes):
+            return None
+        found = (node for kind, node in nodes if kind == "UnresolvedRelation")
+        return frozenset(tuple(map(str, _each(node.multipartIdentifier()))) for node in found)
 
     def _parsed(self, sql: str) -> Java:
         return self.spark.jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(sql)
@@ -180,6 +197,22 @@ def _leaves(plan: Java) -> Iterator[Java]:
     yield from _each(plan.collectLeaves())
     for subquery in _each(plan.subqueriesAll()):
         yield from _each(subquery.collectLeaves())
+
+
+def _nodes(parsed: Java) -> list[tuple[str, Java]] | None:
+    """What a text consists of, with its kind: also the queries of WITH and those in expressions. None: of too much."""
+    found: list[tuple[str, Java]] = []
+    waiting = [parsed]
+    while waiting:
+        node = waiting.pop()
+        kind = str(node.nodeName())
+        found.append((kind, node))
+        waiting += (*_each(node.children()), *_each(node.innerChildren()))
+        if kind == TIME_TRAVEL:
+            waiting.append(node.relation())
+        if len(found) + len(waiting) > MOST_NODES:
+            return None
+    return found
 
 
 def _each(sequence: Java) -> Iterator[Java]:

@@ -116,7 +116,9 @@ class Query:
             named = session.tables_named(asked)
         except FAILURES:
             return  # it does not even parse, so Spark has looked nothing up
-        for name in named:
+        if named is None:
+            refuse(None)
+        for name in named or ():
             if len(name) == 1 and self._db is not None:
                 refuse((self._db, name[0]))
             elif len(name) > 1:

@@ -1,45 +1,69 @@
 """For how long a process wanted a core and had none.
 
-Owns: what the kernel says of the waits of its threads.
+Owns: what the kernel says of the times of its threads.
 Must not know: what the process does, what follows from it.
 """
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 KEPT: Final = 2_000  # looks
 _NS: Final = 1e-9
 
 
-def waits_of(pid: int) -> dict[str, float]:
-    """Seconds that each thread has waited for a core, as Linux counts them in schedstat; empty where nothing does."""
+class Times(NamedTuple):
+    """Seconds of a thread, since it began: on a core, and waiting for one."""
+
+    ran: float
+    waited: float
+
+
+NO_TIME: Final = Times(0.0, 0.0)
+
+
+def times_of(pid: int) -> dict[str, Times]:
+    """Of each thread, as Linux counts them in schedstat; empty where nothing does."""
     found = {}
     for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         try:
-            found[file.parent.name] = int(file.read_text().split()[1]) * _NS
-        except (OSError, IndexError):  # the thread has ended
+            ran, waited = file.read_text().split()[:2]
+        except (OSError, ValueError):  # the thread has ended
             continue
+        found[file.parent.name] = Times(int(ran) * _NS, int(waited) * _NS)
     return found
 
 
-class Starved:
-    """As much as the thread that had to wait most, between each two looks. One thread looks, any may ask."""
+def cores() -> int:
+    """That a process of ours may run on."""
+    return len(os.sched_getaffinity(0))
 
-    def __init__(self, waits: Callable[[], Mapping[str, float]], clock: Callable[[], float] = time.monotonic) -> None:
-        self._waits, self._clock = waits, clock
-        self._last = waits()
+
+class Starved:
+    """As much as the thread that had to wait most, between each two looks, but for what the process itself has taken:
+    threads that keep each other from the cores are not starved. One thread looks, any may ask.
+    """
+
+    def __init__(
+        self, times: Callable[[], Mapping[str, Times]], cores: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._times, self._cores, self._clock = times, cores, clock
+        self._last = times()
         self._looks = deque([(clock(), 0.0)], KEPT)  # when, and how much in all until then
 
     def look(self) -> None:
         """Now and then; what lies between two looks cannot be told apart."""
         before, total = self._looks[-1]
-        waits, now = self._waits(), self._clock()
-        longest = max((wait - self._last.get(thread, 0.0) for thread, wait in waits.items()), default=0.0)
-        self._last = waits
-        self._looks.append((now, total + min(max(longest, 0.0), now - before)))
+        times, now = self._times(), self._clock()
+        known = [(each, self._last.get(thread, NO_TIME)) for thread, each in times.items()]
+        longest = max((each.waited - last.waited for each, last in known), default=0.0)
+        ran = sum(each.ran - last.ran for each, last in known)
+        others = max(now - before - max(ran, 0.0) / self._cores, 0.0)
+        self._last = times
+        self._looks.append((now, total + min(max(longest, 0.0), others)))
 
     def since(self, moment: float) -> float:
         """Seconds, at the last look; too many rather than too few."""
