@@ -16,6 +16,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.private import keep_private
 
 RUN = "run"
+SWITCH_SECOND = 0.0005  # a thread that reads a long statement gives way to the others so often; Python's own: 0.005
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -71,6 +72,7 @@ def _serve(conf: Path) -> int:
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
+    sys.setswitchinterval(SWITCH_SECOND)
     values = settings.read(conf)
     from syncmgr.fe import Frontend  # here, not above: workers import this module, and need no Spark
 

