@@ -65,12 +65,15 @@ class LineFile(RotatingFileHandler):
         self.lost_ever = 0
         self._told = told
         self._elsewhere = elsewhere
+        self._end = 0  # of the last line, in bytes
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             line = self.format(record)
+            self._look()
             if self.shouldRollover(record):
                 self.doRollover()
+                self._end = 0
             self._write(line if self.lost is None else f"{self._told(self.lost)}\n{line}")
             if self.lost is not None:
                 self._say("%s is written again: %s", self.lost)
@@ -79,6 +82,25 @@ class LineFile(RotatingFileHandler):
             self._lose(error.strerror or str(error))
         except Exception:  # noqa: BLE001 - of logging's own: whoever logs must never fail by it
             self.handleError(record)
+
+    def _look(self) -> None:
+        """Lines go to what has the name now: somebody may have moved, removed or cut the file."""
+        if self.stream is None:
+            return
+        there, ours = self._stat(), os.fstat(self.stream.fileno())
+        if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            self._say("%s was %s: a new one begins", "removed or moved")
+            self.stream.close()
+            self.stream = self._open()
+        elif ours.st_size < self._end:
+            self._say("%s was cut %s", f"from {self._end} to {ours.st_size} bytes")
+        self._end = os.fstat(self.stream.fileno()).st_size
+
+    def _stat(self) -> os.stat_result | None:
+        try:
+            return os.stat(self.baseFilename)  # noqa: PTH116 - the library's path is a text
+        except FileNotFoundError:
+            return None
 
     def _lose(self, reason: str) -> None:
         self.lost_ever += 1
@@ -100,6 +122,7 @@ class LineFile(RotatingFileHandler):
         if os.write(number, data) < len(data):
             os.ftruncate(number, size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._end = size + len(data)
 
 
 class AuditState:

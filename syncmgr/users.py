@@ -34,8 +34,9 @@ class Users:
 
     def find(self, name: str, address: str) -> StoredUser | None:
         """The account that a client of that name and address is."""
-        fitting = [a for a in self._known if a.name == name and a.admits(address)]
-        return self._known[max(fitting, key=lambda account: account.precision)] if fitting else None
+        known = self._known  # it may be replaced meanwhile
+        fitting = [a for a in known if a.name == name and a.admits(address)]
+        return known[max(fitting, key=lambda account: account.precision)] if fitting else None
 
     def rights(self, account: Account) -> Rights:
         if account == ROOT:

@@ -265,8 +265,9 @@ class Jvm:
                     self._progress(f"fetching {jar[1]} (first start only)")
 
     def _last_words(self) -> str:
-        telling = [line for line in self._tail if re.search(r"Exception|Error|not found|UNRESOLVED", line)]
-        return "Spark's JVM ended: " + (" | ".join(telling[-3:]) or " ".join(list(self._tail)[-3:]) or "without a word")
+        tail = list(self._tail)  # it may still grow
+        telling = [line for line in tail if re.search(r"Exception|Error|not found|UNRESOLVED", line)]
+        return "Spark's JVM ended: " + (" | ".join(telling[-3:]) or " ".join(tail[-3:]) or "without a word")
 
 
 def _lower_session(pid: int, nice: int) -> None:

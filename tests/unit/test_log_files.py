@@ -50,3 +50,33 @@ def test_what_lasts_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     one = ["upkeep of a.b: it is gone"]
     other = ["upkeep of a.b: no room"]
     assert told == [one, [], ["upkeep of c.d: away"], [], other, [], other]
+
+
+def test_an_audit_that_somebody_cuts_or_takes_away_is_told(tmp_path: Path) -> None:
+    """In fe.log, once each; the next line is in the file that has the name."""
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    file, log = tmp_path / "audit.log", tmp_path / "fe.log"
+    audit.login(user="alice", host="::1", error=None)
+    audit.login(user="bob", host="::1", error=None)
+    assert log.read_text() == ""
+    file.write_text("")
+    audit.login(user="carol", host="::1", error=None)
+    assert "audit.log was cut from" in log.read_text()
+    file.rename(tmp_path / "taken")
+    audit.login(user="dora", host="::1", error=None)
+    audit.login(user="erik", host="::1", error=None)
+    assert log.read_text().count("audit.log was removed or moved: a new one begins") == 1
+    assert len(log.read_text().splitlines()) == 2
+    assert [json.loads(line)["user"] for line in file.read_text().splitlines()] == ["dora", "erik"]
+
+
+def test_a_file_that_has_grown_too_long_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By ourselves, which is nothing to tell."""
+    monkeypatch.setattr(log_files, "LOG_BYTES", 300)
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    for number in range(9):
+        audit.login(user=f"u{number}", host="::1", error=None)
+    assert (tmp_path / "audit.log.1").exists()
+    assert (tmp_path / "fe.log").read_text() == ""
