@@ -12,6 +12,8 @@ from enum import Enum
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
+MOST_SHOWN = 8192  # characters of a text that others have written: it is stored, logged and shown
 
 
 class Code(Enum):
@@ -246,6 +248,13 @@ class Code(Enum):
         "HY000",
         "Property '{name}' cannot be used: {wanted} are wanted in '{path}', as a file in PEM that the frontend may read; its log says more",
     )
+    SOURCE_TOO_LARGE = 20171, "HY000", "The MySQL server at {address} sends more than is taken from it: {reason}"
+    SOURCE_ASKS_FILE = (
+        20172,
+        "HY000",
+        "The MySQL server at {address} answers a question by asking for a file of this machine ({file}), and was given none",
+    )
+    SOURCE_ANSWER = 20173, "HY000", "The MySQL server at {address} does not answer as MySQL does: {reason}"
     SOURCE_LOCKED = (
         20180,
         "HY000",
@@ -491,12 +500,15 @@ class Code(Enum):
 
 
 class SyncError(Exception):
-    """An error for the operator: a row of the table, the facts that fill its words, and `more` that follows them."""
+    """An error for the operator: a row of the table, the facts that fill its words, and `more` that follows them.
+
+    None of these is longer than MOST_SHOWN: sources write some of them.
+    """
 
     def __init__(self, code: Code, *, more: object = "", **context: object) -> None:
         self.code = code
-        self.context = context
-        self.more = more
+        self.context = context = {name: _short(value) for name, value in context.items()}
+        self.more = more = _short(more)
         super().__init__(f"{code.template.format(**context)}{more}")
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -510,6 +522,20 @@ class SyncError(Exception):
 
 def _rebuild(code: Code, context: dict[str, object], more: object) -> SyncError:
     return SyncError(code, more=more, **context)
+
+
+def _short(value: object) -> object:
+    """A text, up to MOST_SHOWN."""
+    if not isinstance(value, str) or len(value) <= MOST_SHOWN:
+        return value
+    end = f"... ({len(value)} characters)"
+    return value[: MOST_SHOWN - len(end)] + end
+
+
+def shorten(error: E) -> E:
+    """The error of somebody else whose words are not his own, so that it may be logged."""
+    error.args = tuple(map(_short, error.args))
+    return error
 
 
 def gathered(attempts: Iterable[Callable[[], T]]) -> list[T]:

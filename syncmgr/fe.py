@@ -52,6 +52,7 @@ from syncmgr.meta.store import Store
 from syncmgr.mysql import opening as mysql_opening
 from syncmgr.mysql.address import Locking
 from syncmgr.mysql.opening import OpenMysql
+from syncmgr.mysql.router import Limits as SourceLimits
 from syncmgr.mysql.surroundings import Patience
 from syncmgr.pipeline import life
 from syncmgr.pipeline.known_history import KnownHistory
@@ -281,6 +282,10 @@ class Frontend:
                     schema_check=self._settings.seconds("source_schema_check_second"),
                     patience=self._patience(),
                     retry=retry,
+                    limits=SourceLimits(
+                        event_bytes=self._settings.number("max_source_event_bytes"),
+                        transaction_bytes=self._settings.number("max_source_transaction_bytes"),
+                    ),
                 )
             case CanalDescription() as source:
                 return OpenCanal(

@@ -219,6 +219,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         job=True,
     ),
     Setting(
+        "max_source_event_bytes",
+        2048 * MiB,
+        "bytes",
+        "How large an event of a MySQL source may be, unpacked where it came compressed: a larger one pauses the job "
+        "(20171). A worker may need three times as much memory for it. Servers send none of more than 1 GiB.",
+        at_least(MiB),
+    ),
+    Setting(
+        "max_source_transaction_bytes",
+        16384 * MiB,
+        "bytes",
+        "How large a transaction that a MySQL source has compressed (binlog_transaction_compression) may be when it is "
+        "unpacked, which is done in pieces: a larger one pauses the job (20171).",
+        at_least(MiB),
+    ),
+    Setting(
         "pause_timeout_second",
         20.0,
         "seconds",

@@ -9,10 +9,10 @@ import secrets
 import socket
 import ssl
 import struct
-import threading
 from typing import Final
 
 from tests.certificates import Pair
+from tests.listening import listening
 
 PROTOCOL_41, SSL, SECURE, PLUGINS, LENENC = 0x200, 0x800, 0x8000, 0x80000, 0x200000
 PROMPTS: Final = {"dialog": b"\x04Password: "}  # what a way to log in asks; else a challenge
@@ -29,18 +29,11 @@ class RogueServer:
             self._context.load_cert_chain(own.certificate, own.key)
         self.heard: list[bytes] = []
         self.over_tls = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = listening(self._serve)
         self.port = int(self._listener.getsockname()[1])
-        threading.Thread(target=self._accept, name="rogue", daemon=True).start()
 
     def close(self) -> None:
         self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError, EOFError):

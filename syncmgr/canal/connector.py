@@ -13,6 +13,7 @@ from typing import Final
 from syncmgr.canal import packet
 from syncmgr.canal.packet import Answer, Delivery, Greeting, MalformedPacketError, Reply
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.pace import stalls
 
 CHUNK: Final = 1 << 20
 SHOWN: Final = 300
@@ -60,7 +61,8 @@ class Connector:
         """
         self._endpoint = endpoint
         self._buffer = bytearray()
-        self._asked_at = time.monotonic()
+        self._asked_at, self._came = time.monotonic(), 0
+        self._most = packet.MAX_LOGIN_FRAME
         try:
             address = (endpoint.host, endpoint.port)
             self._socket = socket.create_connection(address, endpoint.connect_timeout)
@@ -94,6 +96,7 @@ class Connector:
         if answer.code:
             raise self._refused(answer)
         self._send(packet.rollback(there.destination))
+        self._most = packet.MAX_FRAME
 
     def local_address(self) -> str:
         host, port = self._socket.getsockname()[:2]
@@ -102,7 +105,7 @@ class Connector:
     def ask(self, fetch_size: int, timeout_millisecond: int) -> None:
         """Request one batch; it comes out of `receive`."""
         self._send(packet.get(self._endpoint.destination, fetch_size, timeout_millisecond))
-        self._asked_at = time.monotonic()
+        self._asked_at, self._came = time.monotonic(), 0
 
     def acknowledge(self, batch_id: int) -> None:
         self._send(packet.acknowledgement(self._endpoint.destination, batch_id))
@@ -111,8 +114,7 @@ class Connector:
         """What was asked for, None if it did not come by then (monotonic). Raises CanalLostError."""
         body = self._frame(until)
         if body is None:
-            if time.monotonic() - self._asked_at > self._endpoint.read_timeout:
-                raise self._lost(TimeoutError(f"it was silent for {self._endpoint.read_timeout:g} s"))
+            self._check_pace()
             return None
         match self._decoded(body):
             case Delivery() as delivery:
@@ -121,6 +123,14 @@ class Connector:
                 raise self._refused(answer)
             case Greeting():
                 raise self._broken("a second handshake")
+
+    def _check_pace(self) -> None:
+        passed, silence = time.monotonic() - self._asked_at, self._endpoint.read_timeout
+        if stalls(self._came, passed, silence):
+            what = f"sent {self._came} bytes in" if self._came else "was silent for"
+            raise self._lost(TimeoutError(f"it {what} {silence:g} s"))
+        if passed > silence:
+            self._asked_at, self._came = time.monotonic(), 0
 
     def _answer(self) -> Answer:
         reply = self._reply(self._endpoint.read_timeout)
@@ -147,7 +157,7 @@ class Connector:
         if not self._fill(packet.LENGTH.size, until):
             return None
         try:
-            size = packet.LENGTH.size + packet.frame_size(bytes(self._buffer[: packet.LENGTH.size]))
+            size = packet.LENGTH.size + packet.frame_size(bytes(self._buffer[: packet.LENGTH.size]), self._most)
         except MalformedPacketError as error:
             raise self._broken(str(error)) from error
         if not self._fill(size, until):
@@ -169,7 +179,7 @@ class Connector:
             if not data:
                 raise self._lost(EOFError("it closed the connection"))
             self._buffer += data
-            self._asked_at = time.monotonic()
+            self._came += len(data)
         return True
 
     def _send(self, data: bytes) -> None:

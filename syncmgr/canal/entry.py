@@ -6,7 +6,6 @@ Must not know: transactions, positions, sockets.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +23,7 @@ from syncmgr.job.batch import OP
 from syncmgr.job.cells import Bools, Ints, UnholdableError, slices
 from syncmgr.job.ddl import Table
 from syncmgr.job.routing import ColumnPlan, Image, change_table
-from syncmgr.job.schema import SourceTable, arrow_type
-
-MAX_COLUMNS: Final = 4096  # MySQL's own limit
+from syncmgr.job.schema import MAX_COLUMNS, SourceTable, arrow_type
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,11 +11,16 @@ from typing import Final
 
 from google.protobuf.message import DecodeError, Message
 
+from syncmgr.canal.fields import BYTES, VARINT, MalformedEntryError, varint
 from syncmgr.canal.proto import entry_pb2, packet_pb2
 
 CLIENT_ID: Final = "1001"  # the one that every canal client uses: a destination has one reader
 LENGTH: Final = struct.Struct(">i")
 MAX_FRAME: Final = 1 << 30  # one entry holds a whole rows event, which max_allowed_packet bounds so
+MAX_LOGIN_FRAME: Final = 1 << 20  # of one in which no entries come
+MAX_ENTRIES: Final = 1_000_000  # of a delivery; canal's ring has 16,384, unless it is made larger
+MAX_HEADER: Final = 1 << 20  # bytes of an entry's header: names, and some pairs of texts
+ENTRY_HEADER, MESSAGES_ENTRY = 0x0A, 0x12  # tags
 IDLE_MILLISECOND: Final = 3_600_000  # the server closes a connection that neither side used for so long
 MILLISECONDS: Final = 2  # unit of GET's timeout
 UNCOMPRESSED: Final = frozenset({0, 1})
@@ -51,10 +56,10 @@ class Delivery:
 Reply = Greeting | Answer | Delivery
 
 
-def frame_size(head: bytes) -> int:
+def frame_size(head: bytes, most: int = MAX_FRAME) -> int:
     """How many bytes follow the four of `head`. Raises MalformedPacketError."""
     (size,) = LENGTH.unpack(head)
-    if not 0 < size <= MAX_FRAME:
+    if not 0 < size <= most:
         raise MalformedPacketError(f"a frame of {size} bytes")
     return int(size)
 
@@ -75,6 +80,8 @@ def reply(body: bytes) -> Reply:
             _parse(ack, packet.body)
             return Answer(ack.error_code, ack.error_message)
         case packet_pb2.MESSAGES:
+            if packet.body.count(MESSAGES_ENTRY) > MAX_ENTRIES:  # else there are fewer for sure
+                _refuse(packet.body, MESSAGES_ENTRY, "entries", count=MAX_ENTRIES)
             messages = packet_pb2.Messages()
             _parse(messages, packet.body)
             return Delivery(messages.batch_id, tuple(messages.messages))
@@ -84,6 +91,8 @@ def reply(body: bytes) -> Reply:
 
 def entry(data: bytes) -> entry_pb2.Entry:
     """One of a delivery's entries. Raises MalformedPacketError."""
+    if len(data) > MAX_HEADER:
+        _refuse(data, ENTRY_HEADER, "bytes of a header", size=MAX_HEADER)
     try:
         return entry_pb2.Entry.FromString(data)
     except DecodeError as error:
@@ -95,6 +104,26 @@ def row_change(data: bytes) -> entry_pb2.RowChange:
     made = entry_pb2.RowChange()
     _parse(made, data)
     return made
+
+
+def _refuse(data: bytes, wanted: int, what: str, *, count: int = MAX_FRAME, size: int = MAX_FRAME) -> None:
+    """Where the fields of that tag are more than `count`, or `size` bytes in all: protobuf makes an object of each part
+    of a message, which takes many times its bytes. Raises MalformedPacketError.
+    """
+    at = found = held = 0
+    try:
+        while at < len(data):
+            tag, at = varint(data, at)
+            value, at = varint(data, at)
+            if tag & 7 not in {VARINT, BYTES}:
+                raise MalformedPacketError(f"an unknown field {tag}")
+            at += value if tag & 7 == BYTES else 0
+            if tag == wanted:
+                found, held = found + 1, held + value
+            if found > count or held > size:
+                raise MalformedPacketError(f"more than {count if found > count else size} {what}")
+    except (IndexError, MalformedEntryError) as error:
+        raise MalformedPacketError("a message that is cut off") from error
 
 
 def _parse(message: Message, data: bytes) -> None:

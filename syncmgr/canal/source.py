@@ -28,7 +28,7 @@ FULL_ENTRIES: Final = 8192  # half of the default ring
 FULL_BYTES: Final = 8 * 1024 * 1024
 STARVED_GETS: Final = 12  # empty ones in a row, with so much un-acked
 SILENT_GETS: Final = 80  # the same whatever is un-acked: two seconds
-KEPT_BYTES: Final = 64 * 1024  # what the batch that is kept back may take of the ring while nothing moves
+KEPT_BYTES: Final = 64 * 1024  # what is un-acked may take of the ring while nothing moves
 
 
 class Locator(Protocol):
@@ -94,6 +94,7 @@ class CanalSource:
         self._last_batch = 0  # of this connection; 0: none yet
         self._hinted = False
         self._heard_at = 0.0
+        self._asked_at = self._caught_up_at = 0.0
         self._server = ""
 
     def get(self, timeout: float) -> Batch | None:
@@ -152,18 +153,30 @@ class CanalSource:
             raise CanalLostError(self._in_use())
         if delivery is None:
             return False
-        self._heard_at = time.time()
+        self._heard_at, asked_at = time.time(), self._asked_at
         self._acknowledge()  # before the question: canal would read it behind its answer, its ring full meanwhile
-        self._connector.ask(self._options.fetch_size, GET_MILLISECOND)
+        self._ask(self._connector, *delivery.entries)
         self._idle = delivery.batch_id < 0 or not delivery.entries
         if self._idle:
             self._empty += 1
+            self._catch_up(asked_at)
             return False
         self._empty, self._hinted = 0, False
         self._check_alone(delivery.batch_id)
         self._tell(delivery)
         self._sorter.feed(delivery.batch_id, delivery.entries)
         return True
+
+    def _ask(self, connector: Connector, *came: bytes) -> None:
+        """`came`: what is un-acked beside all that was sorted. A full ring answers like an empty one."""
+        has_room = self._acks.bytes + sum(map(len, came)) < KEPT_BYTES
+        self._asked_at = time.time() if has_room else 0.0
+        connector.ask(self._options.fetch_size, GET_MILLISECOND)
+
+    def _catch_up(self, asked_at: float) -> None:
+        """Canal had nothing more when asked with room for it. How long its answer was under way nobody knows."""
+        if not self._sorter.open and not self._sorter.ready:
+            self._caught_up_at = max(self._caught_up_at, asked_at)
 
     def _check_alone(self, batch_id: int) -> None:
         """Canal counts what it hands out: a number that is left out went to another reader."""
@@ -235,7 +248,7 @@ class CanalSource:
             endpoint = self._locator.locate()
             self._connector = Connector(endpoint, self._filter, self._line.opened)
             self._locator.connected(self._connector.local_address())
-            self._connector.ask(self._options.fetch_size, GET_MILLISECOND)
+            self._ask(self._connector)
         except CanalLostError as lost:
             self._lose(lost.cause_for_user)
             return False
@@ -269,8 +282,12 @@ class CanalSource:
         self._committed.append(end)
 
     def idle(self) -> bool:
-        """Whether canal had nothing more to give when it was asked last."""
+        """Whether canal's last answer was empty."""
         return self._idle and not self._sorter.open
+
+    def caught_up_at(self) -> float:
+        """When canal was asked last that had nothing more than was given, in unix time; 0.0: not known."""
+        return self._caught_up_at
 
     def heard_at(self) -> float:
         """Unix time of canal's last answer; 0.0 if there was none yet."""

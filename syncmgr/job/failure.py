@@ -102,6 +102,17 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Mend what the message says at the server, or bring its CA into the file of mysql.ssl_ca; the job resumes by "
         "itself. Where nothing has changed at the server, somebody else may be answering at its address."
     ),
+    Code.SOURCE_TOO_LARGE: _O(
+        "Where the message names a setting, and the server is meant to send so much, raise it, restart the frontend, "
+        "then RESUME. Else somebody else answers at its address."
+    ),
+    Code.SOURCE_ASKS_FILE: _RP(
+        "Somebody else answers at the server's address, or the server was taken over: no MySQL server does so. The job "
+        "resumes by itself once that is over."
+    ),
+    Code.SOURCE_ANSWER: _R(
+        "Nothing if it passes; else no MySQL server answers at the address, or somebody changes what it says."
+    ),
     Code.SOURCE_CLEAR_PASSWORD: _RP(
         'Where the user is meant to log in so, STOP the job, and create it with "mysql.ssl" = "verify_identity" and '
         'the position of Status as "start". Else somebody else may be answering at the server\'s address; the job '
@@ -286,6 +297,12 @@ RESUME_MAX_SECOND: Final = 300.0
 
 def remedy(code: Code) -> Remedy:
     return TREATMENTS.get(code, UNKNOWN).remedy
+
+
+def may_pass(code: Code) -> bool:
+    """Whether the same may do at another time: no single table is at fault, so that none is given up for it."""
+    mended = code in TREATMENTS and remedy(code) is not Remedy.OPERATOR
+    return mended or code in JOB_WIDE | {Code.SOURCE_ACCESS_DENIED, Code.LAKE_DENIED}
 
 
 def fail_type(code: Code) -> FailType:

@@ -17,6 +17,8 @@ _INTERVAL: Final = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _MARIADB: Final = re.compile(r"([0-9]{1,10})-([0-9]{1,10})-([0-9]{1,20})")
 _FILE: Final = re.compile(r"(.*)\.([0-9]+)")
 MAX_GNO: Final = 2**63 - 1
+MAX_TEXT: Final = 16 << 20  # characters of the GTIDs of a server
+MAX_PIECES: Final = 250_000  # intervals, or domains, that a server may add by its transactions
 
 Sid = tuple[str, str]  # (uuid, tag); the tag is "" before MySQL 8.3
 
@@ -54,6 +56,11 @@ class Order(StrEnum):
     INCOMPARABLE = "INCOMPARABLE"
 
 
+def _refuse_long(text: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"a set of GTIDs of {len(text)} characters")
+
+
 class GtidSet:
     """MySQL's executed GTIDs, tags included: for each (uuid, tag) sorted, disjoint, closed intervals.
 
@@ -68,7 +75,8 @@ class GtidSet:
 
     @classmethod
     def parse(cls, text: str) -> "GtidSet":
-        """Raises ValueError for what MySQL would not accept."""
+        """Raises ValueError for what MySQL would not accept, and for more than MAX_TEXT."""
+        _refuse_long(text)
         made = cls()
         for part in filter(None, (piece.strip() for piece in text.lower().split(","))):
             uuid, *rest = (piece.strip() for piece in part.split(":"))
@@ -105,6 +113,11 @@ class GtidSet:
         if begin < end:
             first, last = min(first, starts[begin]), max(last, stops[end - 1])
         starts[begin:end], stops[begin:end] = [first], [last]
+
+    @property
+    def pieces(self) -> int:
+        """How many intervals it has."""
+        return sum(map(len, self._starts.values()))
 
     def intervals(self) -> Iterator[tuple[Sid, list[tuple[int, int]]]]:
         """In canonical order; both ends of an interval belong to it."""
@@ -177,7 +190,8 @@ class MariadbGtids:
 
     @classmethod
     def parse(cls, text: str) -> "MariadbGtids":
-        """Raises ValueError for what MariaDB would not accept."""
+        """Raises ValueError for what MariaDB would not accept, and for more than MAX_TEXT."""
+        _refuse_long(text)
         made = cls()
         for part in filter(None, (piece.strip() for piece in text.split(","))):
             words = _MARIADB.fullmatch(part)
@@ -188,6 +202,11 @@ class MariadbGtids:
                 raise ValueError(f"domain {domain} stands twice")
             made.add(domain, server, seq)
         return made
+
+    @property
+    def pieces(self) -> int:
+        """How many domains it has."""
+        return len(self._last)
 
     def items(self) -> Iterable[tuple[int, tuple[int, int]]]:
         """Domain -> (server, sequence)."""

@@ -10,6 +10,7 @@ from typing import Final
 
 import pyarrow as pa
 
+MAX_COLUMNS: Final = 4096  # of a table, and so of an answer; MySQL's own limit
 INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 TEXT: Final = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
 BYTES: Final = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector"})
@@ -178,6 +179,7 @@ class TargetTable:
     """A table of the lake as CREATE TABLE made it. `keys` empty: rows are only appended.
 
     Of one that is there, beside what it is like: its `uuid`, and the tokens of the channels that have committed epochs.
+    `is_unused`: it is as it was made, which was without rows. `is_spare`: and it was made for a job.
     """
 
     db: str
@@ -190,6 +192,8 @@ class TargetTable:
     properties: tuple[tuple[str, str], ...] = ()
     uuid: str = field(default="", compare=False)
     writers: tuple[str, ...] = field(default=(), compare=False)
+    is_unused: bool = field(default=False, compare=False)
+    is_spare: bool = field(default=False, compare=False)
 
     def is_placed_by(self, column: str) -> bool:
         """Whether its partitions depend on that column."""

@@ -101,10 +101,10 @@ CANAL_PROPERTIES: Final = (
         "Needed where such a column is synced.",
     ),
 )
+_IPV6: Final = r"[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%[\w.-]+)?"
+# No character that means something in the URL of the snapshot's driver, which takes properties there.
 _HOST: Final = re.compile(
-    r"(?P<plain>[^\[\]\s,]*:[^\[\]\s,]*:[^\[\]\s,]*)"  # a bare IPv6 address
-    r"|\[(?P<bracketed>[^\[\]\s,]+)\](?::(?P<port6>\d+))?"
-    r"|(?P<named>[^\[\]:\s,]+)(?::(?P<port>\d+))?"
+    rf"(?P<plain>{_IPV6})|\[(?P<bracketed>{_IPV6})\](?::(?P<port6>\d+))?|(?P<named>[\w.-]+)(?::(?P<port>\d+))?"
 )
 Cascades = Literal["refuse", "accept"]
 OF_REPLICA: Final = ("snapshot.ssl", *(f"snapshot.{file}" for file in FILES))

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import pymysql
 from pymysql import err
 from pymysql.cursors import DictCursor
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code, SyncError, shorten
 from syncmgr.job.causes import of_connection
 from syncmgr.job.tls import PREFERRED, Tls
+from syncmgr.mysql.driver import UNREADABLE, BoundedConnection
 from syncmgr.mysql.tls import context, distrust, refusals
 
-Connection: TypeAlias = "pymysql.connections.Connection[Any]"
+Connection: TypeAlias = BoundedConnection
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +58,8 @@ class MysqlAddress:
 def connect(address: MysqlAddress, opened: Callable[[socket.socket], None] = lambda _: None) -> Connection:
     """A connection in autocommit mode. `opened` gets the socket before the first byte, so that others can shut it.
 
-    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_CLEAR_PASSWORD, PEM_FILE. What is
-    asked on it may fail by SOURCE_LOCKED.
+    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_CLEAR_PASSWORD, PEM_FILE,
+    SOURCE_ASKS_FILE, SOURCE_ANSWER. What is asked on it may fail by SOURCE_LOCKED.
     """
     with naming_failures(address):
         connection = _unopened(address)
@@ -80,7 +80,9 @@ def query(connection: Connection, text: str, *values: object) -> list[dict[str, 
 
 @contextlib.contextmanager
 def naming_failures(address: MysqlAddress) -> Iterator[None]:
-    """What goes wrong on a connection is SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS or SOURCE_LOCKED."""
+    """What goes wrong on a connection is SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_LOCKED or
+    SOURCE_ANSWER.
+    """
     try:
         yield
     except err.MySQLError as error:
@@ -88,11 +90,15 @@ def naming_failures(address: MysqlAddress) -> Iterator[None]:
         if distrusted is not None:
             raise distrusted from error
         number = error.args[0] if error.args else 0
+        if isinstance(number, str):  # the driver's own words: the server has not told an error
+            raise answered_wrong(address, number) from error
         reason = str(error.args[1]) if len(error.args) > 1 else str(error)
         context = {"address": address.label, "user": address.user, "second": address.lock_second, "reason": reason}
         raise SyncError(of_connection(number), **context) from error
     except (OSError, EOFError) as error:
         raise unreachable(address, str(error) or type(error).__name__) from error
+    except UNREADABLE as error:  # in what was made of answers that lack what was asked
+        raise answered_wrong(address, f"{type(error).__name__}: {error}") from shorten(error)
     except RuntimeError as error:  # PyMySQL without the package that a server's authentication needs
         raise unreachable(address, str(error)) from error
 
@@ -101,8 +107,13 @@ def unreachable(address: MysqlAddress, reason: str) -> SyncError:
     return SyncError(Code.SOURCE_UNREACHABLE, address=address.label, reason=reason)
 
 
+def answered_wrong(address: MysqlAddress, reason: str) -> SyncError:
+    return SyncError(Code.SOURCE_ANSWER, address=address.label, reason=reason)
+
+
 def _unopened(address: MysqlAddress) -> Connection:
-    return pymysql.connections.Connection(
+    return Connection(
+        address.label,
         host=address.host,
         port=address.port,
         user=address.user,
@@ -112,7 +123,6 @@ def _unopened(address: MysqlAddress) -> Connection:
         connect_timeout=address.connect_timeout,
         read_timeout=address.query_timeout,
         write_timeout=address.query_timeout,
-        defer_connect=True,
         program_name="syncmgr",
         init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}",
         ssl_disabled=address.tls.mode == "disabled",

@@ -14,7 +14,7 @@ from syncmgr.job.cells import Unheld
 from syncmgr.job.ddl import Table
 from syncmgr.job.schema import SourceTable
 from syncmgr.mysql.decoder import RowEvents, RowsDecoder
-from syncmgr.mysql.wire import MalformedEventError
+from syncmgr.mysql.wire import MalformedEventError, OversizeError
 
 
 class RowsOfTable:
@@ -35,7 +35,9 @@ class RowsOfTable:
         return None
 
     def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
-        """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_ROW_IMAGE, SOURCE_PROTOCOL."""
+        """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_ROW_IMAGE, SOURCE_PROTOCOL,
+        SOURCE_TOO_LARGE.
+        """
         tables: list[pa.Table] = []
         try:
             for decoder, rows in self._parts:
@@ -47,4 +49,6 @@ class RowsOfTable:
                 tables.append(made)
         except MalformedEventError as error:
             raise SyncError(Code.SOURCE_PROTOCOL, address=self._address, reason=str(error)) from error
+        except OversizeError as error:
+            raise SyncError(Code.SOURCE_TOO_LARGE, address=self._address, reason=str(error)) from error
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables)

@@ -6,6 +6,7 @@ Must not know: connections, positions, how a cell becomes a value.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -18,13 +19,12 @@ from syncmgr.job.cells import Ints, Unheld, UnholdableError
 from syncmgr.job.routing import ColumnPlan, Image, change_table
 from syncmgr.job.schema import SourceColumn
 from syncmgr.mysql import wire
-from syncmgr.mysql.inflation import inflate
+from syncmgr.mysql.row_walk import Found, Layout, Slot, Walk
 from syncmgr.mysql.table_map import TableMap
-from syncmgr.mysql.values import PADDING, Cells, convert
-from syncmgr.mysql.wire import Cursor, MalformedEventError
+from syncmgr.mysql.values import Cells, convert
+from syncmgr.mysql.wire import MalformedEventError
 
 IMAGE: Final = "_image"  # the number of a row's image among all
-POST_HEADER_V1: Final = wire.HEADER + 8  # table id 6, flags 2
 IMAGE_OF: Final = {
     wire.WRITE_V1: Image.INSERTED,
     wire.WRITE_V2: Image.INSERTED,
@@ -45,7 +45,8 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowEvents:
-    """Events one behind the other in `data`, padded by PADDING bytes; `ends`: where each ends, without checksum.
+    """Events one behind the other in `data`, in plain form, padded by PADDING bytes; `ends`: where each ends, without
+    checksum.
 
     `file`: that of the binlog in which all of them are.
     """
@@ -55,24 +56,15 @@ class RowEvents:
     file: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Slot:
-    """What a cursor passes at once: columns of one kind. `nullable` and `columns` hold places in the table map."""
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """Which columns are in which images: MariaDB leaves generated ones out of some. `columns`: one row for each layout.
 
-    width: int  # of all columns together; 0: one column that tells its own length
-    prefix: int  # bytes of that length
-    null_bit: int  # which bit of the row's null bitmap, -1: never NULL
-    columns: tuple[tuple[int, int], ...]  # (place, offset in the slot), the wanted ones alone
+    `pairs`: of an event, the layouts of its images before and after a change; None: all have the only one.
+    """
 
-
-@dataclass(slots=True)
-class _Found:
-    """Where the rows are: for each image its event and its null bitmap, and for each wanted column its cells."""
-
-    event: Ints
-    bitmap: Ints
-    start: dict[int, Ints]
-    size: dict[int, Ints]
+    columns: NDArray[np.bool_]
+    pairs: NDArray[np.int64] | None
 
 
 class RowsDecoder:
@@ -85,7 +77,6 @@ class RowsDecoder:
 
     def decode(self, events: RowEvents, unheld: list[Unheld] | None = None) -> pa.Table:
         """The wanted columns and `_op`, as TableChanges.decode promises."""
-        events = _inflated(events)
         data = np.frombuffer(events.data, np.uint8)
         ends = np.array(events.ends, np.int64)
         begins = np.concatenate([[0], ends[:-1]])
@@ -108,9 +99,9 @@ class RowsDecoder:
 
     def _pass_headers(
         self, data: NDArray[np.uint8], at: Ints, ends: Ints, kinds: NDArray[np.uint8]
-    ) -> tuple[Ints, NDArray[np.bool_]]:
+    ) -> tuple[Ints, _Present]:
         """Where each event's rows begin, and which columns are in them."""
-        at = at + POST_HEADER_V1
+        at = at + wire.ROWS_HEADER
         extra = data[at].astype(np.int64) | data[at + 1].astype(np.int64) << 8
         at = at + np.where(kinds >= wire.WRITE_V2, extra, 0)
         count = len(self._table.fields)
@@ -128,15 +119,27 @@ class RowsDecoder:
             raise MalformedEventError(f"a rows event of {self._table.label} ends in its header")
         return after + size, self._present(data, at, after)
 
-    def _present(self, data: NDArray[np.uint8], before: Ints, after: Ints) -> NDArray[np.bool_]:
+    def _present(self, data: NDArray[np.uint8], before: Ints, after: Ints) -> _Present:
+        """Raises SOURCE_ROW_IMAGE where a wanted column is missing."""
         count = len(self._table.fields)
         steps = np.arange((count + 7) // 8)
-        bitmaps = np.concatenate([data[before[:, None] + steps], data[after[:, None] + steps]])
-        present = np.unpackbits(bitmaps, axis=1, count=count, bitorder="little").astype(np.bool_)
-        if (present != present[0]).any() or not present[0][[w.place for w in self._wanted]].all():
-            value = f"not FULL in a session that changed {self._table.label}"
+        bitmaps, pairs = np.concatenate([data[before[:, None] + steps], data[after[:, None] + steps]]), None
+        if (bitmaps == bitmaps[0]).all():
+            bitmaps = bitmaps[:1]
+        else:
+            bitmaps, found = np.unique(bitmaps, axis=0, return_inverse=True)
+            pairs = found.reshape(2, -1).T
+        columns = np.unpackbits(bitmaps, axis=1, count=count, bitorder="little").astype(np.bool_)
+        lacking = [w.name for w in self._wanted if not columns[:, w.place].all()]
+        if lacking:
+            value = f"not FULL in a session that changed {self._table.label}: rows lack {', '.join(lacking)}"
             raise SyncError(Code.SOURCE_ROW_IMAGE, value=value, address=self._address, table=self._table.label)
-        return present[0]  # type: ignore[no-any-return]
+        return _Present(columns, pairs)
+
+    def _layout(self, number: int, present: NDArray[np.bool_]) -> Layout:
+        slots, size = self._slots(present), (int(present.sum()) + 7) // 8
+        nullable = any(slot.null_bit >= 0 for slot in slots)
+        return Layout(number=number, slots=slots, bitmap_size=size, nulls=np.arange(size if nullable else 0))
 
     def _slots(self, present: NDArray[np.bool_]) -> list[Slot]:
         wanted = {w.place for w in self._wanted}
@@ -153,34 +156,45 @@ class RowsDecoder:
                 slots.append(slot)
         return slots
 
-    def _find(self, data: NDArray[np.uint8], begins: Ints, ends: Ints, present: NDArray[np.bool_]) -> _Found:
-        """Walk all events at once, recording offsets only; a cursor must end exactly where its event does."""
-        slots, bitmap_size = self._slots(present), (int(present.sum()) + 7) // 8
-        nullable = any(slot.null_bit >= 0 for slot in slots)
-        walk = _Walk(data, [place for slot in slots for place, _ in slot.columns], bitmap_size if nullable else 0)
+    def _find(self, data: NDArray[np.uint8], begins: Ints, ends: Ints, present: _Present) -> Found:
+        """Walk all events of the same layouts at once."""
+        layouts = [self._layout(number, columns) for number, columns in enumerate(present.columns)]
+        walk = Walk(data, [wanted.place for wanted in self._wanted], many=present.pairs is not None)
         active = np.flatnonzero(begins < ends)
+        if present.pairs is None:
+            self._pass_rows(walk, active, begins, ends, layouts)
+            return walk.found()
+        pairs, pair_of = np.unique(present.pairs[active], axis=0, return_inverse=True)
+        for number, pair in enumerate(pairs.tolist()):
+            these = active[pair_of.reshape(-1) == number]
+            self._pass_rows(walk, these, begins, ends, [layouts[place] for place in pair])
+        return walk.found()
+
+    def _pass_rows(self, walk: Walk, active: Ints, begins: Ints, ends: Ints, layouts: Sequence[Layout]) -> None:
+        """Records offsets only; a cursor must end exactly where its event does. Images have these layouts in turn."""
         at, stop = begins[active], ends[active]
-        while len(at):
-            walk.begin(active, at)
-            at = at + bitmap_size
-            for slot in slots:
+        for layout in cycle(layouts):
+            if not len(at):
+                return
+            walk.begin(active, at, layout)
+            at = at + layout.bitmap_size
+            for slot in layout.slots:
                 at = walk.fixed(slot, at) if slot.width else walk.variable(slot, at)
             if (at > stop).any():
                 raise MalformedEventError(f"a row of {self._table.label} reaches past its event")
             left = at < stop
             if not left.all():
                 active, at, stop = active[left], at[left], stop[left]
-        return walk.found()
 
     def _convert(
         self,
         data: NDArray[np.uint8],
-        found: _Found,
+        found: Found,
         images: NDArray[np.int8],
-        present: NDArray[np.bool_],
+        present: _Present,
         tolerance: "_Tolerance | None" = None,
     ) -> pa.Table:
-        bits = np.cumsum(present) - 1
+        bits = np.cumsum(present.columns, axis=1) - 1
 
         def column(place: int, kept: Ints | None, idle: NDArray[np.bool_] | None) -> pa.Array:
             if place == len(self._wanted):
@@ -198,7 +212,7 @@ class RowsDecoder:
         self,
         wanted: Wanted,
         data: NDArray[np.uint8],
-        found: _Found,
+        found: Found,
         kept: Ints | None,
         idle: NDArray[np.bool_] | None,
         bits: Ints,
@@ -206,11 +220,13 @@ class RowsDecoder:
     ) -> pa.Array:
         made = self._table.fields[wanted.place]
         start, size, bitmap = found.start[wanted.place], found.size.get(wanted.place), found.bitmap
+        bit: int | Ints = int(bits[0, wanted.place])
+        if found.layout is not None:
+            bit = bits[found.layout if kept is None else found.layout[kept], wanted.place]
         if kept is not None:
             start, size, bitmap = start[kept], None if size is None else size[kept], bitmap[kept]
         valid = None
         if made.nullable:
-            bit = int(bits[wanted.place])
             valid = data[bitmap + (bit >> 3)] >> (bit & 7) & 1 == 0
         cells = Cells(data=data, start=start, size=size, valid=valid, idle=idle, exact=wanted.key, unheld=unheld)
         try:
@@ -258,71 +274,6 @@ def _u32(data: NDArray[np.uint8], at: Ints) -> Ints:
     return sum(data[at + place].astype(np.int64) << (8 * place) for place in range(4))  # type: ignore[return-value]
 
 
-class _Walk:
-    """Collects, step by step, where cells begin."""
-
-    def __init__(self, data: NDArray[np.uint8], places: list[int], bitmap_size: int) -> None:
-        """`bitmap_size`: of NULLs in front of each row, in bytes; 0 where nothing can be NULL."""
-        self._data = data
-        self._bytes = np.arange(bitmap_size)
-        self._nulls = np.zeros((0, 0), np.bool_)  # by bit, then by event
-        self._told_null: set[int] = set()  # the bits that some event has
-        self._events: list[Ints] = []
-        self._bitmaps: list[Ints] = []
-        self._starts: dict[int, list[Ints]] = {place: [] for place in places}
-        self._sizes: dict[int, list[Ints]] = {place: [] for place in places}
-
-    def begin(self, events: Ints, bitmap: Ints) -> None:
-        self._events.append(events)
-        self._bitmaps.append(bitmap)
-        if len(self._bytes):
-            by_event = np.unpackbits(self._data[bitmap[:, None] + self._bytes], axis=1, bitorder="little")
-            self._nulls = np.ascontiguousarray(by_event.T).view(np.bool_)
-            self._told_null = set(np.flatnonzero(self._nulls.any(axis=1)).tolist())
-
-    def _null(self, bit: int) -> NDArray[np.bool_] | None:
-        return self._nulls[bit] if bit in self._told_null else None
-
-    def fixed(self, slot: Slot, at: Ints) -> Ints:
-        for place, offset in slot.columns:
-            self._starts[place].append(at + offset if offset else at)
-        null = self._null(slot.null_bit)
-        return at + slot.width if null is None else at + np.where(null, 0, slot.width)
-
-    def variable(self, slot: Slot, at: Ints) -> Ints:
-        size = self._data[at].astype(np.int64)
-        for place in range(1, slot.prefix):
-            size |= self._data[at + place].astype(np.int64) << (8 * place)
-        null = self._null(slot.null_bit)
-        begin = at + slot.prefix
-        if null is not None:
-            size = np.where(null, 0, size)
-            begin = np.where(null, at, begin)
-        for place, _ in slot.columns:
-            self._starts[place].append(begin)
-            self._sizes[place].append(size)
-        return begin + size
-
-    def found(self) -> _Found:
-        """In stream order: by event, then by step."""
-        if not self._events:
-            none = np.zeros(0, np.int64)
-            return _Found(none, none, dict.fromkeys(self._starts, none), dict.fromkeys(self._sizes, none))
-        events = np.concatenate(self._events)
-        order = None if len(self._events) == 1 else np.argsort(events, kind="stable")
-
-        def ordered(parts: list[Ints]) -> Ints:
-            whole = np.concatenate(parts) if len(parts) > 1 else parts[0]
-            return whole if order is None else whole[order]
-
-        return _Found(
-            ordered(self._events),
-            ordered(self._bitmaps),
-            {place: ordered(parts) for place, parts in self._starts.items()},
-            {place: ordered(parts) for place, parts in self._sizes.items() if parts},
-        )
-
-
 def _images(kinds: NDArray[np.uint8], event: Ints) -> NDArray[np.int8]:
     """What each row image shows; those of an update event alternate."""
     table = np.full(256, Image.BEFORE, np.int8)
@@ -337,28 +288,3 @@ def _images(kinds: NDArray[np.uint8], event: Ints) -> NDArray[np.int8]:
         if (images[last] == Image.BEFORE).any():
             raise MalformedEventError("an update event with half a row")
     return images
-
-
-def _inflated(events: RowEvents) -> RowEvents:
-    """MariaDB's compressed rows events in their plain form; most batches have none and stay as they are."""
-    begins = [0, *events.ends[:-1]]
-    if not any(events.data[begin + 4] in wire.PLAIN_OF for begin in begins):
-        return events
-    data, ends = bytearray(), []
-    for begin, end in zip(begins, events.ends, strict=True):
-        data += _inflated_event(bytes(events.data[begin:end]))
-        ends.append(len(data))
-    return RowEvents(data=data + bytes(PADDING), ends=ends, file=events.file)
-
-
-def _inflated_event(event: bytes) -> bytes:
-    plain = wire.PLAIN_OF.get(event[4])
-    if plain is None:
-        return event
-    cursor = Cursor(event, POST_HEADER_V1)
-    if plain >= wire.WRITE_V2:
-        cursor.take(cursor.uint(2) - 2)
-    bitmaps = 2 if plain in wire.UPDATES else 1
-    cursor.take((cursor.lenenc() + 7) // 8 * bitmaps)
-    head = event[: cursor.at]
-    return head[:4] + bytes([plain]) + head[5:] + inflate(cursor)

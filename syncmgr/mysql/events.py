@@ -1,34 +1,29 @@
 """What single events say, rows apart.
 
-Owns: the bodies of GTID, QUERY, ROTATE, XA and payload events.
+Owns: the bodies of GTID, QUERY, ROTATE and XA events.
 Must not know: transactions, tables, connections. All functions take an event without its checksum.
 """
 
 import re
-import threading
-from collections.abc import Iterator
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import zstandard
-
+from syncmgr.job.heartbeats import Packet
 from syncmgr.job.position import GtidSet, MariadbGtids, Sid
 from syncmgr.mysql import charsets, wire
 from syncmgr.mysql.collations import CHARSET_OF
 from syncmgr.mysql.inflation import inflate
-from syncmgr.mysql.wire import Cursor, MalformedEventError
+from syncmgr.mysql.wire import Cursor, MalformedEventError, OversizeError
 
 MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
 MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
 MARIADB_PREPARED_XA: Final = 64
 MARIADB_COMPLETED_XA: Final = 128
 MARIADB_ALTER_BEGINS, MARIADB_ALTER_FAILED = 2, 8  # of the extra flags
+MAX_GTID_BYTES: Final = 4 << 20  # of all GTIDs of a server, some 250,000 intervals
 LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
-ZSTD: Final = 0
-UNTOLD: Final = -1  # the plain size in zstd's own header
-MAX_PAYLOAD: Final = 1 << 31
-LENGTH_BYTES: Final = {252: 2, 253: 3, 254: 8}  # behind the first byte of a length
-_WRONG_SIZE: Final = "a compressed transaction of another size than it says"
 
 # status variables of a QUERY event
 FLAGS, EXPLICIT_DEFAULTS = 0, 16
@@ -54,10 +49,15 @@ VARIABLE_BYTES: Final = {
     128: 3,
 }
 
+_HEAD: Final = struct.Struct("<IB8xI").unpack_from  # when, type, where it ends
 _XID: Final = re.compile(r"X'[0-9a-f]*',X'[0-9a-f]*',[0-9]+$", re.IGNORECASE)
 
-# fields of a transaction payload's header and of a tagged GTID
-PAYLOAD_END, PAYLOAD_SIZE, PAYLOAD_COMPRESSION, PAYLOAD_PLAIN_SIZE = range(4)
+# of a GTID that is not tagged; MySQL 5.7 ends before the time, with a checksum that is shorter than it
+LOGICAL_CLOCK: Final = 44
+HAS_LOGICAL_CLOCK: Final = 2
+COMMITTED_AT: Final = slice(61, 68)
+COMMITTED_AT_BITS: Final = (1 << 55) - 1  # the highest bit says that the time at the first server follows
+# fields of a tagged GTID
 TAGGED_FLAGS, TAGGED_UUID, TAGGED_GNO, TAGGED_TAG = range(4)
 
 
@@ -163,6 +163,16 @@ def uuid_text(raw: bytes) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
+def committed_at(event: memoryview) -> float:
+    """Of a GTID event of MySQL: when this server committed what follows, by its own clock, which no session sets.
+
+    0.0 where it does not say so: before MySQL 8.0.
+    """
+    if len(event) < COMMITTED_AT.stop or event[LOGICAL_CLOCK] != HAS_LOGICAL_CLOCK:
+        return 0.0
+    return (int.from_bytes(event[COMMITTED_AT], "little") & COMMITTED_AT_BITS) / 1e6
+
+
 def tagged_gtid(event: bytes) -> tuple[Sid, int]:
     cursor = Cursor(event, wire.HEADER)
     for _ in range(3):  # version, size and last field of the serialised body
@@ -201,6 +211,7 @@ def mariadb_gtid(event: bytes) -> tuple[int, int, int, int]:
 
 def mariadb_gtid_list(event: bytes) -> MariadbGtids:
     """What stood in the binlog before this file; the last one of a domain is its newest."""
+    _refuse_many(event)
     cursor = Cursor(event, wire.HEADER)
     count = cursor.uint(4) & 0x0FFFFFFF
     made = MariadbGtids()
@@ -212,6 +223,7 @@ def mariadb_gtid_list(event: bytes) -> MariadbGtids:
 
 def previous_gtids(event: bytes) -> GtidSet:
     """What stood in the binlog before this file."""
+    _refuse_many(event)
     cursor = Cursor(event, wire.HEADER)
     head = cursor.take(8)
     tagged = head[7] == 1
@@ -227,6 +239,12 @@ def previous_gtids(event: bytes) -> GtidSet:
             except ValueError as error:
                 raise MalformedEventError("a GTID set that MySQL does not have") from error
     return made
+
+
+def _refuse_many(event: bytes) -> None:
+    """Each GTID takes some hundred bytes here, and a position has all of them."""
+    if len(event) > MAX_GTID_BYTES:
+        raise OversizeError(f"a set of GTIDs of {len(event)} bytes; {MAX_GTID_BYTES} are taken")
 
 
 def xa_prepare(event: bytes) -> tuple[str, bool]:
@@ -272,68 +290,14 @@ def xid_of(statement: str) -> str:
     return found[0].lower().replace("x'", "X'")
 
 
-def payload(event: bytes) -> bytes:
-    """The events of a compressed transaction, one behind the other, none with a checksum."""
-    facts, at = _payload_facts(event)
-    body = event[at : at + facts.get(PAYLOAD_SIZE, len(event))]
-    if PAYLOAD_SIZE in facts and len(body) != facts[PAYLOAD_SIZE]:
-        raise MalformedEventError("a compressed transaction that is cut short")
-    if facts.get(PAYLOAD_COMPRESSION) != ZSTD:
-        return body
-    size = facts.get(PAYLOAD_PLAIN_SIZE, 0)
-    if not 0 < size < MAX_PAYLOAD:
-        raise MalformedEventError("a compressed transaction of no size")
-    try:
-        if zstandard.frame_content_size(body) not in {UNTOLD, size}:  # zstandard would make room for what it says
-            raise MalformedEventError(_WRONG_SIZE)
-        plain = _of_thread.zstd.decompress(body, max_output_size=size, allow_extra_data=False)
-    except zstandard.ZstdError as error:
-        raise MalformedEventError("a compressed transaction that cannot be read") from error
-    if len(plain) != size:
-        raise MalformedEventError(_WRONG_SIZE)
-    return plain
+def quiet_end(data: memoryview, spans: Sequence[tuple[int, int]]) -> list[Packet]:
+    """The last event and the heartbeats behind it, which alone say how quiet the server is."""
+    first = len(spans)
+    while first and data[spans[first - 1][0] + 4] == wire.HEARTBEAT:
+        first -= 1
+    return [_packet(data, start) for start, _ in spans[max(first - 1, 0) :]]
 
 
-def _payload_facts(event: bytes) -> tuple[dict[int, int], int]:
-    """The fields of the header, and where they end; without a cursor, since every small transaction has them."""
-    facts, at = dict[int, int](), wire.HEADER
-    try:
-        while True:
-            field, at = _lenenc(event, at)
-            if field == PAYLOAD_END:
-                return facts, at
-            size, at = _lenenc(event, at)
-            facts[field], _ = _lenenc(event, at)
-            at += size
-    except IndexError as error:
-        raise MalformedEventError("a compressed transaction without an end of its header") from error
-
-
-def _lenenc(data: bytes, at: int) -> tuple[int, int]:
-    first = data[at]
-    if first < 251:
-        return first, at + 1
-    if first not in LENGTH_BYTES:
-        raise MalformedEventError("a bad length in an event")
-    end = at + 1 + LENGTH_BYTES[first]
-    return int.from_bytes(data[at + 1 : end], "little"), end
-
-
-class _OfThread(threading.local):
-    """To make a decompressor takes longer than to unpack a small transaction, and no two threads may share one."""
-
-    def __init__(self) -> None:
-        self.zstd = zstandard.ZstdDecompressor()
-
-
-_of_thread: Final = _OfThread()
-
-
-def inner_spans(plain: bytes) -> Iterator[tuple[int, int]]:
-    at = 0
-    while at < len(plain):
-        size = int.from_bytes(plain[at + 9 : at + 13], "little")
-        if size < wire.HEADER or at + size > len(plain):
-            raise MalformedEventError("an event in a compressed transaction has a wrong size")
-        yield at, at + size
-        at += size
+def _packet(data: memoryview, start: int) -> Packet:
+    seconds, kind, place = _HEAD(data, start)
+    return Packet(place=place, time=float(seconds), heartbeat=kind == wire.HEARTBEAT)

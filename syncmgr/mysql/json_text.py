@@ -22,6 +22,8 @@ OPAQUE: Final = 15
 DECIMAL, DATE, TIME, DATETIME, TIMESTAMP = 246, 10, 11, 12, 7
 LITERALS: Final = ("null", "true", "false")
 MAX_SHAPES: Final = 4096
+MAX_SHAPE_BYTES: Final = 4096  # of the keys of one; they are kept
+MAX_DIGITS, MAX_SCALE = 65, 38  # of a decimal
 MAX_SHAPED: Final = 200  # entries of a container worth a shape of its own
 MAX_DEPTH: Final = 100  # MySQL's own limit
 GROWTH: Final = 8  # a key grows sixfold at most when it is quoted
@@ -164,9 +166,11 @@ def _add_shape(shape_of: tuple[bytes, bytes], kind: int, data: bytes, at: int) -
         template = "{" + ", ".join(f"{key}: {word}" for key, word in zip(keys, words, strict=True)) + "}"
     else:
         template = "[" + ", ".join(words) + "]"
-    if len(_SHAPES) >= MAX_SHAPES:
-        _SHAPES.clear()
-    shape = _SHAPES[shape_of] = template, unpack, tuple(map(_reader, kinds))
+    shape = template, unpack, tuple(map(_reader, kinds))
+    if len(shape_of[0]) <= MAX_SHAPE_BYTES:
+        if len(_SHAPES) >= MAX_SHAPES:
+            _SHAPES.clear()
+        _SHAPES[shape_of] = shape
     return shape
 
 
@@ -246,7 +250,11 @@ DIGIT_BYTES: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 
 
 def decimal_text(data: bytes, precision: int, scale: int) -> str:
-    """MySQL's binary decimal as it prints it. Raises MalformedEventError where bytes are missing."""
+    """MySQL's binary decimal as it prints it. Raises MalformedEventError where bytes are missing, or for more
+    digits than MySQL has.
+    """
+    if not 0 < precision <= MAX_DIGITS or scale > min(precision, MAX_SCALE):
+        raise MalformedEventError("a decimal that MySQL does not have")
     sizes = [(DIGIT_BYTES[(precision - scale) % 9], (precision - scale) % 9), *[(4, 9)] * ((precision - scale) // 9)]
     fraction = [*[(4, 9)] * (scale // 9), (DIGIT_BYTES[scale % 9], scale % 9)]
     negative = not data[0] & 0x80

@@ -20,6 +20,7 @@ from syncmgr.mysql import exact
 from syncmgr.mysql.address import Locking, MysqlAddress
 from syncmgr.mysql.check import SourceFacts, inspect_server
 from syncmgr.mysql.replica import start_at
+from syncmgr.mysql.router import Limits
 from syncmgr.mysql.snapshot import MysqlSnapshot
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Channel, subscriptions
@@ -136,9 +137,11 @@ class OpenMysql:
     schema_check: float
     patience: Patience
     retry: Retry
+    limits: Limits
 
     def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None], keep: Keep) -> MysqlSource:
         options = SourceOptions(
+            limits=self.limits,
             heartbeat=self.read_timeout / HEARTBEATS,
             read_timeout=self.read_timeout,
             schema_check=self.schema_check,

@@ -12,15 +12,16 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, Ddl, PreparedChanges
-from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gtids
-from syncmgr.mysql import events, wire
+from syncmgr.job.position import MAX_PIECES, GtidSet, MariadbGtids, Position, Sid, parse_gtids
+from syncmgr.mysql import compressed, events, wire
 from syncmgr.mysql.changes import RowsOfTable
 from syncmgr.mysql.subscriptions import Subscribed, Subscriptions
 from syncmgr.mysql.waiting import Inner, Lane, Part, Waiting
-from syncmgr.mysql.wire import MalformedEventError
+from syncmgr.mysql.wire import MalformedEventError, OversizeError
 from syncmgr.mysql.xa import Branches
 
 log = logging.getLogger(__name__)
+MAX_SIDS: Final = 4096  # servers' ids whose text is remembered
 MAX_ROUTES: Final = 4096  # table ids remembered; every statement tells its own anew
 PLACEHOLDER: Final = 0xFFFFFF  # the table id of rows events that only end a statement
 FILE_HEAD: Final = 4  # offset of a file's first event
@@ -31,10 +32,14 @@ QUIET: Final = frozenset({3, 5, 9, 11, 13, 14, 17, 27, 28, 29, 36, 37, 41, 160, 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """How much one batch holds."""
+    """How much one batch holds. `event_bytes`, `transaction_bytes`: of what came compressed, how large the plain form
+    of an event, and of a transaction, may be.
+    """
 
     events: int = 4000
     bytes: int = 16 * 1024 * 1024
+    event_bytes: int = 1 << 31
+    transaction_bytes: int = 1 << 34
 
 
 Handler = Callable[[memoryview, int, int], bool | None]  # True: feeding has to stop behind this event
@@ -126,12 +131,18 @@ class Router:
     def _begin(self) -> None:
         self._gtid_now: tuple[Sid, int] | tuple[int, int, int] | None = None
         self._in_transaction = self._alters_nothing = False
+        self._committed_at = 0.0  # of the open transaction, where its GTID says that
         self._branch: str | None = None
         self._taken = 0  # subscribed rows events of the open transaction so far
         self._last_log_pos = 0
 
     def position(self) -> Position:
-        """Behind the last whole transaction that was fed, or behind the DDL that the open one begins with."""
+        """Behind the last whole transaction that was fed, or behind the DDL that the open one begins with.
+
+        Raises OversizeError where the server has scattered its GTIDs so that it would have no bound.
+        """
+        if self._gtids is not None and self._gtids.pieces > MAX_PIECES:
+            raise OversizeError(f"GTIDs in {self._gtids.pieces} pieces; {MAX_PIECES} are taken")
         return Position(
             ordinal=int(self._followed_inside),
             whole=not self._followed_inside,
@@ -189,8 +200,8 @@ class Router:
         )
         self._branches.deliver({each.xid: bool(each.changes) for each in batch.prepared})
         self._first_time = 0.0
-        if not is_open:
-            self.moved = self.ddl is not None  # its own transaction goes with the next batch
+        # An open transaction brings its position itself; the transaction of a DDL goes with the next batch.
+        self.moved = not is_open and self.ddl is not None
         self.ddl = self._before_ddl = None
         return batch
 
@@ -245,10 +256,10 @@ class Router:
         """Whether feeding has to stop; the inner events that are left come with the next feed."""
         inner = self._inner
         assert inner is not None
-        for start, end in inner.spans:
-            kind = inner.data[start + 4]
+        for data, start, end in inner.events:
+            kind = data[start + 4]
             handler = self._unknown if kind == wire.TRANSACTION_PAYLOAD else self._handlers.get(kind, self._unknown)
-            if handler(inner.data, start, end):
+            if handler(data, start, end):
                 return True
         self._inner = None
         return False
@@ -278,7 +289,10 @@ class Router:
         self._taken += 1
         if self._skip is not None and self._was_delivered(self._skip, data, start):
             return False
-        self._waiting.add(table, self._branch, self._file, data[start:end])
+        event = data[start:end]
+        if event[4] in wire.PLAIN_OF:
+            event = memoryview(compressed.rows(bytes(event), self._limits.event_bytes))
+        self._waiting.add(table, self._branch, self._file, event)
         self._last_log_pos = _log_pos(data, start)
         return self._full
 
@@ -311,13 +325,16 @@ class Router:
 
     # -- transactions
 
-    def _gtid(self, data: memoryview, start: int, _end: int) -> None:
+    def _gtid(self, data: memoryview, start: int, end: int) -> None:
         raw = bytes(data[start + 20 : start + 36])
         sid = self._sids.get(raw)
         if sid is None:
+            if len(self._sids) >= MAX_SIDS:
+                self._sids.clear()
             sid = self._sids[raw] = events.uuid_text(raw), ""
         self._close_left_open()
         self._gtid_now = sid, int.from_bytes(data[start + 36 : start + 44], "little")
+        self._committed_at = events.committed_at(data[start:end])
         self._in_transaction = False
 
     def _tagged(self, data: memoryview, start: int, end: int) -> None:
@@ -336,8 +353,9 @@ class Router:
             self._gtids.add(*self._gtid_now)
         self._gtid_now = None
 
-    def _anonymous(self, _data: memoryview, _start: int, _end: int) -> None:
+    def _anonymous(self, data: memoryview, start: int, end: int) -> None:
         self._gtid_now = None
+        self._committed_at = events.committed_at(data[start:end])
         self._in_transaction = False
 
     def _mariadb_gtid(self, data: memoryview, start: int, end: int) -> None:
@@ -364,7 +382,8 @@ class Router:
         self._waiting.end_transaction()
         self._end_file, self._end_offset, self._end_created = self._file, self._offset, self._created
         self.moved = True
-        self.source_time = float(int.from_bytes(data[start : start + 4], "little"))
+        said = float(int.from_bytes(data[start : start + 4], "little"))
+        self.source_time = min(said, self._committed_at or said)  # a session may have set its time ahead
         self._first_time = self._first_time or self.source_time
         self._begin()
 
@@ -406,8 +425,8 @@ class Router:
 
     def _payload(self, data: memoryview, start: int, end: int) -> bool:
         """A whole transaction in one event; it may be larger than a batch."""
-        plain = events.payload(bytes(data[start:end]))
-        self._inner = Inner(memoryview(plain), events.inner_spans(plain), _log_pos(data, start))
+        inner = compressed.payload(bytes(data[start:end]), self._limits.event_bytes, self._limits.transaction_bytes)
+        self._inner = Inner(inner, _log_pos(data, start))
         return self._feed_inner()
 
     # -- statements

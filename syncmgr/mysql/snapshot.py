@@ -27,6 +27,7 @@ from syncmgr.mysql.tables import quoted, schema_of, unique_keys
 AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
 AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
 AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
+GONE: Final = "it is not there any more, or the job's user may not read it: grant SELECT on it"
 HOUR: Final = 3600.0
 SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
 SHOWN_STEP_SECOND: Final = 0.02
@@ -166,7 +167,7 @@ class _Planning:
 
     def plan(self, where: str) -> ChunkPlan:
         if schema_of(self._connection, (self._table.db, self._table.name)) is None:
-            raise broken(self._table, "it is not there any more")
+            raise broken(self._table, GONE)
         rows = self._estimated(f" WHERE {where}" if where else "")
         key = self._key()
         names = tuple(column.name for column in key)
@@ -255,7 +256,7 @@ def broken(table: SourceTable, reason: str, **facts: bool) -> SyncError:
 def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str]) -> None:
     now = schema_of(connection, (table.db, table.name))
     if now is None:
-        raise broken(table, "it is not there any more")
+        raise broken(table, GONE)
     for name in wanted:
         before, after = table.column(name), now.column(name)
         if before is None or after is None or not _is_same(before, after):

@@ -13,12 +13,15 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch
 from syncmgr.job.ddl import Table
 from syncmgr.job.failure import Retry
+from syncmgr.job.heartbeats import Heartbeats
+from syncmgr.job.pace import stalls
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.surroundings import Answers, Unasked
 from syncmgr.job.whole import Pattern
 from syncmgr.line import Line
+from syncmgr.mysql import events
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
 from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
@@ -26,7 +29,7 @@ from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
 from syncmgr.mysql.surroundings import Patience, asked
 from syncmgr.mysql.unlogged import Keep, Unlogged
 from syncmgr.mysql.unlogged_alter import UnloggedAlters
-from syncmgr.mysql.wire import MalformedEventError
+from syncmgr.mysql.wire import MalformedEventError, OversizeError
 
 MOST_LINGERS: Final = 20
 MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
@@ -93,7 +96,10 @@ class MysqlSource:
         self._duplicates = 0
         self._heard_at = 0.0
         self._idle = False
+        self._heartbeats = Heartbeats(period=self._options.heartbeat, sent_at=0.0)
+        self._caught_up_at = 0.0
         self._heard = time.monotonic()
+        self._received = 0  # bytes of the stream by then
         self._told_at = time.monotonic()
         self._since: float | None = None  # when the rows that wait began to wait
 
@@ -121,6 +127,8 @@ class MysqlSource:
             return self._next(deadline)
         except MalformedEventError as error:
             raise SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=str(error)) from error
+        except OversizeError as error:
+            raise SyncError(Code.SOURCE_TOO_LARGE, address=self._address.label, reason=str(error)) from error
 
     def _next(self, deadline: float) -> Batch | None:
         while not self._line.closed:
@@ -129,6 +137,7 @@ class MysqlSource:
             try:
                 if self._feed():
                     return self._take()
+                self._catch_up()
                 self._unlogged_alters.look(self._address, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
@@ -161,14 +170,29 @@ class MysqlSource:
         now = time.monotonic()
         until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
         chunk = self._stream.read(max(until - now, 0.0))
-        self._idle = chunk is None
+        self._idle = chunk is None and not self._router.ready
         if chunk is None:
-            if now - self._heard > self._options.read_timeout:
-                raise self._stream.silent(self._options.read_timeout)
+            self._check_pace(now)
             return False
-        self._heard, self._heard_at = now, time.time()
+        self._heard, self._heard_at, self._received = now, time.time(), self._stream.received
+        for packet in events.quiet_end(chunk.data, chunk.spans):
+            self._heartbeats = self._heartbeats.heard(packet, self._stream.now())
         self._chunk, self._at = chunk, 0
         return True
+
+    def _catch_up(self) -> None:
+        """What the heartbeats prove is of what has been given, not of rows that wait here for company."""
+        if self._chunk is None and not self._router.ready:
+            self._caught_up_at = max(self._caught_up_at, self._heartbeats.caught_up_at)
+
+    def _check_pace(self, now: float) -> None:
+        assert self._stream is not None
+        passed, silence = now - self._heard, self._options.read_timeout
+        came = self._stream.received - self._received
+        if stalls(came, passed, silence):
+            raise self._stream.silent(silence, came)
+        if passed > silence:
+            self._heard, self._received = now, self._stream.received
 
     def _ask(self, unasked: Unasked, modes: Modes) -> Answers:
         """Beside the stream. Raises StreamLostError where the server gives no answer: then it is asked again."""
@@ -205,6 +229,7 @@ class MysqlSource:
             heartbeat=self._options.heartbeat,
             read_timeout=self._options.read_timeout,
             verify=self._options.verify,
+            event_bytes=self._options.limits.event_bytes,
         )
         try:
             self._stream = BinlogStream(self._address, options, self._router.position(), self._line.opened)
@@ -224,6 +249,10 @@ class MysqlSource:
         self._unlogged_alters.begin(named=self._stream.named)
         self._subscriptions.system_zone = self._stream.system_zone
         self._heard, self._heard_at = time.monotonic(), time.time()
+        self._heartbeats = Heartbeats(
+            period=self._options.heartbeat, sent_at=self._stream.asked_at, place=self._stream.place
+        )
+        self._received = self._stream.received
         self._line.connected()
         return True
 
@@ -276,8 +305,12 @@ class MysqlSource:
         """A binlog needs none: the position is kept by who commits."""
 
     def idle(self) -> bool:
-        """Whether the server had nothing more to send when it was asked last."""
+        """Whether the last read brought nothing. More may be on its way."""
         return self._idle
+
+    def caught_up_at(self) -> float:
+        """The server had nothing more by then, in unix time of its clock, than was given; 0.0: not known."""
+        return self._caught_up_at
 
     def heard_at(self) -> float:
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""

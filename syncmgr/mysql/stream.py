@@ -9,6 +9,7 @@ import secrets
 import socket
 import ssl
 import struct
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -53,12 +54,15 @@ class Chunk:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamOptions:
-    """How to read. Times in seconds; `read_timeout` is silence, and must exceed the heartbeat's period."""
+    """How to read. Times in seconds; `read_timeout` is silence, and must exceed the heartbeat's period. `event_bytes`:
+    how large an event may be.
+    """
 
     server_id: int
     heartbeat: float = 5.0
     read_timeout: float = 20.0
     verify: bool = True
+    event_bytes: int = 1 << 31
 
 
 class BinlogStream:
@@ -75,14 +79,16 @@ class BinlogStream:
         self._address = address
         self._options = options
         self._verify = options.verify
+        self.received = 0  # bytes, of whole events and others
         self._start = start
         self._opened = opened
         self._buffer = bytearray(BUFFER)
         self._filled = self._cut = 0
         self._crc = False
+        self.place: int | None = None  # in its file, where the dump begins; None: the server finds it
         try:
             self._connection = connect(address, opened)
-            self._socket: socket.socket = self._connection._sock  # type: ignore[attr-defined]  # noqa: SLF001
+            self._socket: socket.socket = self._connection._sock  # noqa: SLF001
             opened(self._socket)  # TLS has put another one around the first
             with naming_failures(address), self._closed_on_failure():
                 self._open(options)
@@ -95,6 +101,10 @@ class BinlogStream:
     def connected(self) -> socket.socket:
         """Which others may shut."""
         return self._socket
+
+    def now(self) -> float:
+        """What the server's clock shows, or a little less: as much as its answer was under way."""
+        return self.asked_at + time.monotonic() - self._answered
 
     # -- handshake
 
@@ -122,6 +132,8 @@ class BinlogStream:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
                 query(self._connection, "SET @slave_connect_state=%s", self._start.gtids)
+        [clock] = query(self._connection, "SELECT @@timestamp at")  # not UNIX_TIMESTAMP(NOW()): no hour is there twice
+        self.asked_at, self._answered = float(clock["at"]), time.monotonic()
         register(self._address, self._connection, options.server_id)
         if isinstance(gtids, GtidSet) and gtids:
             self._dump_gtid(gtids, options.server_id)
@@ -167,8 +179,9 @@ class BinlogStream:
 
     def first_made_at(self) -> int:
         """When the file was made with which the stream begins. Before anything else is read."""
+        until = time.monotonic() + self._options.read_timeout
         try:
-            while (chunk := self.read(self._options.read_timeout)) is not None:
+            while (chunk := self.read(max(until - time.monotonic(), 0.0))) is not None and time.monotonic() < until:
                 for start, _ in chunk.spans:
                     if chunk.data[start + 4] == wire.FORMAT_DESCRIPTION:
                         return int(_PACKET(chunk.data, start)[0])
@@ -180,6 +193,7 @@ class BinlogStream:
         name, offset = ("", FIRST_OFFSET) if by_gtid else (self._start.file, max(self._start.offset, FIRST_OFFSET))
         if offset >= 1 << 32:
             raise self._position_lost("it lies beyond 4 GiB of its file, where only GTIDs reach")
+        self.place = None if by_gtid else offset
         self._send(COMMAND.COM_BINLOG_DUMP, struct.pack("<IHI", offset, 0, server_id) + name.encode())
 
     def _dump_gtid(self, gtids: GtidSet, server_id: int) -> None:
@@ -196,11 +210,12 @@ class BinlogStream:
 
     def read(self, timeout: float) -> Chunk | None:
         """The events that have come, None if none came in time (seconds). Raises StreamLostError and SyncError."""
+        until = time.monotonic() + timeout
         while True:
             chunk = self._cut_events()
             if chunk.spans:
                 return chunk
-            if not self._receive(timeout):
+            if not self._receive(max(until - time.monotonic(), 0.0)):
                 return None
 
     def _receive(self, timeout: float) -> bool:
@@ -216,16 +231,17 @@ class BinlogStream:
         if not got:
             raise self._lost("the server closed the connection")
         self._filled += got
+        self.received += got
         return True
 
     def _make_room(self) -> None:
         """A full buffer goes with its events; the begun packet moves to a new one, big enough for what it says."""
         if len(self._buffer) - self._filled >= SPARE:
             return
-        tail = self._buffer[self._cut : self._filled]
-        fresh = bytearray(max(BUFFER, 2 * len(tail)))
-        fresh[: len(tail)] = tail
-        self._buffer, self._cut, self._filled = fresh, 0, len(tail)
+        size = self._filled - self._cut
+        fresh = bytearray(max(BUFFER, 2 * size))
+        fresh[:size] = memoryview(self._buffer)[self._cut : self._filled]
+        self._buffer, self._cut, self._filled = fresh, 0, size
 
     def _cut_events(self) -> Chunk:
         """Raises SyncError for an event that is not what the server wrote."""
@@ -261,6 +277,8 @@ class BinlogStream:
             if self._filled - at < 4:
                 return None
             size = _PACKET(data, at)[0] & 0xFFFFFF
+            if at + 4 + size - start > self._options.event_bytes:
+                raise self._too_large()
             if at + 4 + size > self._filled:
                 return None
             parts.append((at + 4, at + 4 + size))
@@ -314,8 +332,16 @@ class BinlogStream:
         shown = self._start.gtids or f"{self._start.file}:{self._start.offset}"
         return SyncError(Code.SOURCE_POSITION_LOST, position=shown, address=self._address.label, reason=reason)
 
-    def silent(self, seconds: float) -> StreamLostError:
+    def silent(self, seconds: float, came: int = 0) -> StreamLostError:
+        """`came`: the bytes of an event that has not come whole."""
+        if came:
+            return self._lost(f"an event comes too slowly: {came} bytes of it in {seconds:g} seconds")
         return self._lost(f"nothing was heard for {seconds:g} seconds, not even a heartbeat")
+
+    def _too_large(self) -> SyncError:
+        most = self._options.event_bytes
+        reason = f"an event of more bytes than max_source_event_bytes, which is {most}"
+        return SyncError(Code.SOURCE_TOO_LARGE, address=self._address.label, reason=reason)
 
     def _broken(self, reason: str) -> SyncError:
         return SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=reason)
@@ -335,7 +361,7 @@ class BinlogStream:
     def close(self) -> None:
         """From the reading thread. Others shut the socket that `opened` gave them."""
         with contextlib.suppress(OSError):
-            self._connection._force_close()  # type: ignore[attr-defined]  # noqa: SLF001
+            self._connection.drop()
 
 
 class DuplicateServerIdError(Exception):
@@ -346,9 +372,9 @@ def register(address: MysqlAddress, connection: Connection, server_id: int) -> N
     """SHOW REPLICAS lists us. A server that refuses it lacks the grant that the dump needs too."""
     name = b"syncmgr"
     body = struct.pack("<I", server_id) + bytes([len(name)]) + name + b"\0\0" + struct.pack("<HII", 0, 0, 0)
-    connection._execute_command(COMMAND.COM_REGISTER_SLAVE, body)  # type: ignore[attr-defined]  # noqa: SLF001
+    connection._execute_command(COMMAND.COM_REGISTER_SLAVE, body)  # noqa: SLF001
     try:
-        connection._read_packet()  # type: ignore[no-untyped-call]  # noqa: SLF001
+        connection._read_packet()  # noqa: SLF001
     except Exception as error:
         number, reason = (*getattr(error, "args", ()), 0, "")[:2]
         if number in GRANT_MISSING:

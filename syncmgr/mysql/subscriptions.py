@@ -30,6 +30,7 @@ from syncmgr.mysql.values import supported
 from syncmgr.mysql.wire import MalformedEventError
 
 MAX_MAPS: Final = 4096
+MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not forgotten at once
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,6 +127,7 @@ class Subscriptions:
         self._families = families
         self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
+        self._map_bytes = 0
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
 
     @property
@@ -148,8 +150,10 @@ class Subscriptions:
             return self._by_map[body]
         except KeyError:
             pass
-        if len(self._by_map) >= MAX_MAPS:
+        if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
             self._by_map.clear()
+            self._map_bytes = 0
+        self._map_bytes += len(body)
         found = self._by_map[body] = self._resolve(body) if _name(body) in self.tables else None
         return found
 
@@ -177,7 +181,7 @@ class Subscriptions:
         if subscription.schema is None or subscription.known_at is not None:
             reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
             raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
-        return agreed(table_map, subscription.schema)
+        return agreed(table_map, subscription.schema, mariadb=self.mariadb)
 
     def _wanted(self, table_map: TableMap, schema: SourceTable, name: str, *, key: bool) -> Wanted:
         table = table_map.db, table_map.name

@@ -11,7 +11,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.charset import MAX_BYTES
-from syncmgr.job.schema import BYTES, IDENTIFIERS, TEXT, SourceColumn, SourceTable
+from syncmgr.job.schema import BYTES, IDENTIFIERS, MAX_COLUMNS, TEXT, SourceColumn, SourceTable
 from syncmgr.mysql import charsets, wire
 from syncmgr.mysql.collations import CHARSET_OF
 from syncmgr.mysql.wire import Cursor, MalformedEventError
@@ -149,7 +149,10 @@ def parse(body: bytes, *, mariadb: bool) -> TableMap:
     cursor.take(1)
     name = cursor.text(cursor.uint(1))
     cursor.take(1)
-    codes = cursor.take(cursor.lenenc())
+    count = cursor.lenenc()
+    if count > MAX_COLUMNS:
+        raise MalformedEventError(f"a table map of {count} columns")
+    codes = cursor.take(count)
     metas = cursor.inner(cursor.lenenc())
     fields = [_field(code, metas) for code in codes]
     if metas.left:
@@ -367,17 +370,19 @@ def _identified(column: SourceColumn, known: SourceColumn) -> SourceColumn:
     return column
 
 
-def agreed(table: TableMap, stored: SourceTable) -> SourceTable:
+def agreed(table: TableMap, stored: SourceTable, *, mariadb: bool) -> SourceTable:
     """`stored`, if it can be the schema of these rows, with their charsets. Raises SOURCE_SCHEMA where it cannot.
 
     Which TEXT or BLOB a column is may follow from a charset that no statement named; each value says its own length.
     """
-    if len(table.fields) != len(stored.columns):
+    fields, more = table.fields[: len(stored.columns)], table.fields[len(stored.columns) :]
+    hashes = mariadb and all(made.code == wire.LONGLONG for made in more)  # of long unique keys, which it never shows
+    if len(fields) != len(stored.columns) or (more and not hashes):
         told = ", ".join(_word(made, CHARSET_OF.get(made.collation or 0)) for made in table.fields)
         facts = f"the binlog has {len(table.fields)} columns ({told}), the table {len(stored.columns)}"
         raise disagreement(table, f"{facts} ({_listed(stored)})")
-    stored = replace(stored, columns=tuple(map(_with_charset, table.fields, stored.columns)))
-    for made, column in zip(table.fields, stored.columns, strict=True):
+    stored = replace(stored, columns=tuple(map(_with_charset, fields, stored.columns)))
+    for made, column in zip(fields, stored.columns, strict=True):
         reason = _contradiction(made, column)
         if reason:
             raise disagreement(table, f"column '{column.name}' is {column.text}, but the binlog {reason}")

@@ -16,10 +16,12 @@ from syncmgr.job import identifier
 from syncmgr.job.cells import Bools, Ints, UnholdableError, slices, validity
 from syncmgr.job.schema import GEOMETRY, IDENTIFIERS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type, has_arrow_type
 from syncmgr.mysql import charsets, json_column, json_text, wire
-from syncmgr.mysql.inflation import inflated_column
+from syncmgr.mysql.inflation import inflated_column, inflated_size
 from syncmgr.mysql.table_map import DIGIT_BYTES, Field
+from syncmgr.mysql.wire import OversizeError
 
 PADDING: Final = 64  # bytes behind the last event: a NULL at its end may be read as if it were a value of 30 bytes
+MOST_INFLATED: Final = 2**31 - 1 - PADDING  # bytes of the cells of a column; Arrow's offsets reach no farther
 INT64_DIGITS: Final = 18
 SHOWN: Final = 32  # bytes of what is no text
 MICRO: Final = (1, 100_000, 10_000, 1_000, 100, 10, 1)  # microseconds of the last digit of a fraction
@@ -331,7 +333,11 @@ def _identifier(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
 
 def _inflated(cells: Cells) -> Cells:
     """Of MariaDB's COMPRESSED columns."""
-    told = [inflated_column(value) if value else value for value in _slices(cells).to_pylist()]
+    stored = _slices(cells).to_pylist()
+    size = sum(inflated_size(value) for value in stored if value)
+    if size > MOST_INFLATED:
+        raise OversizeError(f"a batch with {size} bytes in a COMPRESSED column; {MOST_INFLATED} are taken")
+    told = [inflated_column(value) if value else value for value in stored]
     whole = pa.array(told, pa.binary()).fill_null(b"")
     offsets = np.frombuffer(whole.buffers()[1], np.int32)[: len(told) + 1].astype(np.int64)
     data = np.frombuffer(b"".join(value or b"" for value in told) + bytes(PADDING), np.uint8)

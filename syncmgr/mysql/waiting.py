@@ -25,10 +25,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """The events of a compressed transaction that still wait; `log_pos` is where it ends in the file."""
+    """The events of a compressed transaction that still wait: where each begins and ends in which bytes; `log_pos` is
+    where the transaction ends in the file.
+    """
 
-    data: memoryview
-    spans: Iterator[tuple[int, int]]
+    events: Iterator[tuple[memoryview, int, int]]
     log_pos: int
 
 

@@ -44,6 +44,7 @@ ROWS: Final = frozenset({WRITE_V1, UPDATE_V1, DELETE_V1, WRITE_V2, UPDATE_V2, DE
 UPDATES: Final = (UPDATE_V1, UPDATE_V2)
 
 HEADER: Final = 19  # bytes of every event's header: timestamp 4, type 1, server id 4, size 4, end position 4, flags 2
+ROWS_HEADER: Final = HEADER + 8  # and of every rows event: table id 6, flags 2
 FLAG_ARTIFICIAL: Final = 0x20  # made by the dump thread, stands in no file
 FLAG_IGNORABLE: Final = 0x80
 
@@ -65,6 +66,10 @@ JSON, NEWDECIMAL, ENUM, SET, TINY_BLOB, MEDIUM_BLOB, LONG_BLOB, BLOB, VAR_STRING
 
 class MalformedEventError(ValueError):
     """An event that the format does not allow; the stream cannot be trusted any more."""
+
+
+class OversizeError(Exception):
+    """What may be as the format allows, but is larger than is taken from a server."""
 
 
 class Cursor:

@@ -35,6 +35,9 @@ ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which 
 SLOW_READER_SECOND: Final = 600  # for which the server waits while Spark writes
 SILENCE_SECOND: Final = 600  # a server that says nothing for so long has lost the query
 DISTRUST: Final = re.compile(r"(?:Certificate\w*|CertPath\w*|SSLHandshake)Exception: (.*)")
+# The driver's own defaults, said here so that no other version of it gives a server what it asks for.
+NOTHING_GIVEN: Final = {"allowLoadLocalInfile": "false", "allowUrlInLocalInfile": "false", "autoDeserialize": "false"}
+ASKS_FILE: Final = "LOAD DATA LOCAL INFILE"  # in what the driver says of a server that asks for one
 _SENT: Final = {"STRING": "BINARY"}
 NOT_THERE: Final = re.compile(
     r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
@@ -141,6 +144,7 @@ def options(source: MysqlDescription, connect_timeout: float, *, exact: str | No
         "tcpKeepAlive": "true",
         "netTimeoutForStreamingResults": str(SLOW_READER_SECOND),
         "sessionVariables": "time_zone='+00:00',sql_mode=''",
+        **NOTHING_GIVEN,
     }
     opening: tuple[str, ...] = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
     if exact is not None:
@@ -172,6 +176,8 @@ def source_error(text: str, chunk: ChunkRows) -> SyncError | None:
     if proof is not None:
         said = proof[1].strip()
         return SyncError(Code.SOURCE_TLS, address=address, reason=f"{said}; {chunk.source.tls.remedy(said)}")
+    if ASKS_FILE in reason:
+        return SyncError(Code.SOURCE_ASKS_FILE, address=address, file="the driver was not told its name")
     if NOT_THERE.search(reason):
         return SyncError(Code.SNAPSHOT_BROKEN, table=chunk.table.label, reason=reason)
     if "Access denied for user" in reason:

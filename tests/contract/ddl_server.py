@@ -39,10 +39,13 @@ _FULL: Final = {  # one that every column of a type takes, and most other types,
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A statement, and the tables of its database as the server has them after it."""
+    """A statement, and the tables of its database as the server has them after it. `cut`: those that it logs in part,
+    since they have generated columns.
+    """
 
     statement: Statement
     tables: Mapping[str, SourceTable]
+    cut: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ def execute(server: MysqlServer, runs: Sequence[Run]) -> Iterator[str]:
                         query(session, f"SET timestamp = {second}")
                         query(session, statement.text.replace("{db}", run.db))
                         if statement.is_ddl:
-                            run.done[second] = Done(statement, _tables(writer, run.db))
+                            cut = [] if server.logs_generated else _generated(cursor, run.db)
+                            run.done[second] = Done(statement, _tables(writer, run.db), frozenset(cut))
                             _fill(cursor, run, run.done[second])
                     except pymysql.err.MySQLError as error:
                         yield f"{run.case.place}: {error}: {statement.line}"
@@ -122,13 +126,21 @@ def _fill(cursor: Any, run: Run, done: Done) -> None:
 
 def _insert(cursor: Any, db: str, table: SourceTable) -> str:
     """With a value for each column that takes one."""
-    computed = "EXTRA LIKE '%%VIRTUAL%%' OR EXTRA LIKE '%%STORED%%' OR EXTRA LIKE '%%PERSISTENT%%'"
-    which = f"TABLE_SCHEMA = %s AND TABLE_NAME = %s AND ({computed})"
-    cursor.execute(f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {which}", (db, table.name))
-    left = {row[0] for row in cursor.fetchall()}
+    left = _generated(cursor, db).get(table.name, set())
     given = [column for column in table.columns if column.name not in left]
     names = ", ".join("`" + column.name.replace("`", "``") + "`" for column in given)
     return f"INSERT INTO {db}.`{table.name}` ({names}) VALUES ({', '.join(map(_value, given))})"
+
+
+def _generated(cursor: Any, db: str) -> dict[str, set[str]]:
+    """The columns of each table that has such."""
+    generated = "EXTRA LIKE '%%VIRTUAL%%' OR EXTRA LIKE '%%STORED%%' OR EXTRA LIKE '%%PERSISTENT%%'"
+    columns = f"information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND ({generated})"
+    cursor.execute(f"SELECT TABLE_NAME, COLUMN_NAME FROM {columns}", (db,))
+    found: dict[str, set[str]] = {}
+    for table, column in cursor.fetchall():
+        found.setdefault(table, set()).add(column)
+    return found
 
 
 def _value(column: SourceColumn) -> str:

@@ -28,6 +28,8 @@ from tests.until import HANG_SECOND
 
 GET_SECOND: Final = 0.1
 NAMELESS: Final = frozenset({"default", "minimal"})  # settings of servers whose binlog does not name columns
+FIRST: Final = 4  # where the events of a file begin
+HEAD: Final = 200  # where without GTIDs its head has ended, and no transaction yet
 Row = dict[str, Any]
 
 
@@ -104,7 +106,7 @@ def replay(rows: Sequence[Row], key: str = "id") -> dict[Any, Row]:
 def reached(mine: Position, end: Position) -> bool:
     if mine.gtids and end.gtids:
         return compare(mine, end) in {Order.SAME, Order.AFTER}
-    return (mine.file, mine.offset) >= (end.file, end.offset)
+    return (mine.file, mine.offset) >= (end.file, FIRST if end.offset < HEAD else end.offset)
 
 
 def address(server: MysqlServer, **changes: Any) -> MysqlAddress:
@@ -133,15 +135,18 @@ def reading(
     prepared: Mapping[str, bool] | None = None,
     families: Collection[Family] = (),
     asked_until: int = 0,
+    port: int | None = None,
 ) -> Iterator[Reader]:
-    """A reader from `start`, else from the server's end. `asked_until`: what an earlier one has kept."""
-    where = address(server, tls=Tls(mode=ssl))
+    """A reader from `start`, else from the server's end. `asked_until`: what an earlier one has kept. `port`: of a
+    proxy.
+    """
+    where = address(server, tls=Tls(mode=ssl), port=port or server.port)
     reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
     reader.source = MysqlSource(
         [where],
         server_id,
         start or latest(server),
-        tables if chosen_settings() not in NAMELESS else with_schemas(server, tables),
+        described(server, tables),
         options=options or SourceOptions(position_interval=0.05, retry=Retry(first=0.05)),
         trouble=reader.troubles.append,
         prepared=prepared,
@@ -156,8 +161,10 @@ def reading(
         reader.source.get(0)
 
 
-def with_schemas(server: MysqlServer, tables: Mapping[Table, Subscription]) -> dict[Table, Subscription]:
-    """As jobs have them, where a test leaves the columns to the binlog, which does not name them here."""
+def described(server: MysqlServer, tables: Mapping[Table, Subscription]) -> Mapping[Table, Subscription]:
+    """As jobs have them, where a test leaves the columns to the binlog, which does not name them in some settings."""
+    if chosen_settings() not in NAMELESS:
+        return tables
     with closing(server.connect()) as connection:
         found = {name: schema_of(connection, name) for name, each in tables.items() if each.schema is None}
     return {name: replace(each, schema=each.schema or found[name]) for name, each in tables.items()}

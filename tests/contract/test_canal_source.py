@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final
 
 import pytest
@@ -18,8 +18,9 @@ from tests.alike import ALIKE
 from tests.canal_servers import CanalServer
 from tests.contract.canal_reader import Reader, channel, endpoint, reading
 from tests.contract.mysql_reader import database
+from tests.proxy import Proxy
 from tests.servers import MysqlServer
-from tests.until import HANG_SECOND, PROMPT_SECOND
+from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 pytestmark = pytest.mark.mysql
 
@@ -445,6 +446,25 @@ def test_a_canal_that_forgot_its_cursor_is_found(
         fill(mysql_server, mysql_db, 40, 41)
         error = reader.until_error()
         assert error.code is Code.CANAL_POSITION_LOST
+
+
+def test_an_empty_answer_is_as_old_as_its_question(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
+    """It is held back while a row is committed: that canal had nothing then is not claimed of the time of the row."""
+    server, stalls = canal(), threading.Event()
+    with closing(Proxy(server.port)) as proxy:
+        proxy.holds = lambda _: stalls.is_set()
+        with reading(server, [channel((mysql_db, "t"))], port=proxy.port) as reader:
+            reader.until(reader.source.caught_up_at)
+            proxy.held.clear()
+            stalls.set()
+            reader.until(proxy.held.is_set)
+            known, committed = reader.source.caught_up_at(), time.time()
+            fill(mysql_server, mysql_db, 0, 1)
+            stalls.clear()
+            until(lambda: reader.get(0.0) or reader.source.caught_up_at() > known)
+            assert reader.source.caught_up_at() < committed
+            until_equal(reader, mysql_server, mysql_db)
+            reader.until(lambda: reader.source.caught_up_at() > committed)
 
 
 def test_a_canal_that_restarts_in_peace_raises_no_alarm(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:

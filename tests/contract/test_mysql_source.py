@@ -5,12 +5,11 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from typing import Any, Final
 
 import pytest
-from pymysql.err import OperationalError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP
@@ -29,6 +28,13 @@ from tests.until import HANG_SECOND, until
 SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.05, retry=Retry(first=0.02), linger=0.0)
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
+CHANGES: Final = (  # of each kind
+    "INSERT INTO {t} (id, v) VALUES (1, '10'), (2, '20'), (3, '30')",
+    "UPDATE {t} SET v = '11' WHERE id = 1",
+    "DELETE FROM {t} WHERE id = 2",
+    "REPLACE INTO {t} (id, v) VALUES (1, '5')",
+    "INSERT INTO {t} (id, v) VALUES (3, '9') ON DUPLICATE KEY UPDATE v = '6'",
+)
 
 
 @pytest.fixture
@@ -54,11 +60,7 @@ def kill_readers(server: MysqlServer) -> int:
     They must read in the clear where others connect meanwhile: MySQL closes the socket of a killed connection while its
     thread may still write TLS to the number of that file, which by then may be another connection's.
     """
-    rows = server.run("SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
-    for (number,) in rows:
-        with suppress(OperationalError):  # it has ended meanwhile
-            server.run(f"KILL {number}")
-    return len(rows)
+    return server.end_sessions("command LIKE 'Binlog Dump%'")
 
 
 def state(server: MysqlServer, table: str) -> dict[int, str]:
@@ -124,6 +126,17 @@ def test_foreign_transactions_move_the_position(any_server: MysqlServer, db: str
         assert len(reader.batches) <= (time.monotonic() - begin) / 0.5 + 1
         assert not any(batch.changes or batch.open for batch in reader.batches)
         assert reader.batches[-1].source_time > 0
+
+
+def test_a_session_of_next_year_commits_now(any_server: MysqlServer, db: str) -> None:
+    """What a session calls its time is not that at which the server committed; else all before it would seem read."""
+    if any_server.flavour == "mariadb":
+        pytest.skip("its binlog has no other time than that of the session")
+    with reading(any_server, {(db, "t"): WANTED}) as reader:
+        before = time.time()
+        any_server.run("SET timestamp = UNIX_TIMESTAMP() + 365 * 86400", f"INSERT INTO {db}.t VALUES (1, 'a')")
+        reader.until(latest(any_server))
+        assert before - 1 <= reader.batches[-1].source_time <= time.time()
 
 
 @ALIKE
@@ -304,6 +317,42 @@ def test_row_images_that_are_not_full_are_refused(any_server: MysqlServer, db: s
         with pytest.raises(SyncError) as caught:
             reader.rows((db, "t"))
         assert caught.value.code is Code.SOURCE_ROW_IMAGE
+
+
+@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+def test_columns_that_a_server_adds_of_its_own(any_server: MysqlServer, metadata: str) -> None:
+    """What it keeps beside those of an index over an expression, or of a long unique key, is passed over."""
+    own = "KEY ((id + 1))" if any_server.flavour == "mysql" else "UNIQUE (v)"
+    with database(any_server) as db, any_server.global_variable("binlog_row_metadata", f"'{metadata}'"):
+        any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v TEXT, {own})")
+        known = facts(any_server, [(db, "t")])
+        any_server.run(*(each.format(t=f"{db}.t") for each in CHANGES))
+        wanted = Subscription(columns=("id", "v"), keys=("id",), schema=known.tables[0])
+        with reading(any_server, {(db, "t"): wanted}, known.start, options=QUICK) as reader:
+            reader.until(latest(any_server))
+            assert found(reader, db) == state(any_server, f"{db}.t") == {1: "5", 3: "6"}
+
+
+def test_generated_columns_that_row_images_leave_out(any_server: MysqlServer) -> None:
+    """MariaDB does so from 11.8.9 on, whether they are stored or not: who wants one stops, all other values come."""
+    generated = "s INT AS (v + 1) STORED, g VARCHAR(9) AS (CONCAT('v', v)) VIRTUAL"
+    with database(any_server) as db:
+        any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, {generated}, v INT)")
+        start = latest(any_server)
+        any_server.run(*(each.format(t=f"{db}.t") for each in CHANGES))
+        with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+            reader.until(latest(any_server))
+            assert found(reader, db) == {1: 5, 3: 6}
+        for name, values in {"s": {1: 6, 3: 7}, "g": {1: "v5", 3: "v6"}}.items():
+            wanted = Subscription(columns=("id", "v", name), keys=("id",))
+            with reading(any_server, {(db, "t"): wanted}, start, options=QUICK) as reader:
+                reader.until(latest(any_server))
+                if any_server.logs_generated:
+                    assert {key: row[name] for key, row in reader.state((db, "t")).items()} == values
+                    continue
+                with pytest.raises(SyncError, match=f"rows lack {name}") as caught:
+                    reader.rows((db, "t"))
+                assert caught.value.code is Code.SOURCE_ROW_IMAGE
 
 
 @ALIKE

@@ -31,3 +31,15 @@ def test_every_template_can_be_filled() -> None:
     """Templates name their facts; none is positional."""
     for code in Code:
         assert all(name != "" for _, name, _, _ in string.Formatter().parse(code.template) if name is not None)
+
+
+def test_a_text_of_others_is_cut() -> None:
+    """A source may write what it likes into its errors, which are stored, logged and shown; also after more was said,
+    and on the way from a worker.
+    """
+    error = SyncError(Code.SOURCE_UNREACHABLE, address="db:3306", reason="x" * 100_000)
+    assert len(str(error)) < 9000
+    assert str(error).endswith("xxx... (100000 characters)")
+    said = pickle.loads(pickle.dumps(error.saying("y" * 100_000)))
+    assert len(str(said)) < 18_000
+    assert str(said).startswith(str(error))

@@ -16,6 +16,7 @@ from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, 
 from syncmgr.job.statement.options import references
 from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Modes, Token, Words
 
+MAX_BRACKETS: Final = 4  # around a constant
 _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what they mean
     "DOUBLE PRECISION": "double",
     "CHARACTER VARYING": "varchar",
@@ -303,14 +304,16 @@ def default(words: Words) -> Default:
     return Default(kind=DefaultKind.EXPRESSION, text=words.text_from(first)) if found is None else found
 
 
-def _constant(tokens: list[Token], modes: Modes) -> Default | None:
+def _constant(tokens: list[Token], modes: Modes, depth: int = 0) -> Default | None:
     """What is the same in all rows. Brackets change nothing, but that NOW() in them has no fraction in MySQL."""
     if len(tokens) == 1 and tokens[0].word == "(":
+        if depth == MAX_BRACKETS:  # each of them is read anew
+            return None
         inner = Words(tokens[0].text[1:-1], modes)
         tokens = []
         while not inner.done:
             tokens.append(inner.take_value())
-        found = _constant(tokens, modes) if tokens else None
+        found = _constant(tokens, modes, depth + 1) if tokens else None
         unsaid = found is not None and found.kind is DefaultKind.NOW and not found.text and not modes.mariadb
         return Default(kind=DefaultKind.NOW, text="0") if unsaid else found
     return next((found for rule in _DEFAULTS if (found := rule(tokens)) is not None), None)

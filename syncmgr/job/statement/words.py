@@ -61,6 +61,7 @@ class Token(NamedTuple):
     end: int
 
 
+MAX_TOKENS: Final = 2_000_000  # which take a quarter of a GiB; an INSERT of 8 MiB of numbers has as many
 _CHARACTER: Final = r"[\w$\u0080-\U0010ffff]"
 _ESCAPED: Final = {q: rf"{q}(?:[^{q}\\]|\\.|{q}{q})*+{q}" for q in "'\""}
 _PLAIN: Final = {q: rf"{q}(?:[^{q}]|{q}{q})*+{q}" for q in "'\"`"}
@@ -92,9 +93,10 @@ def _pattern(modes: Modes) -> re.Pattern[str]:
 def scan(statement: str, modes: Modes) -> list[Token]:
     """All tokens and an END. Whatever a conditional comment holds counts: the server that logged it has run it.
 
-    Raises UnclearError for a quote or comment without an end, and for names in a charset that was not known.
+    Raises UnclearError for a quote or comment without an end, for names in a charset that was not known, and for more
+    than MAX_TOKENS.
     """
-    tokens = []
+    tokens: list[Token] = []
     for found in _pattern(modes).finditer(statement):
         kind, text = found.lastgroup, found[0]
         match kind:
@@ -111,6 +113,8 @@ def scan(statement: str, modes: Modes) -> list[Token]:
             case _:
                 raise UnclearError(f"something at {found.start()} has no end")
         tokens.append(token)
+        if len(tokens) > MAX_TOKENS:
+            raise UnclearError(f"more than {MAX_TOKENS} words")
     if any(token.kind in {WORD, NAME} and not _is_text(token.text) for token in tokens):
         raise UnclearError("a name in an unknown charset")
     while tokens and tokens[-1].word == ";":

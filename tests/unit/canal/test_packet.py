@@ -102,3 +102,28 @@ def test_broken_bytes_end_in_one_error(noise: bytes, at: int, byte: int) -> None
                 read(data)
             except MalformedPacketError:
                 continue
+
+
+def test_a_delivery_of_entries_without_end() -> None:
+    """Entries of no bytes take two each on the wire, and many times as much here."""
+    frame = packet_pb2.Packet(type=packet_pb2.MESSAGES, body=b"\x08\x07" + b"\x12\0" * (packet.MAX_ENTRIES + 1))
+    with pytest.raises(MalformedPacketError, match="more than 1000000 entries"):
+        packet.reply(frame.SerializeToString())
+    many = packet_pb2.Messages(batch_id=7, messages=[b"\x12" * (packet.MAX_ENTRIES + 1)]).SerializeToString()
+    frame = packet_pb2.Packet(type=packet_pb2.MESSAGES, body=many)
+    assert packet.reply(frame.SerializeToString()) == Delivery(7, (b"\x12" * (packet.MAX_ENTRIES + 1),))
+
+
+def test_an_entry_with_a_header_without_end() -> None:
+    """In one, or in many that protobuf would put together; a large entry of an ordinary one is read."""
+    pair = entry_pb2.Header(props=[entry_pb2.Pair()]).SerializeToString()
+    whole = pair * (packet.MAX_HEADER // len(pair) + 1)
+    bombs = (
+        entry_pb2.Entry(header=entry_pb2.Header.FromString(whole)).SerializeToString(),
+        (b"\x0a" + bytes([len(pair)]) + pair) * (packet.MAX_HEADER // len(pair) + 1),
+    )
+    for bomb in bombs:
+        with pytest.raises(MalformedPacketError, match="bytes of a header"):
+            packet.entry(bomb)
+    large = entry_pb2.Entry(header=entry_pb2.Header(tableName="t"), storeValue=bytes(2 * packet.MAX_HEADER))
+    assert packet.entry(large.SerializeToString()) == large

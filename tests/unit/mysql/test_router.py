@@ -96,6 +96,19 @@ def test_the_end_of_an_xa_transaction_is_placed_beyond_32_bits(after: int, *, pa
     assert router.take().passed == (frozenset({table}) if passed else frozenset())
 
 
+@pytest.mark.parametrize("kind", [wire.GTID, wire.ANONYMOUS_GTID])
+@pytest.mark.parametrize(
+    ("committed_at", "told"),
+    [(1_600_000_000.5, 1_600_000_000.5), (1_800_000_000.0, 1_700_000_000.0), (None, 1_700_000_000.0)],
+)
+def test_no_session_says_that_its_rows_are_of_later(kind: int, committed_at: float | None, told: float) -> None:
+    """Events bear the time that a session calls its own; where the server says when it committed, that bounds it."""
+    body = b"\1" + bytes(16) + struct.pack("<QBQQ", 6, 2, 0, 1)
+    if committed_at is not None:
+        body += (int(committed_at * 1e6) | 1 << 55).to_bytes(7, "little") + bytes(7)
+    assert fed(event(kind, 100, body), event(wire.XID, 200, bytes(8))).take().source_time == told
+
+
 def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixture) -> None:
     """A transaction whose end was not known is over when the next begins: its number is kept, and the log has it."""
     first, second = (event(wire.GTID, 100, b"\1" + bytes(16) + struct.pack("<Q", number)) for number in (6, 7))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position
 from syncmgr.mysql.address import MysqlAddress
-from syncmgr.mysql.stream import BinlogStream, DuplicateServerIdError, StreamLostError, encode_gtids
+from syncmgr.mysql.stream import BinlogStream, DuplicateServerIdError, StreamLostError, StreamOptions, encode_gtids
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
@@ -34,6 +34,7 @@ def stream(data: bytes, *, crc: bool = True, piece: int = 1 << 20) -> BinlogStre
     """A stream past its handshake."""
     made = BinlogStream.__new__(BinlogStream)
     made._address = MysqlAddress(host="h", port=1, user="u", password="p")
+    made._options, made.received = StreamOptions(server_id=1), 0
     made._verify, made._crc, made._start = True, crc, Position(file="b.1", offset=4)
     made._buffer, made._filled, made._cut = bytearray(1 << 20), 0, 0
     made._socket = Wire(data, piece)  # type: ignore[assignment]

@@ -1,0 +1,30 @@
+"""What somebody in the place of a MySQL server can do to the snapshot's driver."""
+
+from pathlib import Path
+
+import pytest
+
+from syncmgr.spark.jdbc import ASKS_FILE, options
+from syncmgr.spark.lake import Lake
+from tests.contract.test_mysql_hostile import described
+from tests.hostile_server import SECRET, HostileServer, Thief
+from tests.spark_session import SPARK
+from tests.until import HANG_SECOND
+
+pytestmark = SPARK
+
+
+def test_the_snapshot_gives_no_file(lake: Lake, tmp_path: Path) -> None:
+    """Its driver is another one: a server that asks it for a file hears nothing of it, and what the driver says then
+    is what the error of the job is known by.
+    """
+    (tmp_path / "secret").write_bytes(SECRET)
+    thief = Thief(tmp_path / "secret", b"select")
+    lake._driver.load(lake.iceberg().spark)
+    with HostileServer(thief.script) as server:
+        told = options(described("127.0.0.1", server.port), HANG_SECOND)
+        with pytest.raises(Exception, match=ASKS_FILE):
+            lake.iceberg().spark.read.format("jdbc").options(**told).option(
+                "dbtable", "(SELECT 1 a) c"
+            ).load().collect()
+    assert not any(SECRET in packet for packet in thief.got)
