@@ -119,6 +119,6 @@ class Showing:
             backlogs=self._store.waiting(job.id) if run is None else run.backlogs(),
             standings={} if run is None else run.standings(),
             resyncing={t: at.stale_since for t, at in self._store.progress(job.id).items() if at.resyncing},
-            committed=max(figures.synced_until or 0.0, 0.0 if run is None else run.synced_until()) or None,
+            committed=figures.synced_until if run is None else run.synced_until() or None,
             reading=None if run is None else run.reading(),
         )

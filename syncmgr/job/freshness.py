@@ -14,14 +14,16 @@ from syncmgr.job.description import ChannelDescription
 class Reading:
     """How far a running job is behind its source.
 
-    `heard_at`: last sign of life of the source. `waiting_since`: source time of the oldest row that was read and is
-    not in the lake yet, None if there is none, or it is not known. `drained`: nothing that was read waits. `idle`: the
-    source had nothing more to give. `read_time`: source time of the newest event read, of whatever table.
-    `known_until`: what was known before, 0.0: nothing. `silence_second`: how long the source may be silent, heartbeats
-    included, before that counts as lag. `server`: who is read now.
+    `heard_at`: last sign of life of the source, by our clock. `caught_up_at`: the source had nothing more than was read
+    at this time of its own, 0.0: not known. `waiting_since`: source time of the oldest row that was read and is not in
+    the lake yet, None if there is none, or it is not known. `drained`: nothing that was read waits. `idle`: the last
+    read brought nothing, though more may be under way. `read_time`: source time of the newest event read, of whatever
+    table. `known_until`: what was known before, 0.0: nothing. `silence_second`: how long the source may be silent,
+    heartbeats included, before that counts as lag. `server`: who is read now.
     """
 
     heard_at: float
+    caught_up_at: float
     read_time: float
     idle: bool
     waiting_since: float | None
@@ -31,16 +33,28 @@ class Reading:
     server: str = ""
 
 
-def of_reading(reading: Reading) -> float:
+def of_reading(reading: Reading, now: float) -> float:
     """What the lake has, it keeps: never less than was known before. 0.0: nothing is known yet.
 
-    A source that had nothing more to give had nothing when it was heard last: after that nobody knows.
+    That a read brought nothing proves nothing: what was committed since may be on its way.
     """
     if reading.waiting_since is not None:
-        return max(reading.known_until, reading.waiting_since)
+        return lifted(reading.known_until, reading.waiting_since, now)
     if not reading.drained:
         return reading.known_until
-    return max(reading.known_until, reading.heard_at if reading.idle else reading.read_time)
+    return lifted(reading.known_until, max(reading.caught_up_at, reading.read_time), now)
+
+
+def of_commit(known_until: float, source_time: float, staged_since: float | None, now: float) -> float:
+    """Behind a commit whose newest change is of `source_time`; `staged_since`: of the oldest row that is staged after
+    it, None: none is, or nobody knows. Times of a source are those of its sessions, which need not rise.
+    """
+    return lifted(known_until, source_time if staged_since is None else min(source_time, staged_since), now)
+
+
+def lifted(known_until: float, at: float, now: float) -> float:
+    """A source's clock may be ahead of ours, and nobody has what is not yet there."""
+    return max(known_until, min(at, now))
 
 
 def in_touch(reading: Reading, now: float) -> bool:

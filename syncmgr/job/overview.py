@@ -57,7 +57,7 @@ def overview(job: SyncJob, facts: Facts, now: float) -> tuple[TableOverview, ...
 
 def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
     """Of tables for which nothing waits. A source's clock may be ahead."""
-    read = 0.0 if facts.reading is None else of_reading(facts.reading)
+    read = 0.0 if facts.reading is None else of_reading(facts.reading, now)
     return min(now, max(job.synced_until or 0.0, facts.committed or 0.0, read)) or None
 
 

@@ -173,9 +173,10 @@ class Consumer:
         self._starved = batch.starved
         if batch.end is not None:
             self._end = batch.end
-        self._source_time = batch.source_time or self._source_time
+        now = time.time()  # what came is no newer, whatever a session has called its time
+        self._source_time = min(batch.source_time, now) or self._source_time
         self._count(
-            batch,
+            first_time=min(batch.first_time, now),
             rows=sum(len(rows) for _, rows in changes) + rows_released,
             size=batch.bytes - sum(part.bytes for part in batch.prepared) + bytes_released,
         )
@@ -244,7 +245,7 @@ class Consumer:
             segment = self._segments[channel.token] = Segment(self._folder, f"{self._number}-{channel.token}")
         segment.append(rows.append_column(SEQ, pa.array(numbers)))
 
-    def _count(self, batch: Batch, *, rows: int, size: int) -> None:
+    def _count(self, *, first_time: float, rows: int, size: int) -> None:
         self._rows += rows
         self._bytes += size
         if rows:
@@ -256,7 +257,7 @@ class Consumer:
                 first_row_at=time.monotonic() if first is None else first,
             )
         if self._epoch.first_row_at is not None and self._open_since is None:
-            self._open_since = batch.first_time or None  # None: its transaction has not ended yet
+            self._open_since = first_time or None  # None: its transaction has not ended yet
 
     def _due(self) -> bool:
         if self._waits_for_commit():
@@ -329,11 +330,13 @@ class Consumer:
         if now - self._told_at < PROGRESS_SECOND:
             return
         self._told_at = now
+        caught_up_at = self._source.caught_up_at()  # before the queue is looked at, which has all that came by then
         self._send(
             Progress(
                 rows=self._rows,
                 bytes=self._bytes,
                 heard_at=self._source.heard_at(),
+                caught_up_at=caught_up_at,
                 read_time=self._source_time,
                 idle=self._source.idle(),
                 drained=self._receiver.empty and self._epoch.first_row_at is None and not self._in_transaction,

@@ -30,7 +30,12 @@ class Source(Protocol):
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
 
     def idle(self) -> bool:
-        """Whether the source had nothing more to give when it was asked last."""
+        """Whether the last read brought nothing. More may be on its way."""
+
+    def caught_up_at(self) -> float:
+        """The source had nothing more at this unix time of its clock than what `get` had given before its last call
+        began; 0.0: not known. It never falls.
+        """
 
     def server(self) -> str:
         """`host:port` of who is read now, "" where nobody is."""

@@ -404,15 +404,21 @@ class JobRun:
         (self._ledger.note if alone else self._ledger.refuse)(record)
 
     def _joined(self, met: Met, step: DdlStep) -> bool:
-        """Whether tables that the statement made, or named, have joined the job, which ends this run."""
+        """Whether tables that the statement made, or named, have joined the job, which ends this run. The next one
+        meets the statement again, so it may yet say why others do not.
+        """
         said, behind = met.said, [step.channels.get(channel.token, channel) for channel in self._channels]
         synced = {(channel.source.db, channel.source.name) for channel in behind}
         came = [table for table in ddl.arrivals(said.text, said.db, said.modes) if table not in synced]
         came = [table for table in came if any(family.has(table) for family in self._options.families)]
         told = self._listeners.on_arrival(came) if came else {}
-        for table, error in told.items():
-            self._ledger.note(arrived(said, met.epoch.end, table, error))
-        return self._ending.is_set()
+        if told is None:
+            self.finish()
+        ends = self._ending.is_set()
+        for table, error in (told or {}).items():
+            if error is None or not ends:
+                self._ledger.note(arrived(said, met.epoch.end, table, error))
+        return ends
 
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
         self._committing_since = time.monotonic()

@@ -48,5 +48,6 @@ class Listeners:
 
     on_trouble: Callable[[SyncError | None], None]  # a passing error is being retried; None: it has passed
     on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
-    # Tables that have come: why each does not join, None: it does, and the run is told to finish.
-    on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None]] = lambda _: {}
+    # Tables that have come: why each does not join, None: it does, and the run is told to finish. None of all: nobody
+    # can say; the run ends, and the next one tells them again.
+    on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None] = lambda _: {}

@@ -5,18 +5,21 @@ Must not know: who asks. Tables that are behind the others are the caller's.
 """
 
 import threading
+import time
+from collections.abc import Callable
 
 from syncmgr.job.epoch import Epoch
-from syncmgr.job.freshness import Reading, of_reading
+from syncmgr.job.freshness import Reading, of_commit, of_reading
 from syncmgr.pipeline.messages import Progress
 
 
 class Watermark:
     """Of one run. Safe to use from any thread; it never falls."""
 
-    def __init__(self, silence_second: float, known_until: float) -> None:
+    def __init__(self, silence_second: float, known_until: float, clock: Callable[[], float] = time.time) -> None:
         """`known_until`: by an earlier run, 0.0: nothing is known."""
         self._silence_second = silence_second
+        self._clock = clock
         self._lock = threading.Lock()
         self._progress: Progress | None = None
         self._committing: Epoch | None = None
@@ -66,18 +69,20 @@ class Watermark:
 
     def _reached(self, epoch: Epoch) -> None:
         self._committed = epoch.number
-        self._known = max(self._known, epoch.source_time)
+        staged_since = None if self._progress is None else self._progress.open_since
+        self._known = of_commit(self._known, epoch.source_time, staged_since, self._clock())
         self._advance()
 
     def _advance(self) -> None:
         if self._progress is not None:
-            self._known = of_reading(self._reading(self._progress))
+            self._known = of_reading(self._reading(self._progress), self._clock())
 
     def _reading(self, progress: Progress) -> Reading:
         waits = progress.open_since if self._committing is None else self._committing.since
         drained = progress.drained and self._committing is None and self._committed >= progress.sent
         return Reading(
             heard_at=progress.heard_at,
+            caught_up_at=progress.caught_up_at,
             read_time=progress.read_time,
             idle=progress.idle,
             waiting_since=waits,

@@ -1,5 +1,6 @@
 """The consumer on a real staging folder, with a queue that is written down."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from syncmgr.job.following import Said
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.value_error import Bound, ValueRules
+from syncmgr.pipeline import consumer
 from syncmgr.pipeline.consumer import Consumer, Inbox
 from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, WorkerChannel, WorkerPlan
 from tests.fakes import GivenChanges, OpenedBatches, make_batch
@@ -63,6 +65,8 @@ class Bench:
     values: ValueRules = field(default_factory=lambda: ValueRules(policy=OnValueError.STOP))
     sent: list[FromWorker] = field(default_factory=list)
     followed: list[tuple[WorkerChannel, ...]] = field(default_factory=list)
+    source: OpenedBatches = field(default_factory=lambda: OpenedBatches((), 0))
+    waiting: deque[Batch | SyncError | None] = field(default_factory=deque)
 
     def run(self, batches: Iterable[Batch | SyncError | None], watch: Callable[[], None] = lambda: None) -> list[Epoch]:
         never = {"interval_second": NEVER, "min_events": NEVER, "min_bytes": NEVER, "max_bytes": NEVER}
@@ -97,9 +101,10 @@ class Bench:
                 inbox.altered.put((renamed(channel),))
             watch()
 
-        queue = Queue(deque(batches), inbox)
+        self.waiting.extend(batches)
+        queue = Queue(self.waiting, inbox)
         self.followed = queue.followed
-        Consumer(plan, queue, inbox, send, OpenedBatches((), 0)).run()  # type: ignore[arg-type]  # it has its shape
+        Consumer(plan, queue, inbox, send, self.source).run()  # type: ignore[arg-type]  # it has its shape
         return self.epochs
 
     @property
@@ -318,3 +323,27 @@ def test_too_many_dead_letters_stop_in_front_of_them(bench: Bench) -> None:
         bench.run([whole_held(101, 1), whole_held(102, 5)])
     assert caught.value.code is Code.DEAD_LETTERS_FULL
     assert [(epoch.end.offset, len(epoch.dead)) for epoch in bench.epochs] == [(101, 1)]
+
+
+def test_what_comes_while_it_tells_is_not_taken_for_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source that is caught up has given all that it had: into the queue, which is looked at after that."""
+    late = [whole(101, 1)]
+
+    class GivesLate(OpenedBatches):
+        def caught_up_at(self) -> float:
+            bench.waiting.extend(late)
+            late.clear()
+            return 90.0
+
+    bench.source = GivesLate((), 0)
+    monkeypatch.setattr(consumer, "PROGRESS_SECOND", 0.0)
+    bench.run([])
+    first = next(message for message in bench.sent if isinstance(message, Progress))
+    assert (first.caught_up_at, first.drained) == (90.0, False)
+
+
+def test_rows_of_tomorrow_are_of_today(bench: Bench) -> None:
+    """A session may set its time; whatever came is no newer than now."""
+    tomorrow = time.time() + 86400
+    [epoch] = bench.run([whole(101, 1, source_time=tomorrow, first_time=tomorrow)])
+    assert epoch.since <= epoch.source_time <= time.time()

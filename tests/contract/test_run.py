@@ -1,20 +1,25 @@
 import os
 import queue
 import random
-import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import Batch, ChangeKind, PreparedChanges
+from syncmgr.job.batch import Batch, ChangeKind, Ddl, PreparedChanges
+from syncmgr.job.ddl import Table
+from syncmgr.job.default_value import Moment
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
+from syncmgr.job.following import Said
+from syncmgr.job.position import Position
+from syncmgr.job.statement.reading import ORDINARY
+from syncmgr.job.whole import Family
 from syncmgr.pipeline import life, worker
 from syncmgr.pipeline import run as run_module
 from syncmgr.pipeline.messages import Limits, WorkerPlan
@@ -55,6 +60,8 @@ class Bench:
         self.max_staged_bytes = self.max_backlog_bytes = 10**9
         self.finish_second = 2 * HANG_SECOND
         self.channel = make_channel(reads=("id", "version"))
+        self.families: tuple[Family, ...] = ()
+        self.on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None] = lambda _: {}
 
     def start(self, source: OpenSource) -> JobRun:
         options = RunOptions(
@@ -68,14 +75,16 @@ class Bench:
             retry=lambda: Retry(times=3),
             max_backlog_bytes=lambda: self.max_backlog_bytes,
             finish_second=lambda: self.finish_second,
+            families=self.families,
         )
         listeners = Listeners(
             on_trouble=self.troubles.append,
             on_end=lambda error, kind: self.ends.append((error, kind)),
+            on_arrival=self.on_arrival,
         )
-        run = JobRun(options, self.ledger, self.lake, self.pool, source, listeners)
-        run.start()
-        return run
+        self.run = JobRun(options, self.ledger, self.lake, self.pool, source, listeners)
+        self.run.start()
+        return self.run
 
     def limits(self) -> Limits:
         return Limits(
@@ -184,8 +193,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(bench: Bench) -> None:
         nonlocal kills
         if kills < 8 and dice.random() < 0.3:
             kills += 1
-            for worker in workers():
-                os.kill(worker.pid, signal.SIGKILL)
+            processes.kill_workers(os.getpid())
 
     bench.lake.before_commit = kill_sometimes
     bench.lake.after_commit = kill_sometimes
@@ -349,6 +357,54 @@ def test_a_ddl_that_changes_rows_silently_stops_the_run(bench: Bench) -> None:
     assert "TRUNCATE orders" in str(error)
 
 
+NO_KEY = SyncError(Code.NO_SOURCE_KEY, tables="shop.t")
+MADE = Ddl(
+    table=("shop", "t"),
+    statement="CREATE TABLE t (id INT)",
+    rows_survive=True,
+    said=Said(text="CREATE TABLE t (id INT)", db="shop", modes=ORDINARY, moment=Moment(at=1)),
+    behind=Position(offset=2),
+)
+
+
+def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_again(bench: Bench) -> None:
+    """The run ends in front of it, with no error; once it is said, the job goes on behind it, and that is noted."""
+    answers: list[dict[Table, SyncError | None] | None] = [None, {("shop", "t"): NO_KEY}]
+    told: list[Sequence[Table]] = []
+
+    def answer(tables: Sequence[Table]) -> Mapping[Table, SyncError | None] | None:
+        told.append(tables)
+        return answers.pop(0)
+
+    bench.families, bench.on_arrival = (Family(db="shop"),), answer
+    source = BatchSource((make_batch(inserted(1)), make_batch(ddl=MADE), make_batch(inserted(3))))
+    assert bench.start(source).join(HANG_SECOND)
+    assert (bench.ends, bench.ledger.last_epoch().end.offset) == ([(None, FailType.UNKNOWN)], 1)
+    assert bench.ledger.refused == []
+    bench.run_through(source, 3)
+    assert told == [[("shop", "t")]] * 2
+    assert [record.outcome for record in bench.ledger.refused] == [f"not synced: {NO_KEY}"]
+
+
+def test_what_does_not_join_is_noted_once(bench: Bench) -> None:
+    """Where another table of its statement joins, the next run meets the statement again, and says it then."""
+    first: dict[Table, SyncError | None] = {("shop", "t"): NO_KEY, ("shop", "u"): None}
+    answers = [first, {("shop", "t"): NO_KEY}]
+    bench.families = (Family(db="shop"),)
+    said = Said(text="RENAME TABLE a.t TO t, a.u TO u", db="shop", modes=ORDINARY, moment=Moment(at=1))
+    source = BatchSource((make_batch(inserted(1)), make_batch(ddl=replace(MADE, said=said)), make_batch(inserted(3))))
+
+    def answer(_: Sequence[Table]) -> Mapping[Table, SyncError | None]:
+        if len(answers) == 2:
+            bench.run.finish()
+        return answers.pop(0)
+
+    bench.on_arrival = answer
+    assert bench.start(source).join(HANG_SECOND)
+    bench.run_through(source, 3)
+    assert sorted(record.table for record in bench.ledger.refused) == ["shop.t", "shop.u"]
+
+
 def test_a_run_that_hears_its_source_clears_old_troubles(bench: Bench) -> None:
     """A job that resumed by itself shows no stale Msg, also where its source has nothing to say."""
     run = bench.start(ScriptedSource(transactions=0))
@@ -474,7 +530,7 @@ def test_prepared_rows_outlive_the_worker(bench: Bench, stop: int) -> None:
 def test_prepared_rows_outlive_kills(bench: Bench) -> None:
     """A worker that dies at any commit leaves what is prepared to the next one."""
     bench.thresholds = Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1)
-    bench.lake.after_commit = lambda _: [os.kill(worker.pid, signal.SIGKILL) for worker in workers()]
+    bench.lake.after_commit = lambda _: processes.kill_workers(os.getpid())
     run = bench.start(BatchSource(XA))
     until(lambda: bench.ends or bench.caught_up(len(XA)))
     run.finish()

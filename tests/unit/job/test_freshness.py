@@ -3,11 +3,12 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.job.channel_state import Stop
-from syncmgr.job.freshness import Reading, in_touch, of_reading, of_table, oldest
+from syncmgr.job.freshness import Reading, in_touch, of_commit, of_reading, of_table, oldest
 from tests.unit.job.factories import make_channel
 
 CAUGHT_UP = Reading(
     heard_at=99.0,
+    caught_up_at=97.0,
     read_time=50.0,
     idle=True,
     waiting_since=None,
@@ -20,10 +21,13 @@ CAUGHT_UP = Reading(
 @pytest.mark.parametrize(
     ("why", "changes", "expected"),
     [
-        ("caught up and in touch", {}, 99.0),
-        ("caught up long ago, and heartbeats stopped", {"heard_at": 80.0}, 80.0),
-        ("rows of other tables of long ago are still being read", {"idle": False}, 50.0),
-        ("reading has begun, and nothing is known of its place", {"idle": False, "read_time": 0.0}, 10.0),
+        ("caught up and in touch", {}, 97.0),
+        ("the source was heard, and what it has may be on its way", {"caught_up_at": 0.0}, 50.0),
+        ("rows of other tables of long ago are still being read", {"caught_up_at": 0.0, "idle": False}, 50.0),
+        ("the newest that was read is newer than what heartbeats proved", {"read_time": 98.0}, 98.0),
+        ("reading has begun, and nothing is known of its place", {"caught_up_at": 0.0, "read_time": 0.0}, 10.0),
+        ("the clock of the source is ahead", {"caught_up_at": 3700.0}, 100.0),
+        ("our clock was set back since", {"known_until": 130.0}, 130.0),
         ("a row waits for its commit", {"waiting_since": 97.5}, 97.5),
         ("a row waits whose statement had begun before the source was heard last", {"waiting_since": 9.0}, 10.0),
         ("there is more to read", {"drained": False}, 10.0),
@@ -31,8 +35,18 @@ CAUGHT_UP = Reading(
     ],
 )
 def test_only_what_is_in_the_lake_is_claimed(why: str, changes: dict[str, float], expected: float) -> None:
-    """Up to the last sign of life of a source that had nothing more; never less than before."""
-    assert of_reading(replace(CAUGHT_UP, **changes)) == expected, why
+    """Up to when the source is proved to have had nothing more, and not to when it was heard; never less than before,
+    never more than now.
+    """
+    assert of_reading(replace(CAUGHT_UP, **changes), 100.0) == expected, why
+
+
+def test_a_commit_claims_nothing_of_what_is_staged_after_it() -> None:
+    """A session may give its changes an older time than those of the transaction before it."""
+    assert of_commit(10.0, 98.0, None, 100.0) == 98.0
+    assert of_commit(10.0, 98.0, 96.5, 100.0) == 96.5
+    assert of_commit(97.0, 98.0, 96.5, 100.0) == 97.0, "what is known stays known"
+    assert of_commit(10.0, 3700.0, None, 100.0) == 100.0, "nothing is newer than now"
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,8 @@ def test_a_table_is_advised_by_the_kind_of_its_job(state: JobState, *, resumes: 
 def test_a_job_is_as_old_as_its_oldest_table() -> None:
     """Also one that is caught up but for it; what has ended has no age."""
     caught_up = Reading(
-        heard_at=NOW - 2,
+        heard_at=NOW - 1,
+        caught_up_at=NOW - 2,
         read_time=0.0,
         idle=True,
         waiting_since=None,

@@ -43,6 +43,9 @@ class Flood:
     def idle(self) -> bool:
         return False
 
+    def caught_up_at(self) -> float:
+        return 0.0
+
     def server(self) -> str:
         return ""
 
