@@ -4,19 +4,22 @@ Owns: which change of a job is refused, and what of it is stored.
 Must not know: the runs of jobs, and when they take up what is stored.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final, Protocol, assert_never
 
 from syncmgr import planning
+from syncmgr.arriving import Arrivals, arrivals
+from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.chunk import Load
 from syncmgr.job.description import ChannelDescription, WithoutKey
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.excerpt import Excerpt
-from syncmgr.job.failure import Remedy, remedy
 from syncmgr.job.freshness import of_table
 from syncmgr.job.renewal import Renewal, renewed, terms_of
 from syncmgr.job.resync_where import LEAVE_OUT
@@ -27,15 +30,12 @@ from syncmgr.job.status import Figures
 from syncmgr.job.stopping import needs_all_rows
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.meta.channels import ChannelProgress, Joining
-from syncmgr.planning import Inspect, Inspected, Plan, Planner, Survey, Table, Wanted
+from syncmgr.planning import Inspect, Inspected, Plan, Planner, Survey, Wanted
 from syncmgr.written import (
     altered,
-    databases,
     excerpt,
     forgetting,
     means,
-    only,
-    pattern_of,
     patterns,
     refuse_twice,
     renamed,
@@ -69,11 +69,13 @@ ANEW_BESIDE: Final = (
 ANEW_ALONE: Final = "; STOP the job, make the target anew, and create the job again"
 OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
 
+log = logging.getLogger(__name__)
+
 
 class Catalog(planning.Catalog, Protocol):
     """The databases and tables of the lake."""
 
-    def make(self, table: TargetTable) -> None: ...
+    def make(self, table: TargetTable) -> TargetTable: ...
     def unmake(self, table: TargetTable) -> None: ...
 
 
@@ -114,21 +116,39 @@ class Store(Protocol):
 
 @contextmanager
 def made(catalog: Catalog, tables: Sequence[TargetTable]) -> Iterator[None]:
-    """The targets of what is stored here; where that fails they go again."""
+    """The targets of what is stored here; where that fails they go again, as far as the lake lets them."""
     ready: list[TargetTable] = []
     try:
         for table in tables:
-            catalog.make(table)
-            ready.append(table)
+            ready.append(catalog.make(table))  # noqa: PERF401 - what is ready when one fails must be known
+        passing(CrashPoint.TARGETS_MADE)
         yield
     except Exception:
         for table in ready:
-            catalog.unmake(table)
+            _unmake(catalog, table)
         raise
 
 
+def _unmake(catalog: Catalog, table: TargetTable) -> None:
+    """What is left behind is spare, and hides no error."""
+    try:
+        catalog.unmake(table)
+    except Exception:
+        log.exception("a target that nobody needs was left", extra={"table": table.label})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LookedAt:
+    """What source and lake say of a table that is to be read anew. `renewal`: what its channel and its target become;
+    None: they stay as they are.
+    """
+
+    target: TargetTable
+    renewal: Renewal | None = None
+
+
 class Altering:
-    """Stores; one call at a time, but for `plan`."""
+    """Stores; one call at a time, but for those that block, which store nothing."""
 
     def __init__(
         self,
@@ -146,28 +166,28 @@ class Altering:
         self._survey = survey
         self._chunk_rows = chunk_rows
 
-    def looked_at(self, job: SyncJob, node: JobAlteration) -> Renewal | None:
-        """For RESYNC of a whole table: what its channel and its target become. Blocks for as long as source and lake
-        take. None: the table is being read, so that whatever changes it comes by the binlog.
+    def looked_at(self, job: SyncJob, node: JobAlteration) -> LookedAt | None:
+        """For RESYNC. Blocks for as long as source and lake take. A table that is read as it should be is not renewed:
+        whatever changes it comes by the binlog.
 
         Raises RESYNC_COLUMNS, NO_CHANNEL_KEY, SNAPSHOT_REFUSED.
         """
         _refuse_cancelled(job)
-        if not isinstance(node, ResyncTable) or node.where or not isinstance(job.source, MysqlDescription):
+        if not isinstance(node, ResyncTable) or not isinstance(job.source, MysqlDescription):
             return None
         channel = _channel(job, node.table)
-        if not channel.keys:
+        if node.where is None and not channel.keys:
             self._planner.check_exact(job.source, [channel.source])
-        if not self._is_renewed(job, channel):
-            return None
+        target = self._catalog.table(channel.target_db, channel.target)
+        if node.where is not None or not self._is_renewed(job, channel, target):
+            return LookedAt(target=target)
         name = channel.source.db, channel.source.name
         inspected = self._inspect(replace(job.source, start=SNAPSHOT, server_id=0, joins=True), [name])
-        return self._renewal(job, channel, inspected)
+        return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
 
-    def _renewal(self, job: SyncJob, channel: ChannelDescription, inspected: Inspected) -> Renewal:
+    def _renewal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, inspected: Inspected) -> Renewal:
         """From where the server stands now: what the table has missed comes with its rows."""
         load, at = self._store.loads.of(job.id).get(channel.token), self._store.progress(job.id)[channel.token]
-        target = self._catalog.table(channel.target_db, channel.target)
         pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
         read = None if load is None else load.stale
         since = at.stale_since if at.resyncing else read
@@ -180,8 +200,8 @@ class Altering:
         again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at)
         return replace(renewal, channel=replace(again, stopped=None), stale_since=stale or 0.0)
 
-    def alter(self, job: SyncJob, node: JobAlteration, looked_at: Renewal | None = None) -> bool:
-        """Whether what runs of the job must be started anew."""
+    def alter(self, job: SyncJob, node: JobAlteration, looked_at: LookedAt | None = None) -> bool:
+        """Whether what runs of the job must be started anew. Nothing here waits for source or lake."""
         _refuse_cancelled(job)
         match node:
             case AlterSync():
@@ -203,20 +223,22 @@ class Altering:
                 assert_never(node)
         return True
 
-    def _resync(self, job: SyncJob, node: ResyncTable, renewal: Renewal | None) -> None:
+    def _resync(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
         """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
         channel = _channel(job, node.table)
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
         if job.paused_by == Code.SOURCE_POSITION_LOST.number:
             raise SyncError(Code.RESYNC_POSITION, table=channel.source.label)
-        excerpt = None if node.where is None else self._excerpt(job, channel, node.where)
-        if node.where is None and self._is_renewed(job, channel) != (renewal is not None):
+        assert looked_at is not None, "a table is looked at before it is read anew"
+        target, renewal = looked_at.target, looked_at.renewal
+        excerpt = None if node.where is None else self._excerpt(job, channel, target, node.where)
+        if node.where is None and self._is_renewed(job, channel, target) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)
         changed = () if renewal is None else (renewal,)
         self._store.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
 
-    def _excerpt(self, job: SyncJob, channel: ChannelDescription, where: Expression) -> Excerpt:
+    def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> Excerpt:
         """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
         if not channel.keys:
             raise SyncError(
@@ -225,7 +247,7 @@ class Altering:
         reason = self._refusal(job, channel)
         if reason:
             raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
-        return excerpt(channel, self._catalog.table(channel.target_db, channel.target), where)
+        return excerpt(channel, target, where)
 
     def _refusal(self, job: SyncJob, channel: ChannelDescription) -> str:
         """Why a part of the rows would not do; "": it does."""
@@ -236,21 +258,14 @@ class Altering:
             return OPEN
         return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
 
-    def _is_renewed(self, job: SyncJob, channel: ChannelDescription) -> bool:
+    def _is_renewed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
         """Whether RESYNC of the whole table makes channel and target what the source is now: nothing else will."""
-        return self._stands(job, channel) or self._is_pending(job, channel) or self._is_short(channel)
+        return self._stands(job, channel) or self._is_pending(job, channel) or _is_short(channel, target)
 
     def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether a statement on the table is stored that RESUME will follow."""
         steps = [epoch.ddl for epoch in self._store.intents(job.id) if epoch.ddl is not None]
         return job.state is JobState.PAUSED and any(channel.token in step.concerned for step in steps)
-
-    def _is_short(self, channel: ChannelDescription) -> bool:
-        """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no
-        commit passes.
-        """
-        target = self._catalog.table(channel.target_db, channel.target)
-        return any(target.column(mapped.target) is None for mapped in channel.columns)
 
     def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether no change of the table is read, or can be committed: until somebody has settled what stopped it, or,
@@ -306,58 +321,51 @@ class Altering:
         )
         return self._planner.plan(wanted)
 
-    def add(self, job: SyncJob, node: AddTables, plan: Plan) -> None:
-        """The job gets the planned channels, which its text names from now on."""
-        _refuse_cancelled(job)
-        self._add(with_channels(job, node.channels), plan)
+    def add(self, job: SyncJob, node: AddTables, plan: Plan, looked_at: SyncJob) -> None:
+        """The job gets the planned channels, which its text names from now on. Their targets are there.
 
-    def _add(self, job: SyncJob, plan: Plan) -> None:
-        """Their changes count from the place at which they were looked at; what is before it comes with their rows."""
+        Raises STALE_JOB where the job is not the one that was looked at.
+        """
+        _refuse_cancelled(job)
+        _refuse_changed(job, looked_at)
         refuse_twice(channel.source.label for channel in (*job.channels, *plan.channels))
         refuse_twice(f"{channel.target_db}.{channel.filled}" for channel in (*job.channels, *plan.channels))
-        channels = tuple(replace(channel, after=plan.inspected.start) for channel in plan.channels)
-        joining = Joining(channels=channels, loading=plan.loading)
-        with made(self._catalog, plan.made):
-            self._store.alter(job, joining=joining)
+        joining = Arrivals(plans=(plan,), refused={}).joining
+        self._store.alter(with_channels(job, node.channels), joining=joining)
 
     # -- tables that come later
 
-    def arrivals(self, job: SyncJob) -> tuple[list[Plan], dict[Table, SyncError]]:
-        """For the tables that a job's patterns mean and that it has not, and why others cannot join. Blocks.
+    def arrivals(self, job: SyncJob) -> Arrivals:
+        """For the tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
+        return arrivals(job, self._survey, partial(self.plan, job))
 
-        Raises what may pass.
+    def take_in(self, job: SyncJob, coming: Arrivals, looked_at: SyncJob) -> None:
+        """All of them, or none; the job's text means them already. Their targets are there.
+
+        Raises STALE_JOB where the job is not the one that was looked at.
         """
-        assert isinstance(job.source, MysqlDescription), "canal has no patterns"
-        wanted = patterns(job)
-        there = self._survey(job.source, sorted({databases(each) for each in wanted}))
-        synced = {(channel.source.db, channel.source.name) for channel in job.channels}
-        meant = {
-            table: [only(each, table) for each in wanted if pattern_of(each).has(table)]
-            for table in sorted(there.keys() - synced)
-        }
-        twice = [table for table, nodes in meant.items() if len(nodes) > 1]
-        new = {table: nodes[0] for table, nodes in meant.items() if len(nodes) == 1}
-        plans, refused = self._plans(job, new) if new else ([], {})
-        return plans, refused | {t: SyncError(Code.DUPLICATE_MAPPING, table=".".join(t)) for t in twice}
+        _refuse_changed(job, looked_at)
+        if _tables(job) != _tables(looked_at) or patterns(job) != patterns(looked_at):
+            raise SyncError(Code.STALE_JOB, job=job.name)
+        self._store.alter(job.with_statement(job.statement), joining=coming.joining)
 
-    def _plans(self, job: SyncJob, new: Mapping[Table, Tables | Shards]) -> tuple[list[Plan], dict[Table, SyncError]]:
-        """All at once, and where that fails one by one."""
-        try:
-            return [self.plan(job, tuple(new.values()))], {}
-        except SyncError as error:
-            if remedy(error.code) is Remedy.RETRY:
-                raise
-            if len(new) == 1:
-                return [], dict.fromkeys(new, error)
-        found = [self._plans(job, {table: one}) for table, one in new.items()]
-        refused = {table: error for _, errors in found for table, error in errors.items()}
-        return [plan for plans, _ in found for plan in plans], refused
 
-    def take_in(self, job: SyncJob, plans: Sequence[Plan]) -> None:
-        """The job's text means them already."""
-        for plan in plans:
-            job = job.with_statement(job.statement)
-            self._add(job, plan)
+def _is_short(channel: ChannelDescription, target: TargetTable) -> bool:
+    """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no
+    commit passes.
+    """
+    return any(target.column(mapped.target) is None for mapped in channel.columns)
+
+
+def _refuse_changed(job: SyncJob, looked_at: SyncJob) -> None:
+    """What was planned is of one source, and goes by the job's properties. Raises STALE_JOB."""
+    if (job.id, job.source, job.properties) != (looked_at.id, looked_at.source, looked_at.properties):
+        raise SyncError(Code.STALE_JOB, job=job.name)
+
+
+def _tables(job: SyncJob) -> frozenset[tuple[str, str, str]]:
+    """What fills what."""
+    return frozenset((each.source.label, each.target_db, each.filled) for each in job.channels)
 
 
 def _refuse_cancelled(job: SyncJob) -> None:

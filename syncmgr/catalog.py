@@ -8,6 +8,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import syncsql
@@ -16,12 +17,13 @@ from syncmgr.job import target
 from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.spark.ancestry import token_property
 from syncmgr.spark.lake import Lake
-from syncmgr.spark.layout import FORMAT_VERSION, UUID, Field, Layout, PartitionField
+from syncmgr.spark.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
 
 TYPES: Final = target.TYPES
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
 DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
 COMMENT: Final = "comment"
+BY_JOB: Final = "syncmgr.made-for-a-job"
 TOKEN: Final = token_property("")
 ENGINES: Final = frozenset({"iceberg", "olap"})
 MYSQL_ENGINES: Final = frozenset({"innodb", "myisam", "aria", "rocksdb"})
@@ -99,29 +101,48 @@ class Catalog:
         self._must_exist(table.db)
         if table.name in self._lake.tables(table.db):
             return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
-        self.make(table)
+        self._make(table, {})
         return tuple(ignored(statement))
 
-    def make(self, table: TargetTable) -> None:
-        """A table that was checked and is not there yet."""
+    def make(self, table: TargetTable) -> TargetTable:
+        """The target of a job, which was checked and is not there yet; with its uuid.
+
+        Where `table` has one, it is that of a spare target, which makes room.
+        """
+        if table.uuid:
+            self.unmake(table)
+        return replace(table, uuid=self._make(table, {BY_JOB: "yes"}))
+
+    def _make(self, table: TargetTable, marks: Mapping[str, str]) -> str:
+        """Returns its uuid."""
         self._lake.ready()
         fields = fields_of(table)
         ids = {field.name.casefold(): field.id for field in fields}
         # A folder of its own for every table: one dropped and made anew never meets its old files.
         plain = [re.sub(r"[^A-Za-z0-9_]", "", part).lstrip("_") or "x" for part in (table.db, table.name)]
-        self._lake.create_table(
+        return self._lake.create_table(
             table.db,
             table.name,
             fields,
             [ids[key.casefold()] for key in table.keys],
             [target.parse_transform(text) for text in table.partition],
             folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
-            properties=properties_of(table, ids),
+            properties={**properties_of(table, ids), **marks},
         )
 
     def unmake(self, table: TargetTable) -> None:
-        """The inverse of `make`, of a table that nobody has used."""
-        self._lake.drop_table(table.db, table.name)
+        """The inverse of `make`. What somebody else has put under the name stays, and so does what a job writes to, or
+        anybody has changed.
+        """
+        self._lake.ready()
+        try:
+            found = self.table(table.db, table.name)
+        except SyncError as error:
+            if error.code not in {Code.NO_SUCH_TABLE, Code.UNKNOWN_DATABASE}:
+                raise
+            return
+        if found.uuid == table.uuid and found.is_unused and self._job_of(table.db, table.name) is None:
+            self._lake.drop_table(table.db, table.name)
 
     def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Remark, ...]:
         """Drops the table and its files. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
@@ -268,6 +289,8 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
         ),
         uuid=properties.get(UUID, ""),
         writers=tuple(key.removeprefix(TOKEN) for key in properties if key.startswith(TOKEN)),
+        is_unused=properties.get(CHANGES) == "0",
+        is_spare=properties.get(CHANGES) == "0" and BY_JOB in properties,
     )
 
 

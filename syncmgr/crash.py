@@ -45,6 +45,7 @@ class CrashPoint(StrEnum):
     LAGGARD_COMMITTED = "laggard committed"
     LAGGARD_STORED = "laggard stored"
     # the life of a job
+    TARGETS_MADE = "targets made"
     JOB_ADDED = "job added"
     START_STORED = "start stored"
     STAGING_SWEPT = "staging swept"

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from syncmgr import altering, planning, showing
 from syncmgr.altering import Altering, made
+from syncmgr.arriving import Arrivals
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
@@ -25,9 +26,9 @@ from syncmgr.job.source import CanalDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.status import SHOW_COLUMNS
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
-from syncmgr.planning import CheckExact, Inspect, Plan, Planner, Survey, Table, Wanted
+from syncmgr.planning import CheckExact, Inspect, Plan, Planner, Survey, Table, Wanted, is_wide
 from syncmgr.showing import Showing
-from syncmgr.written import refuse_on_canal
+from syncmgr.written import patterns, refuse_on_canal
 from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
 
 ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
@@ -38,6 +39,7 @@ _STORED = {
     JobEvent.RESUMED: CrashPoint.RESUME_STORED,
 }
 
+LOOK_SECOND: Final = 1.0  # between two looks for tables of new patterns where the first fails
 REMEMBER_SECOND: Final = 60.0  # so often the metadata learn how far a source without changes was heard
 
 log = logging.getLogger(__name__)
@@ -84,7 +86,7 @@ class Store(altering.Store, showing.Store, Protocol):
     def asked(self) -> Asked: ...
 
 
-OnArrival = Callable[[Sequence[Table]], Mapping[Table, SyncError | None]]
+OnArrival = Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None]
 StartRun = Callable[
     [SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None], OnArrival], Run
 ]
@@ -128,7 +130,9 @@ class Jobs:
         self._drop_staged = drop_staged
         self._keep_cancelled_second = keep_cancelled_second
         self._runs: dict[JobId, Run] = {}
-        self._changing = threading.RLock()  # load, ask the rule, store: one at a time
+        self._unseen: set[JobId] = set()  # whose last run may have passed by tables that its new patterns mean
+        # load, ask the rule, store: one at a time, and nothing that may wait for a source or for the lake
+        self._changing = threading.RLock()
         self._closing = False
         self.wake: Callable[[], None] = lambda: None  # set by the scheduler: something is due now
 
@@ -154,7 +158,7 @@ class Jobs:
             properties=overrides,
         )
         self._wait_for_ending(job)
-        with made(self._catalog, plan.made):
+        with made(self._catalog, plan.made), self._changing:
             self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
         log.info("job %s.%s: created, with %d tables", job.db, job.name, len(plan.channels))
@@ -189,7 +193,9 @@ class Jobs:
     def _add(self, job: SyncJob, plan: Plan) -> None:
         inspected = plan.inspected
         start = replace(inspected.start, whole=inspected.start.whole and not plan.loading)
-        self._store.add(job, start, inspected.server_time, plan.loading)
+        added = self._store.add(job, start, inspected.server_time, plan.loading)
+        if plan.has_grown:
+            self._unseen.add(added.id)
 
     def pause(self, name: Name, db: str | None) -> None:
         """What is committed by then is remembered with its time: a quiet source says nothing of it later."""
@@ -204,21 +210,23 @@ class Jobs:
 
     def alter(self, node: JobAlteration, db: str | None) -> None:
         """ALTER SYNC, which changes what is stored; where that matters to what runs, it is started anew."""
-        name = self._database(node.job, db), node.job.name
-        looked_at = self._altering.looked_at(self._store.by_name(*name), node)
+        named = self._named(node.job, db)
+        looked_at = self._altering.looked_at(named, node)
         with self._changing:
-            job = self._store.by_name(*name)
+            job = self._store.by_name(named.db, named.name)
             if self._altering.alter(job, node, looked_at):
                 self._renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
 
     def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
         """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
-        name = self._database(node.job, db), node.job.name
-        plan = self._altering.plan(self._store.by_name(*name), node.channels)
-        with self._changing:
-            job = self._store.by_name(*name)
-            self._altering.add(job, node, plan)
+        looked_at = self._named(node.job, db)
+        plan = self._altering.plan(looked_at, node.channels)
+        with made(self._catalog, plan.made), self._changing:
+            job = self._store.by_name(looked_at.db, looked_at.name)
+            self._altering.add(job, node, plan, looked_at)
+            if any(map(is_wide, node.channels)):
+                self._unseen.add(job.id)
             self._renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
         self.wake()
@@ -233,8 +241,9 @@ class Jobs:
             run.finish()
 
     def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
+        named = self._named(name, db)
         with self._changing:
-            job = self._store.by_name(self._database(name, db), name.name)
+            job = self._store.by_name(named.db, named.name)
             after = job.on(event, at=time.time())
             if event is JobEvent.RESUMED and job.settles_answers:
                 self._store.asked.settle(job.id)  # first: a crash in between leaves a job that RESUME settles again
@@ -271,7 +280,7 @@ class Jobs:
 
     def create_text(self, name: Name, db: str | None) -> str:
         """SHOW CREATE SYNC JOB; passwords are masked."""
-        return self._store.by_name(self._database(name, db), name.name).statement
+        return self._named(name, db).statement
 
     def owner_of(self, db: str, table: str) -> str | None:
         """The job, not cancelled, that a table is the target of."""
@@ -287,9 +296,12 @@ class Jobs:
     # -- what the scheduler calls
 
     def recover(self) -> None:
-        """Once at start: what ran when the frontend ended runs again."""
+        """Once at start: what ran when the frontend ended runs again, and looks for tables that it had yet to find."""
         with self._changing:
             for job in self._store.jobs(live=True):
+                with _logged(job.name):
+                    if patterns(job):
+                        self._unseen.add(job.id)
                 if job.state is JobState.RUNNING:
                     self._store.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
 
@@ -345,6 +357,8 @@ class Jobs:
         self._runs[job.id] = run
         run.start()
         log.info("job %s.%s: started", job.db, job.name)
+        if job.id in self._unseen:
+            threading.Thread(target=self._look, args=(job.id, run), name="look", daemon=True).start()
 
     def close(self, timeout: float) -> None:
         """Let every run commit what it staged; jobs stay RUNNING and are taken up by the next start."""
@@ -373,20 +387,52 @@ class Jobs:
             if fail is None and job.fail is not None:
                 log.info("job %s.%s: goes on; past is: %s", job.db, job.name, job.fail.message)
 
-    def _on_arrival(self, job_id: JobId, tables: Sequence[Table]) -> dict[Table, SyncError | None]:
-        """Whatever is there by now and belongs to the job joins it at once, with those that were told."""
+    def _on_arrival(self, job_id: JobId, tables: Sequence[Table]) -> dict[Table, SyncError | None] | None:
+        """Whatever is there by now and belongs to the job joins it at once, with those that were told.
+
+        None: the job has ended its run, or was altered meanwhile, or another has taken a target: its next run has to
+        tell them again.
+        """
         job = self._store.by_id(job_id)
         if job is None or job.state is not JobState.RUNNING:
-            return {}
-        plans, refused = self._altering.arrivals(job)
-        with self._changing:
-            job = self._store.by_id(job_id)
-            if plans and job is not None and job.state is JobState.RUNNING:
-                self._altering.take_in(job, plans)
-                self._renew(job_id)
-        joined = {(channel.source.db, channel.source.name) for plan in plans for channel in plan.channels}
+            return None
+        coming = self._altering.arrivals(job)
+        try:
+            with made(self._catalog, coming.made), self._changing:
+                synced = self._take_in(job, coming, tables)
+        except SyncError as error:
+            if error.code not in {Code.STALE_JOB, Code.TARGET_IN_USE}:
+                raise
+            return None
+        joined = coming.tables | synced
         gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more", hint="")
-        return {table: None if table in joined else refused.get(table, gone) for table in tables}
+        told = (table for table in tables if table not in coming.waits)
+        return {table: None if table in joined else coming.refused.get(table, gone) for table in told}
+
+    def _look(self, job_id: JobId, run: Run) -> None:
+        """For tables whose statements a run has read that did not heed them. What this run reads it tells itself."""
+        while self._runs.get(job_id) is run and not self._closing:
+            try:
+                if self._on_arrival(job_id, ()) is not None:
+                    self._unseen.discard(job_id)
+                    return
+            except SyncError as error:
+                log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
+            run.join(LOOK_SECOND)  # where it ends, the next one looks
+
+    def _take_in(self, looked_at: SyncJob, coming: Arrivals, told: Sequence[Table]) -> set[Table]:
+        """Which of those that were told are the job's already, though its run does not know: it was stored by a call
+        that failed. Raises STALE_JOB.
+        """
+        job = self._store.by_id(looked_at.id)
+        if job is None or job.state is not JobState.RUNNING:
+            raise SyncError(Code.STALE_JOB, job=looked_at.name)
+        if coming.plans:
+            self._altering.take_in(job, coming, looked_at)
+        known = {(channel.source.db, channel.source.name) for channel in job.channels} & set(told)
+        if coming.plans or known:
+            self._renew(job.id)
+        return known
 
     def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
         now = time.time()
@@ -420,6 +466,18 @@ class Jobs:
         if found not in self._catalog.databases():
             raise SyncError(Code.UNKNOWN_DATABASE, db=found)
         return found
+
+    def _named(self, name: Name, db: str | None) -> SyncJob:
+        """The lake, which may be away, is asked only where there is no such job."""
+        found = name.db or db
+        if found is None:
+            raise SyncError(Code.NO_DATABASE)
+        try:
+            return self._store.by_name(found, name.name)
+        except SyncError as error:
+            if error.code is Code.UNKNOWN_JOB:
+                self._database(name, db)
+            raise
 
     def _live(self, db: str, name: str) -> SyncJob | None:
         return next((job for job in self._store.jobs(db, live=True) if job.name == name), None)

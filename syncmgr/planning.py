@@ -26,6 +26,7 @@ from syncmgr.written import check_names, condition, databases, item, items, odd_
 from syncsql import Channel, Name, Shards, Tables, quote_name
 
 OK: Final = "ok"
+LOOKS: Final = 3  # a source may get a table in each moment that a look takes
 OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as one that ended
 Row = tuple[str, str, str, str, str]  # as EXPLAIN_COLUMNS names them
 Table = tuple[str, str]
@@ -108,12 +109,15 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """`made`: targets that are not there yet."""
+    """`made`: targets that are not there yet; with the uuid of a spare one that is. `has_grown`: there may be more
+    tables that are meant.
+    """
 
     channels: tuple[ChannelDescription, ...]
     inspected: Inspected
     made: tuple[TargetTable, ...]
     takes_snapshot: bool = False
+    has_grown: bool = False
 
     @property
     def loading(self) -> frozenset[str]:
@@ -123,7 +127,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Place:
-    """A channel of the statement; `target` None: it is to be made, as `found` says.
+    """A channel of the statement; `target` None: it is to be made, as `found` says, in the place of `spare`.
 
     `shards`: what says that the tables of other databases go into the target, too.
     """
@@ -132,6 +136,7 @@ class _Place:
     target: TargetTable | None
     found: Found | None = None
     shards: Shards | None = None
+    spare: TargetTable | None = None
 
     @property
     def table(self) -> Table:
@@ -173,12 +178,15 @@ class Planner:
         """Whether tables without a key can be read at an exact point. Raises SNAPSHOT_REFUSED."""
         self._check_exact(source, tables)
 
-    def plan(self, wanted: Wanted) -> Plan:
-        """Raises what the first failed check says."""
+    def plan(self, wanted: Wanted, looks: int = LOOKS) -> Plan:
+        """Raises what the first failed check says. `looks`: how often all is looked at where tables come meanwhile."""
         places = self._places(wanted)
         if isinstance(wanted.source, CanalDescription):
             return self._positional(wanted.source, places)
         inspected = self._inspected(wanted, places)
+        has_grown = self._has_grown(wanted, places)
+        if has_grown and looks > 1:
+            return self.plan(wanted, looks - 1)
         _refuse_keyless(wanted, zip(places, _told(inspected), strict=True))
         made: dict[Table, TargetTable] = {}
         planned = [
@@ -190,7 +198,18 @@ class Planner:
             inspected=inspected,
             made=tuple(made.values()),
             takes_snapshot=wanted.takes_snapshot,
+            has_grown=has_grown,
         )
+
+    def _has_grown(self, wanted: Wanted, places: Sequence[_Place]) -> bool:
+        """Whether a table came after they were found and before the place in the binlog from which changes are read:
+        its statement is before it, and would never be met.
+        """
+        if not any(map(is_wide, wanted.channels)):
+            return False
+        found = self._found(wanted)
+        meant = {wish.table for each in wanted.channels for wish in _expanded(each, found)}
+        return not meant <= {place.table for place in places}
 
     def _inspected(self, wanted: Wanted, places: Sequence[_Place]) -> Inspected:
         by_table = {place.table: place for place in places}
@@ -258,7 +277,8 @@ class Planner:
         if home not in made:
             _refuse_keyless(wanted, [(place, told)])
             found = replace(target_of(table, unique_keys, place.found, home[0]), name=home[1])
-            made[home] = sharded(found) if place.shards is not None else found
+            shared = sharded(found) if place.shards is not None else found
+            made[home] = shared if place.spare is None else replace(shared, uuid=place.spare.uuid)
         return made[home]
 
     # -- which tables
@@ -296,6 +316,8 @@ class Planner:
         try:
             target = self._catalog.table(home, node.target.name)
         except SyncError as error:
+            if self._job_of(home, node.source.name) is not None:
+                raise
             raise _told_how_to_make(error, wanted, node) from error
         if node.partitions is not None:
             names = ", ".join(node.partitions.names)
@@ -304,6 +326,8 @@ class Planner:
         if owner is not None and (wish.shards is None or (target.db, target.name) not in wanted.shared):
             raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
         self._refuse_others(target)
+        if wish.found is not None and owner is None and target.is_spare:
+            return replace(wish, spare=target)  # the source may have other columns by now
         return replace(wish, target=target)
 
     def _refuse_others(self, target: TargetTable) -> None:
@@ -473,6 +497,11 @@ def _refuse_servers_own(wanted: Wanted) -> None:
         if db in SERVERS_OWN:
             what = f"FROM {db}, which is the server's own: its rows change without events in the binlog"
             raise SyncError(Code.NOT_SUPPORTED, what=what)
+
+
+def is_wide(each: Channel | Tables | Shards) -> bool:
+    """Whether it may mean more tables than there are."""
+    return not isinstance(each, Channel) and not isinstance(each.source, Name)
 
 
 def _expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> Iterator[_Place]:

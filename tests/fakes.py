@@ -74,6 +74,9 @@ class OpenedSource:
     def idle(self) -> bool:
         return self.at >= self.script.transactions
 
+    def caught_up_at(self) -> float:
+        return time.time() if self.idle() else 0.0
+
     def heard_at(self) -> float:
         return time.time()
 
@@ -117,6 +120,9 @@ class OpenedBatches:
 
     def idle(self) -> bool:
         return self.at >= len(self.batches)
+
+    def caught_up_at(self) -> float:
+        return time.time() if self.idle() else 0.0
 
     def heard_at(self) -> float:
         return time.time()

@@ -16,6 +16,7 @@ from syncmgr.job.derived_type import derived
 from syncmgr.job.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 from syncmgr.job.table_pattern import PatternKind, TablePattern
 
+UNSEEN: Final = "; tables that the job's user may not SELECT from do not show"
 BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
 MOST_BUCKETS: Final = 64
 _OF_TOOLS: Final = re.compile(r"_.+_(?:gho|ghc|del|new|old)")
@@ -129,7 +130,7 @@ def _members(
 ) -> tuple[tuple[str, str], ...]:
     found = tuple(sorted(filter(has, names)))
     if not found:
-        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint="")
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint=UNSEEN)
     return found
 
 

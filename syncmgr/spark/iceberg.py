@@ -19,7 +19,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.shard import Part
 from syncmgr.spark.jvm import Java, activate, java_class
 from syncmgr.spark.launch import CATALOG
-from syncmgr.spark.layout import FORMAT_VERSION, UUID, Field, Layout, Snapshot, layout_of
+from syncmgr.spark.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, Snapshot, layout_of
 
 FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
@@ -121,14 +121,15 @@ class Iceberg:
         partition: Iterable[tuple[str, str, int | None]],
         location: str,
         properties: Mapping[str, str],
-    ) -> None:
-        """`partition`: (transform, column, width) for Iceberg's PartitionSpec builder."""
+    ) -> str:
+        """`partition`: (transform, column, width) for Iceberg's PartitionSpec builder. Returns the table's uuid."""
         schema = self._schema(fields, identifier)
         builder = self._package.PartitionSpec.builderFor(schema)
         for transform, column, width in partition:
             arguments = [column] if width is None else [column, width]
             builder = getattr(builder, transform)(*arguments)
-        self._catalog.createTable(self._identifier(db, table), schema, builder.build(), location, self._map(properties))
+        name, values = self._identifier(db, table), self._map(properties)
+        return self.uuid(self._catalog.createTable(name, schema, builder.build(), location, values))
 
     def scratch_table(self, fields: Iterable[Field], identifier: Iterable[int], folder: str) -> Java:
         """A table in a folder, in no catalog."""
@@ -156,7 +157,9 @@ class Iceberg:
 
     def properties(self, table: Java) -> dict[str, str]:
         found = {str(key): str(value) for key, value in dict(table.properties()).items()}
-        return found | {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table)}
+        metadata = table.operations().current()
+        changes = int(metadata.previousFiles().size()) + int(metadata.snapshots().size())
+        return found | {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
 
     def uuid(self, table: Java) -> str:
         """One that was dropped and made anew has another."""

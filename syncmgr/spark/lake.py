@@ -358,13 +358,14 @@ class Lake:
         *,
         folder: str,
         properties: Mapping[str, str],
-    ) -> None:
-        """`folder`: the table's place below the warehouse."""
+    ) -> str:
+        """`folder`: the table's place below the warehouse. Returns the table's uuid."""
         location = f"{self.place.warehouse.rstrip('/')}/{folder}"
         parts = [(part.kind, part.column, part.width) for part in partition]
         with asked():
-            self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
+            made = self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
         self._make_durable()
+        return made
 
     def drop_table(self, db: str, table: str) -> None:
         """Drops the table and its files."""

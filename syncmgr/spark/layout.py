@@ -11,6 +11,7 @@ from typing import Any, Final
 
 FORMAT_VERSION: Final = "format-version"  # Iceberg takes it as a property and keeps it elsewhere
 UUID: Final = "uuid"  # a word that Iceberg takes as no property
+CHANGES: Final = "syncmgr.changes"  # told, and never stored: how often the table was changed since it was made
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.spark.launch import CATALOG
-from syncmgr.spark.layout import FORMAT_VERSION, UUID, Layout, layout_of
+from syncmgr.spark.layout import CHANGES, FORMAT_VERSION, UUID, Layout, layout_of
 
 BUSY_SECOND: Final = 30.0
 
@@ -49,7 +49,11 @@ class Shelf:
         metadata = json.loads(Path(self.pointer(db, table).location.removeprefix("file:")).read_text(encoding="utf-8"))
         schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
         spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
-        told = {FORMAT_VERSION: str(metadata["format-version"]), UUID: metadata["table-uuid"]}
+        told = {
+            FORMAT_VERSION: str(metadata["format-version"]),
+            UUID: metadata["table-uuid"],
+            CHANGES: _changes(metadata),
+        }
         return layout_of(schema, spec), metadata.get("properties", {}) | told
 
     def pointer(self, db: str, table: str) -> Pointer:
@@ -74,3 +78,8 @@ class Shelf:
                 if "no such table" in str(error):  # Spark's first start is about to make them
                     return []
                 raise
+
+
+def _changes(metadata: Mapping[str, Any]) -> str:
+    """A table may have been made with rows in it."""
+    return str(len(metadata.get("metadata-log", ())) + len(metadata.get("snapshots", ())))

@@ -146,8 +146,7 @@ def test_a_table_joins_through_deaths(mysql_server: MysqlServer, frontend: Front
         frontend.await_death(CrashPoint.CHUNK_STORED)
         frontend.start()
         until(frontend.workers, why="workers")
-        for worker in frontend.workers():
-            worker.kill()
+        frontend.kill_workers()
         streams(t, "late")
     t.wait_until_equal()
     t.wait_until_equal("late", "late")

@@ -9,6 +9,7 @@ from typing import Any
 import pymysql
 import pytest
 
+from syncmgr.crash import CrashPoint
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.servers import MysqlServer
@@ -159,6 +160,34 @@ def test_a_name_with_a_percent_sign_is_one_name(mysql_server: MysqlServer, front
     with pytest.raises(pymysql.err.MySQLError, match=r"write FROM TABLES LIKE 'none_%\.o' INTO `one`") as raised:
         fe.sql(f"CREATE SYNC percent.job3 (FROM `none_%`.o INTO one) {binlog}")
     assert raised.value.args[0] == Code.NO_TABLE_MATCHES.number
+
+
+def test_a_table_joins_though_the_frontend_dies_behind_its_target(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """And though it has another column by the next look: the target that nobody has used becomes what it is then."""
+    mysql, fe = mysql_server, frontend
+
+    def rows(table: str) -> list[dict[str, Any]]:
+        try:
+            return fe.sql(f"SELECT * FROM dying.{table}")
+        except pymysql.err.MySQLError as error:
+            if error.args[0] != Code.NO_SUCH_TABLE.number:
+                raise
+            return []
+
+    mysql.run("CREATE DATABASE dying", "CREATE TABLE dying.a (id INT PRIMARY KEY)", "INSERT INTO dying.a VALUES (1)")
+    fe.sql("CREATE DATABASE dying")
+    fe.sql(f"CREATE SYNC dying.job1 (FROM dying.* INTO dying.*) {BINLOG.format(port=mysql.port)}")
+    until(lambda: len(rows("a")) == 1, why="the first table")
+    fe.arm(CrashPoint.TARGETS_MADE)
+    mysql.run("CREATE TABLE dying.b (id INT PRIMARY KEY)")
+    fe.await_death(CrashPoint.TARGETS_MADE)
+    mysql.run("ALTER TABLE dying.b ADD v INT NOT NULL", "INSERT INTO dying.b VALUES (1, 10)")
+    fe.start()
+    until(lambda: rows("b") == [{"id": 1, "v": 10}], why="the table that has come")
+    mysql.run("INSERT INTO dying.b VALUES (2, 20)", "INSERT INTO dying.a VALUES (2)")
+    until(lambda: (len(rows("a")), len(rows("b"))) == (2, 2), why="the changes behind it")
 
 
 @pytest.mark.long

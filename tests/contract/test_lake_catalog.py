@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 import syncsql
-from syncmgr.catalog import Catalog
+from syncmgr.catalog import Catalog, defined
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.batch import ChangeKind
+from syncmgr.spark.layout import CHANGES
 from tests.spark_session import SPARK, Tables, statement
 
 pytestmark = SPARK
@@ -119,3 +120,35 @@ def test_who_has_written_of_late_is_told(tables: Tables) -> None:
     table.sql("INSERT INTO {table} VALUES (2, 2)")
     assert table.lake.writers(table.db, table.name, 300.0) == {table.token}
     assert table.lake.writers(table.db, table.name, -1.0) == frozenset()
+
+
+def test_a_target_is_spare_until_somebody_changes_it(tables: Tables) -> None:
+    """As the files of the catalog say, and as Iceberg does; one that was made with rows in it never is."""
+    catalog, iceberg = tables.catalog, tables.lake.iceberg()
+    node = statement("CREATE TABLE t (id INT NOT NULL) UNIQUE KEY(id)")
+    target = catalog.make(defined(node, tables.db))
+    assert catalog.table(tables.db, "t").is_spare
+    assert target.uuid == iceberg.uuid(iceberg.load(tables.db, "t"))
+    iceberg.spark.sql(f"INSERT INTO lake.{tables.db}.t VALUES (1)").collect()
+    iceberg.spark.sql(f"CREATE TABLE lake.{tables.db}.full USING iceberg AS SELECT 1 AS id").collect()
+    for name in ("t", "full"):
+        assert not catalog.table(tables.db, name).is_unused
+        assert iceberg.properties(iceberg.load(tables.db, name))[CHANGES] != "0"
+    catalog.unmake(target)
+    assert catalog.tables(tables.db) == ["full", "t"]
+
+
+def test_a_target_that_nobody_used_is_unmade(tables: Tables) -> None:
+    """With its folder; a table that has taken its name meanwhile stays."""
+    catalog, iceberg = tables.catalog, tables.lake.iceberg()
+    node = statement("CREATE TABLE t (id INT NOT NULL) UNIQUE KEY(id)")
+    target = catalog.make(defined(node, tables.db))
+    found = iceberg.load(tables.db, "t")
+    assert iceberg.properties(found)[CHANGES] == "0"
+    again = catalog.make(target)
+    assert again.uuid != target.uuid
+    assert not list(Path(str(found.location())).rglob("*.json"))
+    catalog.unmake(target)
+    assert catalog.table(tables.db, "t").uuid == again.uuid
+    catalog.unmake(again)
+    assert catalog.tables(tables.db) == []

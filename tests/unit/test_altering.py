@@ -114,6 +114,12 @@ def _unused(kind: type[Planner]) -> Planner:
     return object.__new__(kind)
 
 
+def alter(shelf: Shelf, job: SyncJob, node: ResyncTable) -> bool:
+    """As a statement does it: source and lake are asked first."""
+    altering = shelf.altering()
+    return altering.alter(job, node, altering.looked_at(job, node))
+
+
 def job_of(*channels: ChannelDescription, **overrides: Any) -> SyncJob:
     return make_job(channels=channels or (make_channel(), LINES), statement=STATEMENT, **overrides)
 
@@ -122,8 +128,10 @@ def test_a_table_is_read_anew_from_the_next_run_on() -> None:
     """One that is read as it should be stays what it is; nobody asks its source."""
     shelf, job = Shelf(), job_of()
     altering = shelf.altering()
-    assert altering.looked_at(job, RESYNC) is None
-    assert altering.alter(job, RESYNC)
+    looked_at = altering.looked_at(job, RESYNC)
+    assert looked_at is not None
+    assert looked_at.renewal is None
+    assert altering.alter(job, RESYNC, looked_at)
     assert (shelf.marked["resyncing"], shelf.changed) == (("lines",), [])
 
 
@@ -132,8 +140,7 @@ def test_a_stored_statement_on_a_table_is_made_up_for(state: JobState, *, is_ren
     """Which RESUME would follow first; while the job runs it is being followed."""
     step = DdlStep(statement="ALTER", channels={"lines": LINES})
     shelf, job = Shelf(pending=[Epoch(number=2, end=NOW, last_seq=0, ddl=step)]), replace(job_of(), state=state)
-    altering = shelf.altering()
-    assert altering.alter(job, RESYNC, altering.looked_at(job, RESYNC))
+    assert alter(shelf, job, RESYNC)
     assert [renewal.channel.after for renewal in shelf.changed] == [NOW] * is_renewed
 
 
@@ -146,13 +153,13 @@ def of_excerpt(where: str) -> ResyncTable:
 def test_a_part_of_a_table_is_read_anew() -> None:
     """Also while another part of it is."""
     shelf = Shelf()
-    assert shelf.altering().alter(job_of(), of_excerpt("id > 5"))
+    assert alter(shelf, job_of(), of_excerpt("id > 5"))
     excerpt = shelf.excerpts["lines"]
     assert excerpt is not None
     assert (excerpt.lake, excerpt.text) == ("`id` > 5", "`id` > 5")
     shelf.open = {"lines": Load(token="lines", replaces=True, excerpt=excerpt)}
-    assert shelf.altering().alter(job_of(), of_excerpt("id < 3"))
-    assert shelf.altering().alter(job_of(), RESYNC)
+    assert alter(shelf, job_of(), of_excerpt("id < 3"))
+    assert alter(shelf, job_of(), RESYNC)
     assert shelf.excerpts == {"lines": None}
 
 
@@ -174,7 +181,7 @@ def test_a_part_is_refused_where_all_rows_may_differ(where: str, job: SyncJob, l
     """While they are being read for the first time or once more, and where the binlog was not read."""
     shelf = Shelf(open={} if load is None else {"lines": load})
     with pytest.raises(SyncError, match=reason) as raised:
-        shelf.altering().alter(job, of_excerpt(where))
+        alter(shelf, job, of_excerpt(where))
     assert raised.value.code is Code.RESYNC_WHERE
     assert not shelf.saved
 
@@ -197,13 +204,12 @@ def test_a_part_is_refused_where_resume_would_not_get_on(code: Code, *, refused:
     job = job_of(state=JobState.PAUSED_BY_ERROR, fail=fail)
     if refused:
         with pytest.raises(SyncError, match=f"error {code.number} has paused the job.*leave WHERE out") as raised:
-            Shelf().altering().alter(job, of_excerpt("id > 5"))
+            alter(Shelf(), job, of_excerpt("id > 5"))
         assert raised.value.code is Code.RESYNC_WHERE
-        altering = Shelf().altering()
-        assert altering.alter(job, RESYNC, altering.looked_at(job, RESYNC))
+        assert alter(Shelf(), job, RESYNC)
     else:
-        assert Shelf().altering().alter(job, of_excerpt("id > 5"))
-    assert Shelf().altering().alter(replace(job, state=JobState.RUNNING), of_excerpt("id > 5"))
+        assert alter(Shelf(), job, of_excerpt("id > 5"))
+    assert alter(Shelf(), replace(job, state=JobState.RUNNING), of_excerpt("id > 5"))
 
 
 def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None:
@@ -221,7 +227,8 @@ def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None
     shelf.now = replace(LINES.source, columns=(*LINES.source.columns, SourceColumn(name="c", type="int")))
     again = altering.looked_at(job, RESYNC)
     assert again is not None
-    assert again.changes[-1] == AddField(name="c", type=TargetType(name="INT"))
+    assert again.renewal is not None
+    assert again.renewal.changes[-1] == AddField(name="c", type=TargetType(name="INT"))
 
 
 def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() -> None:
@@ -230,7 +237,8 @@ def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() ->
     shelf = Shelf()
     again = shelf.altering().looked_at(job, RESYNC)
     assert again is not None
-    assert (again.channel.after, again.stale_since) == (NOW, 70.0)
+    assert again.renewal is not None
+    assert (again.renewal.channel.after, again.renewal.stale_since) == (NOW, 70.0)
 
 
 def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
@@ -253,7 +261,7 @@ def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
 def test_what_cannot_be_read_anew_is_refused(job: SyncJob, code: Code) -> None:
     """From canal, and what the job does not have."""
     with pytest.raises(SyncError) as raised:
-        Shelf().altering().alter(job, RESYNC)
+        alter(Shelf(), job, RESYNC)
     assert raised.value.code is code
 
 
@@ -261,7 +269,7 @@ def test_a_part_of_a_table_without_a_key_is_refused() -> None:
     """Nobody could tell which of its rows are those of the condition."""
     job = job_of(make_channel(), replace(LINES, keys=(), source_keys=()))
     with pytest.raises(SyncError) as raised:
-        Shelf().altering().alter(job, of_excerpt("id > 5"))
+        alter(Shelf(), job, of_excerpt("id > 5"))
     assert raised.value.code is Code.NOT_SUPPORTED
 
 
@@ -309,9 +317,9 @@ def test_a_table_that_two_patterns_mean_does_not_join() -> None:
     shelf.survey = lambda *_: {("ov", "ab"): Found(db="ov", name="ab")}  # type: ignore[method-assign]
     text = "FROM TABLES LIKE 'ov.a%' INTO ov1.*, FROM TABLES LIKE 'ov.%b' INTO ov2.*"
     [parsed] = parse(f"CREATE SYNC demo.job1 ({text}) FROM BINLOG (type = mysql)")
-    plans, refused = shelf.altering().arrivals(make_job(statement=parsed.statement.sql(), source=make_source()))
-    assert plans == []
-    assert {table: error.code for table, error in refused.items()} == {("ov", "ab"): Code.DUPLICATE_MAPPING}
+    coming = shelf.altering().arrivals(make_job(statement=parsed.statement.sql(), source=make_source()))
+    assert coming.plans == ()
+    assert {table: error.code for table, error in coming.refused.items()} == {("ov", "ab"): Code.DUPLICATE_MAPPING}
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,13 @@ def test_who_names_a_target_that_is_not_there_hears_how_it_is_made() -> None:
             House().planner().plan(asked)
 
 
+def test_a_target_of_another_job_is_no_way_to_make_one() -> None:
+    """Advice that the next statement refuses is none."""
+    own = Channel(source=Name(db="shop", name="taken"), target=Name(name="new"))
+    with pytest.raises(SyncError, match=r"doesn't exist$"):
+        House(sources=("taken",)).planner().plan(wanted(own))
+
+
 def test_a_filled_target_is_refused() -> None:
     """What the source does not have any more would stay in it."""
     house = House(full={"orders"})
@@ -398,3 +405,33 @@ def test_explaining_a_job_on_canal() -> None:
     columns = Channel(source=Name(db="shop", name="orders"), target=Name(name="orders"))
     rows = House().planner().explain(wanted(columns, source=make_canal()))
     assert rows[0][2] == "source"
+
+
+def test_a_table_that_is_made_while_others_are_looked_at_is_no_less_meant() -> None:
+    """Its CREATE TABLE stands before the place from which changes are read, so nothing else would tell of it."""
+
+    class Growing(House):
+        def inspect(self, source: Any, tables: Sequence[Table], locked: Locked = never) -> Facts:
+            facts = super().inspect(source, tables, locked)
+            self.sources = ("orders", "lines", "late")
+            return facts
+
+    house = Growing(sources=("orders", "lines"))
+    plan = house.planner().plan(wanted(whole()))
+    assert [channel.source.name for channel in plan.channels] == ["late", "lines", "orders"]
+    assert house.inspections == 2
+
+
+def test_tables_that_come_all_the_time_keep_no_statement_from_its_end() -> None:
+    """Those that are left out are known to be so: the job's run looks for them."""
+
+    class Busy(House):
+        def survey(self, source: Any, patterns: Sequence[str]) -> Mapping[Table, Found]:
+            self.sources = (*self.sources, f"t{len(self.sources)}")
+            return super().survey(source, patterns)
+
+    house = Busy()
+    plan = house.planner().plan(wanted(whole("log")))
+    assert (house.inspections, plan.has_grown) == (3, True)
+    assert [channel.source.name for channel in plan.channels][-1] == f"t{len(house.sources) - 2}"
+    assert not House().planner().plan(wanted(whole("log"))).has_grown

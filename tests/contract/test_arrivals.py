@@ -1,0 +1,464 @@
+"""Tables that come to a job by its patterns, and what else goes on meanwhile, on the real metadata."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import syncsql
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import FailType
+from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.whole import Found
+from syncmgr.jobs import Jobs
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.store import Store
+from syncsql import Name
+from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
+from tests.until import HANG_SECOND, PROMPT_SECOND, until
+
+Table = tuple[str, str]
+NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
+TEXT = "CREATE SYNC demo.job1 ({channels}) FROM BINLOG (type = mysql)"
+WHOLE = "FROM shop.* INTO ods.*, FROM mall.* INTO ods.*"
+SHOP, MALL, LATE = ("shop", "t"), ("mall", "t"), ("shop", "late")
+AWAY = SyncError(Code.LAKE_FAILED, reason="connection refused")
+
+
+@dataclass
+class Lake:
+    """Databases demo and ods. `before_make`: what happens while a target is being made; `blocks`: it waits for that."""
+
+    there: dict[Table, TargetTable] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)
+    before_make: Callable[[TargetTable], object] = print
+    before_look: Callable[[], object] = print
+
+    def databases(self) -> list[str]:
+        self.before_look()
+        return ["demo", "ods"]
+
+    def tables(self, db: str) -> list[str]:
+        self.before_look()
+        return [name for home, name in self.there if home == db]
+
+    def table(self, db: str, name: str) -> TargetTable:
+        self.before_look()
+        if (db, name) not in self.there:
+            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=name)
+        return self.there[db, name]
+
+    def make(self, table: TargetTable) -> TargetTable:
+        self.before_make(table)
+        if table.uuid:
+            self.unmake(table)
+        assert (table.db, table.name) not in self.there
+        self.numbers.append(len(self.numbers))
+        made = replace(table, uuid=f"u{len(self.numbers)}", is_unused=True, is_spare=True)
+        self.there[table.db, table.name] = made
+        return made
+
+    def unmake(self, table: TargetTable) -> None:
+        if self.there[table.db, table.name].uuid == table.uuid:
+            del self.there[table.db, table.name]
+
+    def check_channel(self, channel: object) -> None: ...
+
+    def is_empty(self, db: str, table: str, part: object = None) -> bool:
+        return True
+
+    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
+        return frozenset()
+
+
+class Run:
+    """One that ends when it is told to."""
+
+    def __init__(self, job: SyncJob, on_arrival: Callable[[Sequence[Table]], Any]) -> None:
+        self.job, self.on_arrival = job, on_arrival
+        self.told: list[str] = []
+
+    def start(self) -> None: ...
+
+    def finish(self) -> None:
+        self.told.append("finish")
+
+    def pause(self) -> None:
+        self.told.append("pause")
+
+    def abandon(self) -> None:
+        self.told.append("abandon")
+
+    def synced_until(self) -> float:
+        return 0.0
+
+    def join(self, _timeout: float) -> bool:
+        return False
+
+
+class House:
+    """A job that runs, and the tables that its source has beside those that it reads."""
+
+    def __init__(self, store: Store, channels: str = WHOLE) -> None:
+        self.store, self.lake = store, Lake()
+        self.sources: dict[Table, SourceTable] = {}
+        self.keyless: set[Table] = set()
+        self.failing: dict[Table, SyncError] = {}
+        self.runs: dict[JobId, Run] = {}
+        self.ends: dict[JobId, Callable[[], None]] = {}
+        self.jobs = Jobs(
+            store=store,
+            catalog=self.lake,
+            lake=self.lake,  # type: ignore[arg-type]
+            inspect=self.inspect,
+            survey=self.survey,
+            check_exact=lambda *_: None,
+            new_run=self.new_run,
+            drop_staged=lambda _: None,
+            keep_cancelled_second=lambda: 1e9,
+            chunk_rows=lambda _: 100,
+        )
+        self.id = self.add("job1", "job1_target", channels)
+
+    def add(self, name: str, target: str, channels: str = WHOLE) -> JobId:
+        [parsed] = syncsql.parse(TEXT.format(channels=channels))
+        channel = make_channel(token=name, source=make_source_table(name=target), target=target)
+        self.lake.there["demo", target] = make_target(name=target)
+        job = make_job(name=name, channels=(channel,), statement=parsed.statement.sql())
+        job_id = self.store.add(job, NOW, 0.0).id
+        self.jobs.tick()
+        return job_id
+
+    def new_run(self, job: SyncJob, _trouble: object, end: Any, on_arrival: Any) -> Any:
+        self.runs[job.id] = Run(job, on_arrival)
+        self.ends[job.id] = lambda: end(None, FailType.UNKNOWN)
+        return self.runs[job.id]
+
+    def come(self, *tables: Table) -> None:
+        self.sources |= {table: make_source_table(db=table[0], name=table[1]) for table in tables}
+
+    def told(self, *tables: Table) -> Mapping[Table, SyncError | None] | None:
+        found: Mapping[Table, SyncError | None] | None = self.runs[self.id].on_arrival(tables)
+        return found
+
+    def codes(self, *tables: Table) -> dict[Table, Code | None]:
+        told = self.told(*tables)
+        assert told is not None
+        return {table: None if error is None else error.code for table, error in told.items()}
+
+    def survey(self, _source: object, _databases: Sequence[str]) -> Mapping[Table, Found]:
+        return {table: Found(db=table[0], name=table[1]) for table in self.sources}
+
+    def inspect(self, _source: object, tables: Sequence[Table], _locked: object = None) -> Any:
+        for table in tables:
+            if table in self.failing:
+                raise self.failing[table]
+        keys = tuple(() if table in self.keyless else (("id",),) for table in tables)
+        found = tuple(self.sources[table] for table in tables)
+        facts = {"start": NOW, "known_at": NOW, "full_metadata": True, "server_time": 1.0}
+        return SimpleNamespace(tables=found, unique_keys=keys, **facts)
+
+    @property
+    def job(self) -> SyncJob:
+        job = self.store.by_id(self.id)
+        assert job is not None
+        return job
+
+    @property
+    def joined(self) -> dict[str, str]:
+        """What fills what, beside the table that the job began with."""
+        return {each.source.label: f"{each.target_db}.{each.filled}" for each in self.job.channels[1:]}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    yield House(store)
+    store.close()
+
+
+def test_of_two_tables_that_would_fill_one_target_the_first_joins(house: House) -> None:
+    """Whether they are told at once or one after the other; the run goes on with the first, and no target is lost."""
+    house.come(SHOP, MALL, LATE)
+    assert house.codes(SHOP, MALL) == {MALL: None, SHOP: Code.DUPLICATE_MAPPING}
+    assert house.joined == {"mall.t": "ods.t", "shop.late": "ods.late"}
+    assert house.runs[house.id].told == ["finish"]
+    assert house.codes(SHOP) == {SHOP: Code.DUPLICATE_MAPPING}
+    assert house.joined == {"mall.t": "ods.t", "shop.late": "ods.late"}
+
+
+def test_the_second_joins_where_the_first_cannot(house: House) -> None:
+    """What is wrong with the first is said of it."""
+    house.come(SHOP, MALL)
+    house.keyless.add(MALL)
+    assert house.codes(SHOP, MALL) == {SHOP: None, MALL: Code.NO_SOURCE_KEY}
+    assert house.joined == {"shop.t": "ods.t"}
+
+
+def test_shards_that_are_looked_at_one_by_one_join_with_one_target(tmp_path: Path) -> None:
+    """It is made once, and each has its part of it."""
+    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    house = House(store, "FROM TABLES LIKE 's%.t' INTO ods.t, FROM other.* INTO ods.*")
+    house.come(("s1", "t"), ("s2", "t"), ("other", "log"))
+    house.keyless.add(("other", "log"))
+    assert house.codes(("s1", "t")) == {("s1", "t"): None}
+    assert house.joined == {"s1.t": "ods.t (s1)", "s2.t": "ods.t (s2)"}
+    assert house.lake.numbers == [0]
+    store.close()
+
+
+def test_a_job_that_is_paused_says_nothing_of_a_table(house: House) -> None:
+    """The run that has told it ends, and the next one, after RESUME, meets the statement again."""
+    house.come(SHOP)
+    house.jobs.pause(Name(name="job1"), "demo")
+    assert house.told(SHOP) is None
+    house.jobs.stop(Name(name="job1"), "demo")
+    assert house.told(SHOP) is None
+    assert (house.joined, house.lake.numbers) == ({}, [])
+
+
+@pytest.mark.parametrize("statement", ["PAUSE", "STOP", "ALTER"])
+def test_a_job_that_is_altered_while_a_table_joins_looks_again(house: House, statement: str) -> None:
+    """Nothing is stored, the target goes, and nobody is told that the table has joined."""
+    name = Name(name="job1", db="demo")
+    [parsed] = syncsql.parse('ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")')
+    act: dict[str, Callable[[], object]] = {
+        "PAUSE": lambda: house.jobs.pause(name, None),
+        "STOP": lambda: house.jobs.stop(name, None),
+        "ALTER": lambda: house.jobs.alter(parsed.statement, None),  # type: ignore[arg-type]
+    }
+    house.lake.before_make = lambda _: act[statement]()
+    house.come(SHOP)
+    assert house.told(SHOP) is None
+    assert (house.joined, house.lake.numbers) == ({}, [0])
+    assert ("ods", "t") not in house.lake.there
+    assert house.runs[house.id].told
+
+
+def test_a_target_that_another_job_takes_meanwhile_is_looked_at_again(house: House) -> None:
+    """By the next run, which says so; the job is not paused by it."""
+
+    def take(_: TargetTable) -> None:
+        taken = make_channel(token="taken", source=make_source_table(name="x"), target_db="ods", target="t")
+        house.store.add(make_job(name="job2", channels=(taken,), statement="CREATE SYNC"), NOW, 0.0)
+
+    house.lake.before_make = take
+    house.come(SHOP)
+    assert house.told(SHOP) is None
+    assert house.joined == {}
+    house.lake.there["ods", "t"] = make_target(db="ods", name="t")
+    assert house.codes(SHOP) == {SHOP: Code.TARGET_IN_USE}
+
+
+@pytest.mark.parametrize("code", [Code.SOURCE_UNREACHABLE, Code.SOURCE_TLS, Code.SOURCE_ACCESS_DENIED])
+def test_what_may_pass_costs_no_table(house: House, code: Code) -> None:
+    """Nothing is decided, so that the statement is met again; then all of them join."""
+    house.come(SHOP, LATE)
+    house.failing[SHOP] = SyncError(code, address="db1:3306", reason="refused", user="u")
+    with pytest.raises(SyncError) as raised:
+        house.told(SHOP)
+    assert (raised.value.code, house.joined) == (code, {})
+    house.failing.clear()
+    assert house.codes(SHOP) == {SHOP: None}
+    assert house.joined == {"shop.late": "ods.late", "shop.t": "ods.t"}
+
+
+def test_tables_join_together_or_none_does(house: House) -> None:
+    """A lake that goes away between two targets leaves no channel that the run does not know."""
+
+    def fail(table: TargetTable) -> None:
+        if table.name == "t":
+            raise AWAY
+
+    house.come(SHOP, LATE)
+    house.lake.before_make = fail
+    with pytest.raises(SyncError) as raised:
+        house.told(SHOP)
+    assert (raised.value, house.joined) == (AWAY, {})
+    assert house.lake.there.keys() == {("demo", "job1_target")}
+    house.lake.before_make = print
+    assert house.codes(SHOP) == {SHOP: None}
+
+
+def test_a_table_that_joined_without_an_answer_has_joined(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metadata that store, and fail to say so, leave the target where it is; the next answer ends the run."""
+    alter = Store.alter
+
+    def lost(self: Store, *given: Any, **named: Any) -> None:
+        alter(self, *given, **named)
+        raise SyncError(Code.META_DOWN, reason="the connection was lost")
+
+    house.come(SHOP)
+    monkeypatch.setattr(Store, "alter", lost)
+    house.lake.unmake = lambda _: None  # type: ignore[method-assign] # as the real one does of a target of a job
+    with pytest.raises(SyncError, match="connection was lost"):
+        house.told(SHOP)
+    monkeypatch.undo()
+    assert house.runs[house.id].told == []
+    assert house.codes(SHOP) == {SHOP: None}
+    assert (house.joined, house.runs[house.id].told) == ({"shop.t": "ods.t"}, ["finish"])
+
+
+def test_a_target_that_a_death_has_left_is_made_anew(house: House) -> None:
+    """Its source may have other columns by the time of the next look, and the target would lack them for ever."""
+    left = replace(make_target(db="ods", name="t"), columns=make_target().columns[:1])
+    house.lake.there["ods", "t"] = replace(left, uuid="old", is_unused=True, is_spare=True)
+    house.come(SHOP)
+    added = SourceColumn(name="v", type="int")
+    house.sources[SHOP] = replace(house.sources[SHOP], columns=(*house.sources[SHOP].columns, added))
+    assert house.codes(SHOP) == {SHOP: None}
+    assert [column.name for column in house.lake.there["ods", "t"].columns] == ["id", "status", "amount", "v"]
+    assert "v" in [column.target for column in house.job.channels[1].columns]
+
+
+def test_a_target_that_somebody_has_made_is_taken_as_it_is(house: House) -> None:
+    """Without rows, too: nobody else made it."""
+    theirs = replace(make_target(db="ods", name="t"), comment="mine", is_unused=True)
+    house.lake.there["ods", "t"] = theirs
+    house.come(SHOP)
+    assert house.codes(SHOP) == {SHOP: None}
+    assert house.lake.there["ods", "t"] is theirs
+
+
+class Hanging:
+    """A lake that does not answer until it is let go."""
+
+    def __init__(self) -> None:
+        self.asked, self.goes_on = threading.Event(), threading.Event()
+
+    def __call__(self, *_: object) -> None:
+        self.asked.set()
+        assert self.goes_on.wait(HANG_SECOND)
+
+
+def add_table(house: House) -> object:
+    house.come(("else", "x"))
+    [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 ADD TABLE FROM `else`.* INTO ods.*")
+    return house.jobs.add_tables(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def resync(house: House) -> object:
+    [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 RESYNC TABLE job1_target")
+    return house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def resync_part(house: House) -> object:
+    [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 RESYNC TABLE job1_target WHERE id > 5")
+    return house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("act", "place"),
+    [
+        (lambda house: house.told(SHOP), "before_make"),
+        (lambda house: house.told(SHOP), "before_look"),
+        (add_table, "before_make"),
+        (add_table, "before_look"),
+        (resync, "before_look"),
+        (resync_part, "before_look"),
+    ],
+)
+def test_a_lake_that_hangs_keeps_no_job_from_its_statements(
+    house: House, act: Callable[[House], object], place: str
+) -> None:
+    """PAUSE and STOP, of the job itself too, answer at once, and the tick starts other jobs."""
+    hanging, other = Hanging(), house.add("job2", "job2_target", "FROM a.b INTO c")
+    house.come(SHOP)
+    setattr(house.lake, place, hanging)
+    with ThreadPoolExecutor(2) as pool:
+        asking: Future[object] = pool.submit(act, house)
+        try:
+            until(lambda: hanging.asked.is_set() or asking.done())
+            assert not asking.done()
+            pool.submit(house.jobs.pause, Name(name="job1"), "demo").result(PROMPT_SECOND)
+            pool.submit(house.jobs.stop, Name(name="job2"), "demo").result(PROMPT_SECOND)
+            pool.submit(house.add, "job3", "job3_target", "FROM a.b INTO c").result(PROMPT_SECOND)
+        finally:
+            hanging.goes_on.set()
+    assert house.job.state is JobState.PAUSED
+    stopped = house.store.by_id(other)
+    assert stopped is not None
+    assert stopped.state is JobState.CANCELLED
+    assert {run.job.name for run in house.runs.values()} == {"job1", "job2", "job3"}
+
+
+def test_tables_are_added_to_the_job_that_was_looked_at(house: House) -> None:
+    """One that was altered meanwhile is looked at again, and the target goes."""
+    [parsed] = syncsql.parse('ALTER SYNC JOB demo.job1 SET ("tables_without_key" = "append")')
+    house.come(SHOP)
+    house.lake.before_make = lambda _: house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+    with pytest.raises(SyncError) as raised:
+        add_table(house)
+    assert raised.value.code is Code.STALE_JOB
+    assert (house.joined, ("ods", "x") in house.lake.there) == ({}, False)
+
+
+def test_a_table_that_comes_while_its_pattern_is_added_belongs_to_the_job(house: House) -> None:
+    """The run that goes on meanwhile reads its statement and does not heed it: the next run begins behind it."""
+    house.lake.before_make = lambda _: house.come(("else", "late"))
+    house.failing["else", "late"] = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
+    add_table(house)
+    house.lake.before_make = print
+    assert house.joined == {"else.x": "ods.x"}
+    old = house.runs[house.id]
+    house.ends[house.id]()
+    house.jobs.tick()
+    run = house.runs[house.id]
+    assert (old.told, run is old) == (["finish"], False)
+    house.failing.clear()
+    until(lambda: run.told == ["finish"])
+    assert house.joined == {"else.x": "ods.x", "else.late": "ods.late"}
+    house.ends[house.id]()
+    house.jobs.tick()
+    assert house.runs[house.id] is not run
+
+
+def test_a_frontend_that_starts_looks_for_what_nobody_told(house: House) -> None:
+    """Of a job with patterns: the one before may have died before it looked."""
+    house.come(LATE)
+    house.jobs.recover()
+    house.ends[house.id]()
+    house.jobs.tick()
+    until(lambda: house.runs[house.id].told == ["finish"])
+    assert house.joined == {"shop.late": "ods.late"}
+
+
+def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
+    """A source that gets tables all the time has more when the job begins than those that were looked at."""
+    survey, names = house.survey, iter("abcdef")
+
+    def busy(source: object, dbs: Sequence[str]) -> Mapping[Table, Found]:
+        house.come(*(("else", name) for name in next(names, "")))
+        return survey(source, dbs)
+
+    house.jobs._planner._survey = busy
+    facts = '"type" = "mysql", "mysql.host" = "h", "mysql.user" = "u", "mysql.password" = "p", "start" = "snapshot"'
+    [parsed] = syncsql.parse(f"CREATE SYNC demo.job2 (FROM `else`.* INTO ods.*) FROM BINLOG ({facts})")
+    house.jobs.create(parsed.statement, None)  # type: ignore[arg-type]
+
+    def sources() -> list[str]:
+        return [channel.source.name for channel in house.store.by_name("demo", "job2").channels]
+
+    assert sources() == [*"abcde"]
+    house.jobs.tick()
+    until(lambda: sources() == [*"abcdef"])
+
+
+def test_a_job_that_is_not_there_is_told_from_a_database_that_is_not(house: House) -> None:
+    """The lake is asked for the second alone."""
+    for db, code in (("demo", Code.UNKNOWN_JOB), ("nowhere", Code.UNKNOWN_DATABASE)):
+        with pytest.raises(SyncError) as raised:
+            house.jobs.pause(Name(name="none"), db)
+        assert raised.value.code is code
+    with pytest.raises(SyncError) as raised:
+        house.jobs.pause(Name(name="job1"), None)
+    assert raised.value.code is Code.NO_DATABASE
