@@ -4,7 +4,7 @@
 # Makes what it needs. Everything runs in a folder of its own, on ports of its own, and is gone afterwards;
 # with --keep it goes on running, and you are told how to connect and stop it. Ends with 0 only if both sides are equal.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/environment.sh"
 WORKLOAD_SECOND=20
 WHILE_PAUSED_SECOND=4
 CATCH_UP_SECOND=120
@@ -110,8 +110,11 @@ start_frontend() {
   tail_pid=$!
 }
 
+# Below those that Linux gives to clients, one of which could have it before the server does.
 free_port() {
-  "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+  local port
+  while port=$((15000 + RANDOM % 17000)) && port_is_open "$port"; do :; done
+  echo "$port"
 }
 
 clean_up() {

@@ -4,7 +4,7 @@
 # Must not know: what the scripts do with them.
 # Sourced. Sets PROJECT and PYTHON; says what takes time, on stderr, and nothing else.
 
-PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PROJECT=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..") # not by cd, which prints where CDPATH is set
 PYTHON=$PROJECT/.venv/bin/python
 PRIVATE=${XDG_CACHE_HOME:-${HOME:-~}/.cache}/syncmgr
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # servers live there, and plain users do not look there
@@ -31,6 +31,12 @@ step() {
   fi
   rm -f "$log"
   say "... done in $((SECONDS - started)) s"
+}
+
+# make_private   Where what is made for all clones of a user goes.
+make_private() {
+  [[ $PRIVATE = /* ]] && mkdir -p "$PRIVATE" 2>/dev/null && [ -w "$PRIVATE" ] ||
+    fail "$PRIVATE cannot be written. Please set XDG_CACHE_HOME to a folder that user $(id -u) may write, and start again."
 }
 
 port_is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
@@ -85,7 +91,7 @@ first_available() {
 need_python() {
   local lock=$1
   python_is_ready "$lock" && return
-  mkdir -p "$PRIVATE"
+  make_private
   # two scripts started at the same time make one environment, one after the other
   (flock 9 && { python_is_ready "$lock" || make_python "$lock"; }) 9>"$PRIVATE/python.lock"
 }

@@ -3,6 +3,6 @@
 #
 # Ends with 0 done, 1 refused, 2 fe.conf is wrong.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/environment.sh"
 source "$PROJECT/bin/frontend.sh"
 run_on_folder restore "$@"

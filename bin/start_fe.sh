@@ -4,7 +4,7 @@
 # In the foreground until Ctrl-C; with --daemon in the background: log/fe.log, log/fe.out, run/fe.pid.
 # Ends with 0 started or already running, 1 could not start, 2 fe.conf is wrong.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/environment.sh"
 source "$PROJECT/bin/frontend.sh"
 OUT_FILE=$SYNCMGR_HOME/log/fe.out
 START_TIMEOUT_SECOND=60

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # stop_fe.sh   Stops the frontend of SYNCMGR_HOME (default: this project) and waits until it has ended.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/environment.sh"
 source "$PROJECT/bin/frontend.sh"
 STOP_TIMEOUT_SECOND=60
 

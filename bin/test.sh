@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh [--fast | --long] [pytest arguments]   Lint, types and the tests, side by side; makes what they need first.
+# test.sh [--fast | --long] [pytest arguments but -m and paths]   Lint, types and the tests, side by side; makes what they need first.
 #
 # Every test but the long ones, in four parts: lint; the tests that start no JVM of Spark, in several processes; those of
 # the lake; those of whole frontends.  A line begins with the name of its part.  At the end: the slowest tests, and what
@@ -7,7 +7,7 @@
 # --fast: lint, and the tests that need neither servers nor Spark.
 # --long: the long tests, and the tests of Hypothesis on new random examples.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/environment.sh"
 REPORTS=$(mktemp -d)
 PARTS=() # process ids
 case ${1:-} in
@@ -19,7 +19,7 @@ export SYNCMGR_TEST_RUN=$$
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX=$PRIVATE/bytecode
 trap 'rm -rf "$REPORTS" && end_leftovers' EXIT
-trap 'trap "" INT TERM && kill 0 && wait && exit 130' INT TERM
+trap 'trap "" INT TERM HUP && end_parts && exit 130' INT TERM HUP
 
 # Servers of a run that was cut short: all that it started has its number in the environment.
 end_leftovers() {
@@ -29,11 +29,34 @@ end_leftovers() {
   done
 }
 
+# Each part has marks and folders of its own: others would add tests to a part, or leave all of them.
+check_arguments() {
+  local argument
+  for argument in "$@"; do
+    case $argument in
+      --help | -h | --fast | --long) fail "usage: test.sh [--fast | --long] [pytest arguments but -m and paths]" ;;
+      -m*) fail "marks are those of the parts; for others: .venv/bin/python -m pytest -m ..." ;;
+      */*) ! is_test "${argument%%::*}" || fail "a folder or file is run by: .venv/bin/python -m pytest $argument" ;;
+    esac
+  done
+}
+
+is_test() { [[ -e $1 && $(realpath "$1")/ = "$PROJECT/tests/"* ]]; }
+
+# In order: each has a process group, so that who called this script is not in it.
+end_parts() {
+  local group
+  for group in $(jobs -p); do kill -- "-$group" 2>/dev/null || true; done
+  wait
+}
+
 # part NAME COMMAND...   In the background.
 part() {
   local name=$1
   shift
+  set -m # a process group
   { TIMEFORMAT="... %R s, %U s + %S s of CPU" && time "$@"; } 2>&1 </dev/null | labelled "$name" &
+  set +m
   PARTS+=($!)
 }
 
@@ -90,6 +113,11 @@ main() {
   local spread=(--maxprocesses=4 --dist=loadfile)
   local processes=(--numprocesses=logical "${spread[@]}")
   cd "$PROJECT"
+  case ${1:-} in
+    --fast | --long) check_arguments "${@:2}" ;;
+    *) check_arguments "$@" ;;
+  esac
+  make_private
   need_python requirements-dev.lock
   case ${1:-} in
     --fast)

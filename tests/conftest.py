@@ -2,25 +2,25 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests import canal_servers, jvm
+from tests import canal_servers, installed, jvm
 from tests.canal_servers import CanalServer, ZooKeeper
 from tests.replica_server import ReplicaServer
 from tests.servers import Flavour, MysqlServer, binary, chosen_settings
 
 # No deadline: values are promised, a busy machine is only slow.  The same examples in each run: red is the change's.
-settings.register_profile("any machine", deadline=None, derandomize=True)
+settings.register_profile("any machine", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("random", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("any machine")
 # So that one test can be run by itself, after bin/test.sh has brought what it needs; what tests start inherits it.
 os.environ.setdefault(jvm.VARIABLE, jvm.QUICK)
-programs = [str(canal_servers.HOME.parent / "mysql" / "bin"), os.environ["PATH"]]
+programs = [str(installed.FOLDER / "mysql" / "bin"), os.environ["PATH"]]
 os.environ["PATH"] = ":".join([*filter(None, [os.environ.get("SYNCMGR_TEST_SERVERS")]), *programs])
 
 OF_SPARK = ("tests/contract/", "tests/acceptance/")
@@ -32,17 +32,31 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Function]) -> None:
-    """The run is parted by the mark `spark`: a test without it must not start a JVM in the other half."""
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The run is parted by the mark `spark`: a test without it must not start a JVM in the other half.
+
+    It is an error of its module, since the words that end a process of `-n` are shown nowhere.
+    """
+    report = yield
+    fault = fault_of_marks([item for item in report.result or () if isinstance(item, pytest.Function)])
+    if fault is not None:
+        report.outcome, report.longrepr = "failed", fault
+    return report
+
+
+def fault_of_marks(items: Sequence[pytest.Function]) -> str | None:
+    """What keeps tests out of the part of the run that they belong to."""
     marked, others = set[str](), list[pytest.Function]()
     for item in items:
         others.append(item) if item.get_closest_marker("spark") is None else marked.add(item.location[0])
     unmarked = {item.location[0] for item in others if _starts_spark(item)}
     if unmarked:
-        raise pytest.UsageError(f"tests that start a JVM need pytest.mark.spark: {', '.join(sorted(unmarked))}")
+        return f"tests that start a JVM need pytest.mark.spark: {', '.join(sorted(unmarked))}"
     elsewhere = sorted(path for path in marked if not path.startswith(OF_SPARK))
     if elsewhere:
-        raise pytest.UsageError(f"no part of the run has these tests with pytest.mark.spark: {', '.join(elsewhere)}")
+        return f"no part of the run has these tests with pytest.mark.spark: {', '.join(elsewhere)}"
+    return None
 
 
 def _starts_spark(item: pytest.Function) -> bool:
@@ -93,6 +107,18 @@ def need_follower(mysql: MysqlServer) -> None:
 def need_version(mysql: MysqlServer, version: tuple[int, int]) -> None:
     if mysql.version() < version:
         pytest.skip(f"this server is {mysql.version()}, it takes {version}")
+
+
+def need_names(mysql: MysqlServer) -> None:
+    """Of columns, in the binlog."""
+    metadata = mysql.run("SELECT @@GLOBAL.binlog_row_metadata")[0][0]
+    if metadata != "FULL":
+        pytest.skip(f"this server has binlog_row_metadata = {metadata}, it takes FULL")
+
+
+def need_gtids(mysql: MysqlServer) -> None:
+    if mysql.flavour == "mysql" and mysql.run("SELECT @@GLOBAL.gtid_mode")[0][0] != "ON":
+        pytest.skip("this server has no GTIDs")
 
 
 @pytest.fixture

@@ -145,6 +145,15 @@ def test_an_unknown_option_is_refused(script: str) -> None:
     assert "usage: " in refused.stdout
 
 
+def test_a_script_is_called_from_anywhere(tmp_path: Path) -> None:
+    """By a symlink in another folder, and by a relative path where CDPATH is set, it finds its project."""
+    link = tmp_path / "start"
+    link.symlink_to(START_FE)
+    assert "usage: " in run(str(link), "--deamon").stdout
+    program = f'cd "{ROOT}"; CDPATH=.:/; source bin/environment.sh; printf "%s\n" "$PROJECT"'
+    assert run("bash", "-c", program).stdout == f"{ROOT.resolve()}\n"
+
+
 def test_what_cannot_be_installed_is_named_in_one_sentence(tmp_path: Path) -> None:
     """Without a package manager the script ends with what is missing and the packages that hold it."""
     (tmp_path / "bash").symlink_to("/bin/bash")

@@ -1,9 +1,15 @@
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.conftest import STARTS_SPARK, pytest_collection_modifyitems
+from tests.conftest import STARTS_SPARK, fault_of_marks
+from tests.until import HANG_SECOND
+
+ROOT = Path(__file__).parents[2]
 
 
 def item(*fixtures: str, marked: bool = False, module: Any = None, path: str = "tests/contract/test_x.py") -> Any:
@@ -18,14 +24,37 @@ def item(*fixtures: str, marked: bool = False, module: Any = None, path: str = "
 
 @pytest.mark.parametrize("name", sorted(STARTS_SPARK))
 def test_a_test_that_starts_a_jvm_needs_its_mark(name: str) -> None:
-    """By a fixture or by what its module imports: without the mark the run ends at collection, and says where."""
+    """By a fixture or by what its module imports: without the mark it is an error, which says where."""
     for unmarked in (item("tmp_path", name), item(module=SimpleNamespace(**{name: object()}))):
-        with pytest.raises(pytest.UsageError, match=r"need pytest.mark.spark: tests/contract/test_x.py"):
-            pytest_collection_modifyitems([item(), unmarked])
-    pytest_collection_modifyitems([item("mysql_server"), item(name, marked=True)])
+        fault = fault_of_marks([item(), unmarked])
+        assert fault == "tests that start a JVM need pytest.mark.spark: tests/contract/test_x.py"
+    assert fault_of_marks([item("mysql_server"), item(name, marked=True)]) is None
 
 
 def test_a_marked_test_is_in_a_part_of_the_run() -> None:
     """In another folder no part would have it, and nobody would know."""
-    with pytest.raises(pytest.UsageError, match=r"no part .* tests/unit/test_z.py"):
-        pytest_collection_modifyitems([item(), item(marked=True, path="tests/unit/test_z.py")])
+    fault = fault_of_marks([item(), item(marked=True, path="tests/unit/test_z.py")])
+    assert fault == "no part of the run has these tests with pytest.mark.spark: tests/unit/test_z.py"
+
+
+def test_a_missing_mark_is_told_of_a_run_in_several_processes(tmp_path: Path) -> None:
+    """The run is red, and its words are those of the run in one process."""
+    (tmp_path / "pytest.ini").write_text("[pytest]")
+    for name in ("test_bad.py", "test_good.py"):
+        (tmp_path / name).write_text(f"{'new_lake = 1' if 'bad' in name else ''}\ndef test_it() -> None: ...\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "tests.conftest",
+        "-n",
+        "1",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECOND, check=False)
+    assert ended.returncode != 0
+    assert "tests that start a JVM need pytest.mark.spark: test_bad.py" in ended.stdout
+    assert "INTERNALERROR" not in ended.stdout

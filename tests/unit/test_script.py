@@ -1,0 +1,122 @@
+"""bin/test.sh, with programs in the place of Python and of lint that do nothing, or never end."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests import installed
+from tests.until import HANG_SECOND, until
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """#!/bin/sh
+case "$*" in
+  *pytest*)
+    echo $$ >"$XDG_CACHE_HOME/new" && mv "$XDG_CACHE_HOME/new" "$XDG_CACHE_HOME/pid"
+    exec sleep 600
+    ;;
+esac
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Whose tests never end."""
+    folder = tmp_path / "a clone"
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (folder / "tests" / "unit").mkdir(parents=True)
+    shutil.copytree(ROOT / "bin", folder / "bin")
+    for name in ("python", "ruff", "mypy", "lint-imports"):
+        (programs / name).write_text(PROGRAM)
+        (programs / name).chmod(0o700)
+    for lock in (folder, programs.parent):
+        (lock / "requirements-dev.lock").touch()
+    return folder
+
+
+def environment(cache: Path) -> Mapping[str, str]:
+    return {**os.environ, "XDG_CACHE_HOME": str(cache)}
+
+
+def refused(clone: Path, *arguments: str, cache: Path | None = None) -> str:
+    """What the script says when it ends before any test."""
+    ended = subprocess.run(
+        [clone / "bin" / "test.sh", *arguments],
+        env=environment(cache or clone),
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECOND,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    return ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tests/unit"], "-m pytest tests/unit"),
+        (["--fast", "-x", "./tests/unit::test_it"], "-m pytest ./tests/unit::test_it"),
+        (["--long", "-m", "spark"], "-m pytest -m"),
+        (["-k", "word", "--fast"], "usage: "),
+        (["--help"], "usage: "),
+    ],
+)
+def test_what_a_part_decides_is_no_argument(clone: Path, arguments: list[str], words: str) -> None:
+    """A folder would be added to those of each part, and a mark would take the place of each part's: both are refused
+    with what to type.
+    """
+    assert words in refused(clone, *arguments)
+
+
+def test_a_cache_that_cannot_be_written_is_told(clone: Path, tmp_path: Path) -> None:
+    """Of a user without a home, say: with the variable that helps."""
+    (tmp_path / "file").touch()
+    assert "Please set XDG_CACHE_HOME" in refused(clone, "--fast", cache=tmp_path / "file")
+
+
+def test_the_tests_look_where_the_script_installs() -> None:
+    """Also where XDG_CACHE_HOME says so, for a test that is run by itself."""
+    program = f'source "{ROOT}/bin/environment.sh"; echo "$PRIVATE"'
+    assert subprocess.check_output(["bash", "-c", program], text=True).strip() == str(installed.FOLDER)
+    elsewhere = subprocess.check_output(
+        [ROOT / ".venv" / "bin" / "python", "-c", "from tests import servers; print(servers.TEMPLATES)"],
+        env=environment(Path("/elsewhere")),
+        cwd=ROOT,
+        text=True,
+    )
+    assert elsewhere.strip() == "/elsewhere/syncmgr/data"
+
+
+def has_ended(pid: int) -> bool:
+    """Also where whoever has inherited it has yet to hear of that."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_a_run_that_is_told_to_end_ends_its_tests_alone(clone: Path) -> None:
+    """Not who called it, and is of the same process group; it ends as after Ctrl-C."""
+    run = subprocess.Popen(
+        [clone / "bin" / "test.sh", "--fast"],
+        env=environment(clone),
+        process_group=0,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    bystander = subprocess.Popen(["sleep", "600"], process_group=run.pid)
+    until((clone / "pid").exists, why="the tests have begun")
+    run.terminate()
+    try:
+        assert run.wait(HANG_SECOND) == 130
+        until(lambda: has_ended(int((clone / "pid").read_text())), why="the end of the tests")
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
