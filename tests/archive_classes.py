@@ -5,6 +5,7 @@ Run: python -m tests.archive_classes.  Takes about 30 s of CPU time, once for ea
 """
 
 import os
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ def main() -> None:
     session.STOP_GRACE_SECOND = DUMP_SECOND  # type: ignore[misc] # the JVM writes its archive while it ends
     unfinished = jvm.archive().with_suffix(f".{os.getpid()}")
     with tempfile.TemporaryDirectory() as folder:
-        _work(Path(folder), f"{jvm.ONE_COMPILER} -XX:ArchiveClassesAtExit={unfinished}")
+        _work(Path(folder), f"{jvm.ONE_COMPILER} -XX:ArchiveClassesAtExit={shlex.quote(str(unfinished))}")
     unfinished.rename(jvm.archive())
 
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tests import jvm
+from tests import installed, jvm
 from tests.servers import PASSWORD, MysqlServer, free_port
 from tests.until import HANG_SECOND, until
 
-HOME: Final = Path(os.environ.get("CANAL_HOME", Path.home() / ".cache" / "syncmgr" / "canal"))
+HOME: Final = Path(os.environ.get("CANAL_HOME", installed.FOLDER / "canal"))
 USER: Final = "canal"
 CANAL_PASSWORD: Final = "canal"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders, Package
-from tests.jvm import JARS
+from tests.installed import JARS
 
 _SETTINGS: Final = """
 <ivysettings>

@@ -10,18 +10,19 @@ Benches and `python -m tests.torture` do without both: they measure the JVM of a
 
 import hashlib
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Final
 
 from syncmgr.spark import launch
 from syncmgr.spark.fetching import Jars
-from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders, users_folder
+from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, JarFolders
 from syncmgr.spark.java import java_home
+from tests.installed import JARS
 
 VARIABLE: Final = "SYNCMGR_TEST_JVM"
 QUICK: Final = "quick"
-JARS: Final = users_folder() or Path("jars").absolute()
 ONE_COMPILER: Final = "-XX:TieredStopAtLevel=1"
 
 
@@ -37,7 +38,8 @@ def flags() -> dict[str, str]:
     """
     if not _is_quick():
         return {}
-    return {"spark.driver.extraJavaOptions": f"{ONE_COMPILER} -XX:SharedArchiveFile={archive()} -Xlog:disable"}
+    shared = shlex.quote(f"-XX:SharedArchiveFile={archive()}")  # the clone's folder may have a blank
+    return {"spark.driver.extraJavaOptions": f"{ONE_COMPILER} {shared} -Xlog:disable"}
 
 
 def environment() -> dict[str, str]:

@@ -14,6 +14,13 @@ def workers(frontend: int) -> list[psutil.Process]:
     return [worker for server in fork_servers(frontend) for worker in _children(server)]
 
 
+def kill_workers(frontend: int) -> None:
+    """With -9: those that are there; one that ends meanwhile is dead, too."""
+    for worker in workers(frontend):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            worker.kill()
+
+
 def fork_servers(frontend: int) -> list[psutil.Process]:
     """From which its workers are forked: one, once it has started any."""
     return [child for child in _children(psutil.Process(frontend)) if _forks(child)]

@@ -20,8 +20,9 @@ LOOK_SECOND: Final = 0.02
 
 
 class Proxy:
-    """Forwards connections to a port. `rate`: bytes a second and direction, None: as they come. `holds`: what is not
-    forwarded as long as it says so; `held`: there was something. `changes`: what is forwarded instead.
+    """Forwards connections to a port. `rate`: bytes a second and direction, None: as they come; `chunk`: how many of
+    them at once. `holds`: what is not forwarded as long as it says so; `held`: there was something. `changes`: what is
+    forwarded instead.
     """
 
     def __init__(self, target: int) -> None:
@@ -29,6 +30,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self.rate: float | None = None
+        self.chunk = CHUNK
         self.refuses = False
         self.holds: Callable[[bytes], bool] = lambda _: False
         self.changes: Callable[[bytes], bytes] = lambda data: data
@@ -76,7 +78,7 @@ class Proxy:
 
     def _forward(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := source.recv(CHUNK):
+            while data := source.recv(self.chunk):
                 while self.holds(data):
                     self.held.set()
                     time.sleep(LOOK_SECOND)

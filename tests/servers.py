@@ -6,6 +6,7 @@ Must not know: pytest, what is tested.
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
 import random
@@ -20,12 +21,13 @@ from typing import Any, Final, Literal
 
 import pymysql
 
+from tests import installed
 from tests.until import HANG_SECOND
 
 Flavour = Literal["mysql", "mariadb"]
 
 PASSWORD: Final = "secret"
-TEMPLATES: Final = Path.home() / ".cache" / "syncmgr" / "data"
+TEMPLATES: Final = installed.FOLDER / "data"
 TEMPLATE_VARIABLES: Final[Mapping[Flavour, Mapping[str, str]]] = {
     "mysql": {"loose-innodb-redo-log-capacity": "8M"},  # each server copies it
     "mariadb": {"innodb-log-file-size": "8M"},
@@ -43,13 +45,12 @@ NEEDED: Final[Mapping[Flavour, Mapping[str, str]]] = {  # of a source, and what 
     }
     for flavour, more in {"mysql": {}, "mariadb": {"binlog-format": "ROW"}}.items()
 }
+GTIDS: Final[Mapping[Flavour, Mapping[str, str]]] = {  # without which none can `follow` another
+    "mysql": {"gtid-mode": "ON", "enforce-gtid-consistency": "ON"},
+    "mariadb": {},
+}
 CHOSEN: Final[Mapping[Flavour, Mapping[str, str]]] = {
-    "mysql": {
-        "gtid-mode": "ON",
-        "enforce-gtid-consistency": "ON",
-        "binlog-row-metadata": "FULL",
-    },
-    "mariadb": {"binlog-row-metadata": "FULL"},
+    flavour: {**gtids, "binlog-row-metadata": "FULL"} for flavour, gtids in GTIDS.items()
 }
 NO_GTIDS: Final = {"gtid-mode": "OFF", "enforce-gtid-consistency": "OFF"}
 SETTINGS: Final[Mapping[str, Mapping[Flavour, Mapping[str, str]]]] = {  # by SYNCMGR_TEST_SETTINGS
@@ -186,7 +187,7 @@ class MysqlServer:
         raise RuntimeError(f"the {self.flavour} server did not start:\n{self._log.read_text()[-2000:]}")
 
     def follow(self, source: "MysqlServer") -> None:
-        """Become its replica, from its first transaction on."""
+        """Become its replica, from its first transaction on. Both must have GTIDs."""
         where = f"_HOST = '127.0.0.1', {{0}}_PORT = {source.port}, {{0}}_USER = 'repl', {{0}}_PASSWORD = '{PASSWORD}'"
         if self.flavour == "mysql":
             how = "SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1"
@@ -226,6 +227,17 @@ class MysqlServer:
                 cursor.execute(statement)
             return list(cursor.fetchall())
 
+    def end_sessions(self, condition: str) -> int:
+        """Kill those whose row of the processlist meets it, as a failover does; how many there were.
+
+        One may have ended by itself before its turn comes: it is gone, as it should be.
+        """
+        rows = self.run(f"SELECT id FROM information_schema.processlist WHERE {condition}")
+        for (number,) in rows:
+            with contextlib.suppress(pymysql.err.OperationalError):
+                self.run(f"KILL {number}")
+        return len(rows)
+
     def settle(self) -> None:
         """Until what was written to it can be read: at once, but of a replica."""
 
@@ -238,6 +250,24 @@ class MysqlServer:
     def has_vectors(self) -> bool:
         """Of MySQL, from 9.0 on; MariaDB has others."""
         return self.flavour == "mysql" and self.version() >= (9, 0)
+
+    @functools.cached_property
+    def logs_generated(self) -> bool:
+        """Whether row images have generated columns: in MariaDB from 11.8.9 on only those of plain inserts have them.
+
+        Rows of the same columns are as long whether they are inserted or deleted.
+        """
+        file, size = self.run("SHOW BINARY LOGS")[-1][:2]
+        self.run(
+            "CREATE DATABASE logs_generated",
+            "CREATE TABLE logs_generated.t (id INT PRIMARY KEY, g INT AS (id) STORED)",
+            "INSERT INTO logs_generated.t (id) VALUES (1)",
+            "DELETE FROM logs_generated.t",
+            "DROP DATABASE logs_generated",
+        )
+        events = self.run(f"SHOW BINLOG EVENTS IN '{file}' FROM {size}")
+        inserted, deleted = (end - at for _, at, kind, _, end, _ in events if kind.startswith(("Write_", "Delete_")))
+        return bool(inserted == deleted)
 
     @contextlib.contextmanager
     def global_variable(self, name: str, value: str) -> Iterator[None]:

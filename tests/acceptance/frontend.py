@@ -146,6 +146,10 @@ class FrontendProcess:
         assert self.process is not None
         return processes.workers(self.process.pid)
 
+    def kill_workers(self) -> None:
+        assert self.process is not None
+        processes.kill_workers(self.process.pid)
+
     def java(self) -> list[int]:
         """Process ids of the lake's JVM."""
         return self._jvms(launch.LAKE)

@@ -3,8 +3,7 @@
 tests/unit/job/test_advice_held.py says which test holds which row of the table of errors.
 """
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +35,12 @@ class Patient(Altered):
         )
         return str(self.job["Status"]["advice"])
 
-    def until_told(self, code: Code) -> str:
+    def until_told(self, code: Code, provoke: Callable[[], object] = lambda: None) -> str:
         """The advice, of a job that goes on by itself: it may be well a moment later, until it is tried again."""
         advice: list[str] = []
 
         def told() -> bool:
+            provoke()
             job = self.job
             if job["Status"]["error"] == code.number and job["State"] == "RUNNING":
                 advice.append(str(job["Status"]["advice"]))
@@ -245,9 +245,7 @@ def test_who_is_let_in_again_goes_on(
     t.run(f"INSERT INTO {name}.t VALUES (1, 1, 'x', 1)")
     t.wait_until_equal()
     mysql_server.run(*harm)
-    for (thread,) in mysql_server.run(f"SELECT id FROM information_schema.processlist WHERE user = '{reader}'"):
-        with contextlib.suppress(pymysql.err.OperationalError):  # it has ended meanwhile
-            mysql_server.run(f"KILL {thread}")
+    mysql_server.end_sessions(f"user = '{reader}'")
     t.run(f"INSERT INTO {name}.t VALUES (2, 2, 'meanwhile', 1)")
     assert "RESUME" in t.until_paused(code)
     assert code is not Code.SOURCE_GRANT_MISSING or cure in t.job["Msg"]

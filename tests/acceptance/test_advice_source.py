@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymysql
 import pytest
 
 from syncmgr.errors import Code, SyncError
@@ -25,9 +24,7 @@ ANEW = "STOP the job, DROP its targets and create them again (INTO db.* does it 
 
 def drop_readers(server: MysqlServer) -> None:
     """Whoever reads the binlog connects again."""
-    for (thread,) in server.run("SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"):
-        with contextlib.suppress(pymysql.err.OperationalError):  # it has ended meanwhile
-            server.run(f"KILL {thread}")
+    server.end_sessions("command LIKE 'Binlog Dump%'")
 
 
 @pytest.fixture

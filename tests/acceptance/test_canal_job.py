@@ -1,9 +1,7 @@
 """A real canal server between MySQL and one frontend: Doris' own statement, from CREATE SYNC to rows."""
 
-import os
 import random
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +11,7 @@ import pytest
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.canal_servers import CanalServer, ZooKeeper
+from tests.proxy import Proxy
 from tests.servers import MysqlServer
 from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
@@ -55,10 +54,11 @@ class Shop:
             f" at DATETIME(6), note STRING) UNIQUE KEY(id)",
         )
 
-    def create_sync(self, canal: CanalServer, properties: str = "") -> None:
+    def create_sync(self, canal: CanalServer, properties: str = "", port: int = 0) -> None:
+        """`port`: of a proxy before canal."""
         self.fe.sql(
             f"CREATE SYNC {self.name}.job1 (FROM {self.table} INTO orders) FROM BINLOG"
-            f' ("type" = "canal", "canal.server.ip" = "127.0.0.1", "canal.server.port" = "{canal.port}",'
+            f' ("type" = "canal", "canal.server.ip" = "127.0.0.1", "canal.server.port" = "{port or canal.port}",'
             f' "canal.destination" = "{canal.destination}", "canal.username" = "canal", "canal.password" = "canal")'
             f" {properties}"
         )
@@ -159,8 +159,7 @@ def test_kills_lose_and_double_nothing(
     until(lambda: "Cannot reach the canal server" in (s.job()["Msg"] or ""), why="Msg")
     server.start()
     load()
-    for worker in s.fe.workers():
-        os.kill(worker.pid, signal.SIGKILL)
+    s.fe.kill_workers()
     load()
     s.fe.kill()
     load()
@@ -224,12 +223,20 @@ def test_a_torn_transaction_is_shown_until_its_end(
     """A transaction larger than canal's ring arrives in parts; Status says so, and says when it is whole."""
     s = shop("canal_torn")
     ring = ("--set", "canal.instance.memory.buffer.size=1024", "--set", "canal.instance.transaction.size=16")
-    s.create_sync(canal(options=ring))
+    server = canal(options=ring)
+    proxy = Proxy(server.port)
+    s.create_sync(server, port=proxy.port)
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (-1)")
+    s.wait_until_equal()
+    proxy.rate = 100_000.0  # else it may be whole before anybody has asked
     rows = (f"INSERT INTO {s.table} (id, note) VALUES ({number}, REPEAT('x', 20000))" for number in range(150))
     s.mysql.run("BEGIN", *rows, "COMMIT")
     until(lambda: s.job()["Status"]["torn"], why="torn")
+    proxy.rate = None
     s.wait_until_equal()
     until(lambda: not s.job()["Status"]["torn"], why="whole")
+    s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
+    proxy.close()
 
 
 def test_what_the_first_rows_tell_is_checked(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:

@@ -17,13 +17,14 @@ from typing import Final
 
 import pytest
 
+from tests import installed
 from tests.acceptance.frontend import FrontendProcess
 from tests.until import PATIENCE
 
 pytestmark = [pytest.mark.spark]
 
 FOLDER: Final = Path(__file__).parent / "clients"
-INSTALLED: Final = Path(os.environ.get("SYNCMGR_CLIENTS", Path.home() / ".cache" / "syncmgr" / "clients"))
+INSTALLED: Final = Path(os.environ.get("SYNCMGR_CLIENTS", installed.FOLDER / "clients"))
 RECORD: Final = FOLDER / "matrix.json"
 PROGRAM_SECOND: Final = 900 * PATIENCE
 DATABASE: Final = "clients"

@@ -12,6 +12,7 @@ import pytest
 
 from syncmgr.crash import CrashPoint
 from tests.acceptance.frontend import FrontendProcess
+from tests.files import below
 from tests.servers import MysqlServer
 from tests.small_disk import NoMountError, SmallDisk
 from tests.until import until
@@ -127,7 +128,7 @@ class World:
                 assert [tuple(row.values()) for row in self.fe.sql(sql)] == self.mysql.run(sql)
                 assert self.fe.job("dying")["Status"]["index"][table]["missing"] == 0
             staging = self.fe.folder / "var" / "staging"
-            until(lambda: not list(staging.rglob("*.parquet")), why="an empty staging")
+            until(lambda: not list(below(staging, "*.parquet")), why="an empty staging")
 
 
 Dying = Callable[..., World]
@@ -275,7 +276,7 @@ def test_death_while_a_table_catches_up_loses_and_doubles_nothing(dying: Dying) 
 def _disk_of(world: World, table: str) -> SmallDisk:
     """A small disk where the table's files lie; there are none yet."""
     lake = world.fe.folder / "var" / "lake"
-    (place,) = {file.parent.parent for file in lake.rglob("*.metadata.json") if f"/{table}" in str(file)}
+    (place,) = {file.parent.parent for file in below(lake, "*.metadata.json") if f"/{table}" in str(file)}
     try:
         return SmallDisk(place / "data", 128)
     except NoMountError as error:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from syncmgr.errors import Code
 from syncmgr.job.failure import TREATMENTS
 from tests.acceptance.frontend import FrontendProcess
+from tests.files import below
 from tests.proxy import Proxy
 from tests.servers import MysqlServer
 from tests.small_disk import NoMountError, SmallDisk
@@ -54,11 +56,16 @@ class Place:
 
     def await_trouble(self, db: str, code: Code) -> str:
         """Msg of a job that goes on trying."""
-        until(lambda: f"(error {code.number}) at 20" in str(self.fe.job(db)["Msg"]), why=f"{code}")
-        job = self.fe.job(db)
-        assert job["State"] == "RUNNING"
-        assert job["Status"]["advice"] == TREATMENTS[code].advice
-        return str(job["Msg"])
+        jobs: list[dict[str, Any]] = []  # a moment later it may be well, until it is tried again
+
+        def told() -> bool:
+            jobs.append(self.fe.job(db))
+            return f"(error {code.number}) at 20" in str(jobs[-1]["Msg"])
+
+        until(told, why=f"{code}")
+        assert jobs[-1]["State"] == "RUNNING"
+        assert jobs[-1]["Status"]["advice"] == TREATMENTS[code].advice
+        return str(jobs[-1]["Msg"])
 
     def await_health(self, db: str) -> None:
         until(lambda: self.fe.job(db)["Msg"] is None, why="an empty Msg")
@@ -157,7 +164,7 @@ def test_one_table_on_a_full_disk_does_not_stop_its_sibling(place: Place) -> Non
     place.await_equal("part", "good")
     until(lambda: place.fe.job("part")["Status"]["lag_second"] == 0, why="lag 0 when caught up")
     (location,) = {
-        path.parent.parent for path in (place.fe.folder / "var/lake").rglob("*.metadata.json") if "/bad" in str(path)
+        path.parent.parent for path in below(place.fe.folder / "var/lake", "*.metadata.json") if "/bad" in str(path)
     }
     disk = small_disk(location / "data", 2)
     try:

@@ -12,6 +12,7 @@ from typing import Final
 import psutil
 import pytest
 
+from tests import files as files_of
 from tests import jvm
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_faults import BINLOG
@@ -105,10 +106,10 @@ def test_files_are_private_whatever_the_umask(synced: FrontendProcess) -> None:
     """Metadata, lake, staging, logs: no folder and no file has a bit for anybody else, Spark's and a worker's too; the
     console's certificate alone is for clients, without its key.
     """
-    made = {*synced.folder.glob("var/**/*"), *synced.folder.glob("log/**/*")}
+    made = {path: bits for part in ("var", "log") for path, bits in _bits_below(synced.folder / part)}
     assert {".db", ".parquet", ".avro", ".log", ".key"} <= {path.suffix for path in made}
     assert any(path.parent.name == "staging" for path in made)
-    assert [path for path in sorted(made) if _bits(path) & 0o077] == []
+    assert [path for path, bits in sorted(made.items()) if bits & 0o077] == []
     certificate = synced.conf.parent / "console.crt"
     assert _bits(certificate) == 0o644
     assert "CERTIFICATE" in certificate.read_text()
@@ -131,10 +132,10 @@ def test_secrets_are_in_no_process_but_the_one_that_needs_them(synced: FrontendP
     )
     files = [
         synced.folder / "fe.out",
-        *synced.folder.glob("log/*"),
-        *synced.folder.glob("tmp/**/*"),
+        *files_of.below(synced.folder / "log"),
+        *files_of.below(synced.folder / "tmp"),
     ]
-    told = "".join(file.read_text(errors="replace") for file in files if file.is_file())
+    told = "".join(map(_text, files))
     told += str(synced.sql("SHOW FRONTEND CONFIG")) + str(synced.sql("SHOW VARIABLES"))
     assert [secret for secret in secrets if secret in told] == []
 
@@ -154,6 +155,20 @@ def test_a_fe_conf_with_secrets_that_others_read_is_told(open_frontend: Frontend
     assert f"WARNING [MainThread] syncmgr.fe: {told}\n" in log
     assert f"WARNING: {told}\n" in (open_frontend.folder / "fe.out").read_text()
     assert OF_THE_STORE not in log
+
+
+def _bits_below(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Of what is there as long as it takes to look: staged files and those of a compaction go."""
+    for path in files_of.below(folder):
+        with contextlib.suppress(FileNotFoundError):
+            yield path, _bits(path)
+
+
+def _text(file: Path) -> str:
+    """Empty where it is none, or gone."""
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+        return file.read_text(errors="replace") if file.is_file() else ""
+    return ""
 
 
 def _bits(path: Path) -> int:

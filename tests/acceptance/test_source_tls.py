@@ -83,12 +83,6 @@ def paused_by(fe: FrontendProcess, name: str, code: Code) -> str:
     return f"{job['Msg']} {job['Status']['advice']}"
 
 
-def end_sessions(server: MysqlServer, user: str) -> None:
-    """As a failover does; the job connects anew."""
-    for (number,) in server.run(f"SELECT id FROM information_schema.processlist WHERE user = '{user}'"):
-        server.run(f"KILL {number}")
-
-
 def test_a_source_proves_who_it_is_on_every_way(sealed: Sealed, frontend: FrontendProcess) -> None:
     """Rows by the snapshot, changes by the binlog, of a user who is let in over TLS with a certificate alone; when the
     certificate of the server is another authority's the job pauses and says what to do, and goes on once it is trusted;
@@ -102,7 +96,7 @@ def test_a_source_proves_who_it_is_on_every_way(sealed: Sealed, frontend: Fronte
     until(lambda: len(synced(frontend, "sealed")) == 2, why="the change")
 
     sealed.trust(Authority(sealed.files, "stranger"))
-    end_sessions(sealed.server, "sealed")
+    sealed.server.end_sessions("user = 'sealed'")
     told = paused_by(frontend, "sealed", Code.SOURCE_TLS)
     assert '"mysql.ssl_ca"' in told
     assert "bring its CA into the file of mysql.ssl_ca" in told

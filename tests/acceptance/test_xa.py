@@ -8,6 +8,7 @@ import pytest
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_main_job import BINLOG, Shop
+from tests.files import below
 from tests.servers import MysqlServer
 from tests.until import until
 
@@ -76,7 +77,7 @@ def test_prepared_rows_outlive_everything(shop: Callable[[str], Shop]) -> None:
     s.wait_until_equal()
     until(lambda: prepared(s) == 0, why="no prepared transaction in Status")
     staged = s.fe.folder / "var" / "staging" / f"job-{s.job()['JobId']}"
-    until(lambda: not list(staged.rglob("xa-*")), why="no file of an ended transaction")
+    until(lambda: not list(below(staged, "xa-*")), why="no file of an ended transaction")
     s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
 
 
@@ -88,7 +89,7 @@ def test_stop_drops_what_is_prepared(shop: Callable[[str], Shop]) -> None:
     prepare(s.mysql, "stop", f"INSERT INTO {table} (id) VALUES (1)")
     until(lambda: prepared(s) == 1, why="a prepared transaction in Status")
     staged = s.fe.folder / "var" / "staging" / f"job-{s.job()['JobId']}"
-    assert list(staged.rglob("xa-*"))
+    assert list(below(staged, "xa-*"))
     s.fe.sql(f"STOP SYNC JOB {s.name}.job1")
     until(lambda: not staged.exists(), why="the staging folder's end")
     finish(s.mysql, "ROLLBACK", "stop")

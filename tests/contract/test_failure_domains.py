@@ -30,6 +30,7 @@ from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
 from tests.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
+from tests.files import below
 from tests.unit.job.factories import make_channel, make_rules, make_source_table
 from tests.until import HANG_SECOND, until
 
@@ -123,7 +124,7 @@ class Bench:
         return self.lake.tables[token].rows
 
     def staged(self) -> list[Path]:
-        return list(self.folder.rglob("*.parquet"))
+        return list(below(self.folder, "*.parquet"))
 
     def finish(self, run: JobRun) -> None:
         run.finish()

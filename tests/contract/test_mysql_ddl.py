@@ -25,6 +25,7 @@ from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription, subscriptions
 from syncmgr.pipeline.messages import WorkerChannel
 from tests.alike import ALIKE
+from tests.conftest import need_names
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.servers import MysqlServer
 from tests.unit.job.statement.shown import MODES, cases
@@ -58,6 +59,7 @@ def channel_of(table: SourceTable) -> WorkerChannel:
 @ALIKE
 def test_ddl_stands_between_two_batches(any_server: MysqlServer, db: str) -> None:
     """It ends the batch before itself and has a position behind itself; from either, all rows behind it are read."""
+    need_names(any_server)  # nobody follows the statement
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
         any_server.run(
             f"INSERT INTO {db}.t VALUES (1, 'old')",
@@ -135,6 +137,7 @@ def test_an_alter_in_two_phases_stands_where_it_ends(any_server: MysqlServer, db
 
 def test_what_a_statement_depends_on_is_told(any_server: MysqlServer, db: str) -> None:
     """The session's sql_mode, time and zone, the database in use, and the table as its rows told it."""
+    need_names(any_server)
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
         any_server.run(
             f"INSERT INTO {db}.t VALUES (1, 'old')",
@@ -185,6 +188,7 @@ def test_rows_behind_a_followed_ddl_have_its_columns(any_server: MysqlServer, db
 
 def test_rows_that_contradict_what_was_followed_stop_the_source(any_server: MysqlServer, db: str) -> None:
     """Both types are told."""
+    need_names(any_server)
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
         any_server.run(
             f"INSERT INTO {db}.t VALUES (1, '1')",

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from syncmgr.errors import SyncError
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP, Batch, ChangeKind, Ddl
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.derived_type import derived
@@ -135,7 +135,13 @@ class Followed:
             return
         name = self.channel.source.db, self.channel.source.name
         parts = [part for batch in batches for part in batch.changes if part.table == name]
-        found = [row for part in parts for row in part.decode().to_pylist()]
+        try:
+            found = [row for part in parts for row in part.decode().to_pylist()]
+        except SyncError as error:
+            if error.code is not Code.SOURCE_ROW_IMAGE or name[1] not in self.last.cut:
+                raise
+            self.old = None
+            return
         gone = next((row for row in found if row[OP] == ChangeKind.DELETE), None)
         new = next((row for row in reversed(found) if row[OP] == ChangeKind.INSERT), None)
         if new is None and name[1] in self.last.tables:

@@ -15,8 +15,9 @@ from syncmgr.job.position import Position
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
-from tests.contract.mysql_reader import Reader, address, latest, reached, reading
-from tests.servers import Flavour, MysqlServer, binary
+from tests.conftest import need_gtids
+from tests.contract.mysql_reader import Reader, address, described, latest, reached, reading
+from tests.servers import GTIDS, Flavour, MysqlServer, binary
 from tests.until import until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
@@ -155,6 +156,7 @@ def test_what_a_server_may_do_with_its_files(server: MysqlServer) -> None:
     server.run("FLUSH BINARY LOGS")
     assert ids_behind(server, at) == [1, 2]
     at = read_to_the_end(server, at)
+    need_gtids(server)  # a place in a file is lost with its file
     server.run("FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
     insert(server, range(3, 5), "x")
     newest = latest(server).file
@@ -178,7 +180,7 @@ def test_binlog_files_under_another_name(tmp_path: Path) -> None:
     """`log_bin` may be changed; numbers of files of another name say nothing."""
     if binary("mysql") is None:
         pytest.skip("no mysql server is installed")
-    server = MysqlServer(tmp_path / "own", "mysql").start()
+    server = MysqlServer(tmp_path / "own", "mysql", GTIDS["mysql"]).start()  # else the old name is all that it has
     server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
     server.run("FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
     at = read_to_the_end(server, latest_before_a_row(server, 0))
@@ -199,7 +201,9 @@ def test_a_position_that_knows_no_birth_of_its_file(server: MysqlServer) -> None
 def test_a_server_that_was_failed_over_to_is_asked_for_its_own_files(flavour: Flavour, tmp_path: Path) -> None:
     """Files of two servers have like names: until something came from the new one, none of its files was read."""
     first, second = (
-        MysqlServer(tmp_path / f"s{n}", flavour, {"server-id": str(n), "log-slave-updates": "ON"}).start()
+        MysqlServer(
+            tmp_path / f"s{n}", flavour, {"server-id": str(n), "log-slave-updates": "ON", **GTIDS[flavour]}
+        ).start()
         for n in (1, 2)
     )
     second.follow(first)
@@ -209,7 +213,8 @@ def test_a_server_that_was_failed_over_to_is_asked_for_its_own_files(flavour: Fl
     until(lambda: reached(latest(second), latest(first)), why="the replica")
     reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
     known = [address(each) for each in (first, second)]
-    reader.source = MysqlSource(known, 4711, start, {TABLE: WANTED}, options=QUICK, trouble=reader.troubles.append)
+    tables = described(first, {TABLE: WANTED})
+    reader.source = MysqlSource(known, 4711, start, tables, options=QUICK, trouble=reader.troubles.append)
     try:
         reader.until(latest(first))
         first.kill()

@@ -10,7 +10,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.mysql.subscriptions import Subscription
 from tests.contract.mysql_reader import facts, latest, reached, reading
-from tests.servers import Flavour, MysqlServer, binary
+from tests.servers import GTIDS, Flavour, MysqlServer, binary
 from tests.until import until
 
 TABLE: Final = ("ours", "t")
@@ -46,8 +46,8 @@ def test_a_replica_that_logs_nothing_of_what_it_replicates(flavour: Flavour, tmp
     """Rows that it replicates are in no binlog of its own: refused before a job begins, and at each connection."""
     silent = {name.replace("-", "_"): value for name, value in SILENT[flavour].items()}
     with (
-        running(tmp_path / "first", flavour) as first,
-        running(tmp_path / "second", flavour, server_id="2", **silent) as second,
+        running(tmp_path / "first", flavour, **GTIDS[flavour]) as first,
+        running(tmp_path / "second", flavour, server_id="2", **silent, **GTIDS[flavour]) as second,
     ):
         start = latest(second)
         assert facts(second, [TABLE]).tables
@@ -67,8 +67,9 @@ def test_a_replica_that_logs_nothing_of_what_it_replicates(flavour: Flavour, tmp
 
 def test_a_replica_that_logs_what_it_replicates(flavour: Flavour, tmp_path: Path) -> None:
     """Its binlog is as good as its source's."""
-    with running(tmp_path / "first", flavour) as first:
-        second = MysqlServer(tmp_path / "second", flavour, {"server-id": "2", "log-slave-updates": "ON"}).start()
+    with running(tmp_path / "first", flavour, **GTIDS[flavour]) as first:
+        replicating = {"server-id": "2", "log-slave-updates": "ON", **GTIDS[flavour]}
+        second = MysqlServer(tmp_path / "second", flavour, replicating).start()
         try:
             second.follow(first)
             until(lambda: reached(latest(second), latest(first)), why="the replica")

@@ -18,8 +18,9 @@ from syncmgr.mysql.opening import inspect
 from syncmgr.mysql.router import Limits
 from syncmgr.mysql.source import MysqlSource, SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
-from tests.contract.mysql_reader import Reader, address, database, latest, reading
-from tests.servers import PASSWORD, Flavour, MysqlServer, binary, free_port
+from tests.conftest import need_gtids, need_names
+from tests.contract.mysql_reader import Reader, address, database, described, latest, reading
+from tests.servers import GTIDS, PASSWORD, Flavour, MysqlServer, binary, free_port
 from tests.until import HANG_SECOND, until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
@@ -30,6 +31,7 @@ Pair = tuple[MysqlServer, MysqlServer]
 
 def test_transactions_that_the_server_never_executed_are_told(mysql_server: MysqlServer) -> None:
     """A restored or replaced server has none of what was read; MySQL itself would send what it has without a word."""
+    need_gtids(mysql_server)
     other = str(uuid4())
     with database(mysql_server) as db:
         mysql_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
@@ -85,7 +87,9 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     flavour: Flavour = request.param
     need(flavour)
     servers = [
-        MysqlServer(tmp_path / f"s{n}", flavour, {"server-id": str(n), "log-slave-updates": "ON"}).start()
+        MysqlServer(
+            tmp_path / f"s{n}", flavour, {"server-id": str(n), "log-slave-updates": "ON", **GTIDS[flavour]}
+        ).start()
         for n in (1, 2)
     ]
     first, second = servers
@@ -105,6 +109,7 @@ def description(*hosts: str) -> MysqlDescription:
 
 def test_a_job_is_created_while_one_of_its_servers_is_away(mysql_server: MysqlServer) -> None:
     """The first that answers is asked."""
+    need_gtids(mysql_server)
     both = description(f"127.0.0.1:{free_port()}", f"127.0.0.1:{mysql_server.port}")
     known = inspect(both, [], connect_timeout=HANG_SECOND, locking=Locking())
     assert known.by_gtid
@@ -114,6 +119,7 @@ def test_several_servers_need_gtids(own_server: MysqlServer) -> None:
     """Coordinates of one server mean nothing on another, so the job is refused before it begins."""
     if own_server.flavour == "mariadb":
         pytest.skip("MariaDB always has GTIDs")
+    need_names(own_server)  # else there is another reason
     here = f"127.0.0.1:{own_server.port}"
     with pytest.raises(SyncError) as caught:
         inspect(description(here, here), [], connect_timeout=HANG_SECOND, locking=Locking())
@@ -127,7 +133,8 @@ def reader(pair: Pair) -> Iterator[Reader]:
     reader = Reader(None)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
     known = [address(server) for server in pair]
     here = latest(pair[0])
-    reader.source = MysqlSource(known, 4711, here, {TABLE: WANTED}, options=QUICK, trouble=reader.troubles.append)
+    tables = described(pair[0], {TABLE: WANTED})
+    reader.source = MysqlSource(known, 4711, here, tables, options=QUICK, trouble=reader.troubles.append)
     yield reader
     reader.source.close()
     reader.source.get(0)
@@ -214,7 +221,7 @@ def test_the_same_server_comes_back_in_the_middle_of_a_transaction(pair: Pair, r
 def test_a_server_that_once_wrote_gtids_is_read_by_file(tmp_path: Path, mode: str) -> None:
     """Each of its files tells the GTIDs before it, but what it writes now may have none: they are no place to go on."""
     need("mysql")
-    server = MysqlServer(tmp_path / "own", "mysql").start()
+    server = MysqlServer(tmp_path / "own", "mysql", GTIDS["mysql"]).start()
     try:
         server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
         by_gtid = latest(server)

@@ -18,7 +18,7 @@ from tests.contract.mysql_reader import database, facts
 from tests.servers import MysqlServer
 
 pytestmark = pytest.mark.mysql
-EXAMPLES: Final = settings.default.max_examples // 20
+EXAMPLES: Final = max(settings.default.max_examples // 20, 5)
 NAMES: Final = ("id", "a", "b", "c", "D", "`the e`")
 TYPES: Final = (
     "INT",

@@ -16,6 +16,7 @@ from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from syncmgr.mysql.surroundings import Patience
 from tests.alike import ALIKE
+from tests.conftest import need_names
 from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.servers import MysqlServer
 from tests.until import until
@@ -282,6 +283,7 @@ def test_a_table_that_was_read_after_it_is_nobodys_concern(any_server: MysqlServ
 @ALIKE
 def test_nothing_is_asked_before_it_matters(any_server: MysqlServer, db: str) -> None:
     """A server that may fall over a question hears none while sessions write rows, and few where one does not."""
+    need_names(any_server)  # others are asked for their columns at each connection
     any_server.run("SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
     try:
         with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:

@@ -21,6 +21,7 @@ from syncmgr.job.cells import Unheld
 from syncmgr.job.position import Position
 from syncmgr.job.schema import arrow_type
 from syncmgr.mysql.subscriptions import Subscription
+from tests.conftest import need_names
 from tests.contract.mysql_reader import Reader, Row, database, facts, latest, reading
 from tests.servers import PASSWORD, MysqlServer
 
@@ -481,6 +482,7 @@ SHARED_WITH_THE_ORACLE: Final = {
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 def test_an_independent_decoder_reads_the_same(mysql_server: MysqlServer) -> None:
     """Value by value what python-mysql-replication makes of the same binlog, for the types that it gets right."""
+    need_names(mysql_server)  # the other one takes the names, and the charsets, from the binlog
     types = SHARED_WITH_THE_ORACLE
     kinds = {"id": "INT"} | {f"c{i}": kind for i, kind in enumerate(types)}
     names = list(kinds)

@@ -232,7 +232,7 @@ def test_17_many_small_events(any_server: MysqlServer, db: str) -> None:
         begin = time.process_time()
         reader.until(latest(any_server))
         assert ids(reader, db) == list(range(3000))
-        assert time.process_time() - begin < 3
+        assert time.process_time() - begin < 10
 
 
 def test_18_silence(any_server: MysqlServer, db: str) -> None:

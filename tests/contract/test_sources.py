@@ -10,7 +10,9 @@ from typing import Any, Protocol, cast
 import pytest
 
 from syncmgr.job.batch import Batch
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription
 from syncmgr.pipeline.receiver import Source
 from tests.canal_servers import CanalServer
@@ -21,6 +23,7 @@ from tests.servers import MysqlServer
 from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 pytestmark = pytest.mark.mysql
+PROMPT = SourceOptions(heartbeat=0.2, position_interval=0.05, retry=Retry(first=0.05))
 
 
 class Bench(Protocol):
@@ -64,7 +67,7 @@ class Real:
         table = (self._db, "t")
         if self._canal is None:
             wanted = {table: Subscription(columns=("id", "v"), keys=("id",))}
-            mysql = mysql_reader.reading(self._mysql, wanted, start or self._begin)
+            mysql = mysql_reader.reading(self._mysql, wanted, start or self._begin, options=PROMPT)
             reader: Any = mysql.__enter__()
             self._leave.append(mysql.__exit__)
         else:
@@ -140,13 +143,17 @@ def test_acks_take_nothing_away(bench: Bench) -> None:
 
 
 def test_silence_is_told_as_such(bench: Bench) -> None:
-    """With nothing to read, get returns in time, the source is idle, in touch, and says whom it reads."""
+    """With nothing to read, get returns in time, the source is idle, in touch, says whom it reads, and soon is sure
+    that there was nothing more.
+    """
     bench.write(1)
     source = bench.open(None)
     read(source, 1)
     begin = time.time()
     until(lambda: source.get(0.2) is None and source.heard_at() > begin)
     assert source.idle()
+    until(lambda: source.get(0.2) is None and source.caught_up_at() > begin)
+    assert source.caught_up_at() < time.time()
     assert ":" in source.server()
 
 

@@ -216,7 +216,11 @@ class Shape:
 
     @property
     def names(self) -> list[str]:
-        return [*(f"c{place}" for place in range(len(self.kinds))), *(["g"] if self.generated else [])]
+        return [*self.written, *(["g"] if self.generated else [])]
+
+    @property
+    def written(self) -> list[str]:
+        return [f"c{place}" for place in range(len(self.kinds))]
 
     def create(self, table: str) -> str:
         columns = [
@@ -262,7 +266,7 @@ def statements(dice: random.Random, made: Shape, table: str, rows: int) -> Itera
 
 
 def _statement(dice: random.Random, made: Shape, table: str, size: int, top: int) -> str:
-    names = ", ".join(f"c{place}" for place in range(len(made.kinds)))
+    names = ", ".join(made.written)
     somewhere = dice.randint(0, max(top, 1))
     match dice.randint(0, 9):
         case 0:

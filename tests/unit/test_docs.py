@@ -49,8 +49,12 @@ def files_of(promise: str) -> list[Path]:
 
 
 def runs_always(path: Path) -> bool:
-    """Whether a test of the file is not marked `long`."""
-    tests = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    """Whether a test of the file is not marked `long`, by itself or with all of them."""
+    module = ast.parse(path.read_text())
+    of_all = (ast.unparse(node) for node in module.body if isinstance(node, ast.Assign))
+    if any(text.startswith("pytestmark") and "mark.long" in text for text in of_all):
+        return False
+    tests = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
     marks = {test.name: " ".join(map(ast.unparse, test.decorator_list)) for test in tests}
     return any(name.startswith("test_") and "mark.long" not in of for name, of in marks.items())
 
@@ -58,5 +62,4 @@ def runs_always(path: Path) -> bool:
 @pytest.mark.parametrize("promise", promises())
 def test_each_promise_has_a_test_that_runs(promise: str) -> None:
     """docs/architecture.md: the files that hold a promise exist, and one runs always unless the row says `(long)`."""
-    by_hand = "(long)" in promise or "tests/bench/" in promise
-    assert by_hand or any(runs_always(path) for path in files_of(promise))
+    assert "(long)" in promise or any(runs_always(path) for path in files_of(promise))
