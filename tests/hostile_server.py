@@ -143,7 +143,6 @@ VARIABLES: Final = {
     b"binlog_checksum": b"NONE",
     b"binlog_format": b"ROW",
     b"binlog_row_metadata": b"FULL",
-    b"gtid_mode": b"OFF",
     b"log_replica_updates": b"ON",
     b"log_slave_updates": b"ON",
     b"lower_case_table_names": b"0",
@@ -156,19 +155,22 @@ STATUS: Final = {b"File": b"b.000001", b"Position": b"4", b"Binlog_Do_DB": b"", 
 DUMPS: Final = frozenset({0x12, 0x1E})  # COM_BINLOG_DUMP, COM_BINLOG_DUMP_GTID
 
 
-def streaming(dump: Callable[[Talk], None]) -> Callable[[Talk], None]:
-    """A script that answers as a MySQL server without GTIDs until its binlog is asked for; then `dump`."""
+def streaming(dump: Callable[[Talk], None], executed: str = "") -> Callable[[Talk], None]:
+    """A script that answers as a MySQL server until its binlog is asked for; then `dump`. `executed`: its GTIDs."""
+    variables = VARIABLES | {b"gtid_mode": b"ON" if executed else b"OFF"}
 
     def answer(talk: Talk, question: bytes) -> None:
         if question[0] in DUMPS:
             dump(talk)
             raise EOFError
         if b"GLOBAL VARIABLES" in question:
-            talk.send(*rows([b"Variable_name", b"Value"], VARIABLES.items()))
+            talk.send(*rows([b"Variable_name", b"Value"], variables.items()))
         elif b"CONVERT_TZ" in question:
             talk.send(*rows([b"shown"], [[b"2000-01-01 12:00:00"]]))
         elif b"@@timestamp" in question:
             talk.send(*rows([b"at"], [[b"1700000000.000000"]]))
+        elif b"gtid_executed" in question:
+            talk.send(*rows([b"executed", b"purged"], [[executed.encode(), b""]]))
         elif b"BINARY LOGS" in question:
             talk.send(*rows([b"Log_name", b"File_size"], [[b"b.000001", b"4000"]]))
         elif b"BINARY LOG STATUS" in question:

@@ -4,6 +4,7 @@ Owns: the reader's life: connecting, what a lost stream means, when a batch is h
 Must not know: where transactions end, how rows are decoded, who consumes batches.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -120,7 +121,11 @@ class MysqlSource:
     def _last(self) -> Batch | None:
         """Whole transactions before what ended it are not lost."""
         self._disconnect()
-        return self._take() if self._router.ready or self._router.moved else None
+        if not (self._router.ready or self._router.moved):
+            return None
+        with contextlib.suppress(MalformedEventError, OversizeError):  # what ended it may be what such a batch would tell
+            return self._take()
+        return None
 
     def _get(self, deadline: float) -> Batch | None:
         try:

@@ -20,7 +20,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.source import MysqlDescription
-from syncmgr.mysql import driver, wire
+from syncmgr.mysql import driver, router, wire
 from syncmgr.mysql.address import MysqlAddress, connect, naming_failures, query
 from syncmgr.mysql.opening import survey
 from syncmgr.mysql.router import Limits
@@ -358,14 +358,14 @@ def test_the_snapshot_is_told_to_give_nothing(host: str) -> None:
 # -- the stream
 
 
-def read_from(server: HostileServer, limits: Limits, wanted: Code) -> SyncError:
-    """How the reading of its binlog ends for good."""
-    start = Position(file="b.000001", offset=4, server=UUID)
+def read_from(server: HostileServer, limits: Limits, wanted: Code, gtids: str = "") -> SyncError:
+    """How the reading of its binlog ends for good, whatever comes before that."""
+    start = Position(gtids=gtids, file="b.000001", offset=4, server=UUID)
     options = SourceOptions(limits=limits, read_timeout=1.0, retry=Retry(first=0.02, times=1))
     source = MysqlSource((address(server),), 4711, start, {}, options=options)
     try:
         with pytest.raises(SyncError) as caught:
-            until(lambda: source.get(0.1), why=f"the end by {wanted}")
+            until(lambda: source.get(0.1) and False, why=f"the end by {wanted}")
     finally:
         source.close()
     assert caught.value.code is wanted, caught.value
@@ -401,6 +401,23 @@ def test_a_transaction_that_swells_stops_the_reading(limits: Limits, setting: st
     assert len(bomb) < MIB
     with HostileServer(streaming(lambda talk: talk.send(b"\0" + bomb))) as server:
         assert setting in str(read_from(server, limits, Code.SOURCE_TOO_LARGE))
+
+
+def scattered_transactions(talk: Talk) -> None:
+    """Every other number of one server, each transaction of nothing."""
+    for number in itertools.count(1, 2):
+        talk.send(b"\0" + event(wire.GTID, b"\0" + bytes(16) + struct.pack("<Q", number) + bytes(2)))
+        talk.send(b"\0" + event(wire.XID, bytes(8)))
+
+
+def test_gtids_without_end_stop_the_reading() -> None:
+    """Numbers of transactions with gaps between them have no bound: they end the reading with an error that says so."""
+    executed = f"{UUID}:1-5"
+    with (
+        mock.patch.object(router, "MAX_PIECES", 1000),
+        HostileServer(streaming(scattered_transactions, executed)) as server,
+    ):
+        assert "1000 are taken" in str(read_from(server, Limits(), Code.SOURCE_TOO_LARGE, executed))
 
 
 @pytest.mark.parametrize("lie", [1024 * MIB - 1, 1024 * MIB + 1, 1 << 33])
