@@ -123,7 +123,7 @@ class MysqlSource:
         self._disconnect()
         if not (self._router.ready or self._router.moved):
             return None
-        with contextlib.suppress(MalformedEventError, OversizeError):  # what ended it may be what such a batch would tell
+        with contextlib.suppress(MalformedEventError, OversizeError):  # it may be what ended the reading
             return self._take()
         return None
 

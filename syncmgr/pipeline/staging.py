@@ -14,8 +14,9 @@ Listed = dict[Path, list[Path]]  # by folder of a worker
 
 
 def listed(staging: Path) -> Listed:
-    """What is there now."""
-    return {folder: list(folder.glob("*")) for folder in staging.glob("*")}
+    """What is there now. Workers make folders of files: what is something else is somebody's, and stays."""
+    folders = [path for path in staging.glob("*") if path.is_dir()]
+    return {folder: [path for path in folder.glob("*") if not path.is_dir()] for folder in folders}
 
 
 def sweep(there: Listed, kept: Collection[str]) -> None:

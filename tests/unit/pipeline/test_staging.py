@@ -35,3 +35,15 @@ def test_a_worker_that_wrote_once_more_is_no_trouble(tmp_path: Path) -> None:
     sweep(listed(tmp_path), ())
     assert not (tmp_path / "dead").exists()
     sweep(there, ())
+
+
+def test_what_no_worker_has_made_stays(tmp_path: Path) -> None:
+    """A file of somebody's beside the folders of workers, or a folder in one of them, stops no job."""
+    [old] = staged(tmp_path / "dead", "1")
+    [stray] = staged(tmp_path, "stray")
+    foreign = tmp_path / "dead" / "lost+found"
+    foreign.mkdir()
+    sweep(listed(tmp_path), ())
+    assert not old.exists()
+    assert stray.exists()
+    assert foreign.exists()
