@@ -210,6 +210,7 @@ class JobRun:
                 error = self._advised(raised)
             kind = FailType.SUBMIT_FAIL if self._watermark.committing() is None else FailType.RUN_FAIL
             self._bury()
+            self._overturn(error)
             if self._leaves_out(error):
                 continue
             retry, now = self._options.retry(), time.monotonic()
@@ -221,6 +222,14 @@ class JobRun:
             if self._ending.wait(self._series.wait(retry)):
                 return None
 
+    def _overturn(self, error: SyncError) -> None:
+        """A statement was not followed after all where the columns of the next rows disagree with it."""
+        if error.code is not Code.SOURCE_SCHEMA:
+            return
+        for channel in self._channels:
+            if channel.is_read and channel.source.label == error.context.get("table"):
+                self._ledger.overturn(channel.token, str(error))
+
     def _leaves_out(self, error: SyncError) -> bool:
         """Whether it stops one table alone: the others are read on, from behind the last epoch."""
         channel = self._alone(error)
@@ -229,8 +238,6 @@ class JobRun:
         now = time.time()
         stop = stop_of(error, since=now, synced_until=self._synced_until_of(channel))
         stopped = replace(channel, stopped=stop)
-        if error.code is Code.SOURCE_SCHEMA:
-            self._ledger.overturn(channel.token, str(error))
         self._ledger.describe(stopped)
         self._standings.change(channel.token, partial(channel_state.stopped, stop=stop, at=now))
         self._channels = tuple(stopped if each is channel else each for each in self._channels)

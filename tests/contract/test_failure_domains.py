@@ -4,7 +4,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from syncmgr.job.failure import FailType, Remedy, Retry, remedy
 from syncmgr.job.following import Said
 from syncmgr.job.policy import deeds_of
 from syncmgr.job.position import Position
+from syncmgr.job.schema import SourceTable
 from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.committer import Committer
 from syncmgr.pipeline.messages import Limits
@@ -285,6 +286,31 @@ def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     assert [record.state for record in bench.ledger.refused] == [DdlState.STOPPED]
     assert not bench.ledger.last_epoch().end.whole
     assert any(trouble is not None and trouble.code is Code.TABLE_STOPPED for trouble in bench.troubles)
+
+
+@dataclass(frozen=True)
+class OtherColumns:
+    """Rows that are not those of the table as it is known."""
+
+    table: tuple[str, str] = ("shop", "bad")
+    told: SourceTable | None = None
+
+    def decode(self, _unheld: object = None) -> pa.Table:
+        raise SyncError(Code.SOURCE_SCHEMA, table="shop.bad", reason="the binlog has 4 columns, the table 3")
+
+
+@pytest.mark.parametrize("leaves_out", [True, False])
+def test_rows_that_deny_a_statement_are_told_beside_it(bench: Bench, *, leaves_out: bool) -> None:
+    """`sync_ddl` says no longer that it was followed, whether one table stops or the whole job."""
+    wrong = replace(batches(1)[0], changes=(OtherColumns(),))
+    run = bench.start(0, (*batches(3), wrong), leaves_out=leaves_out)
+    until(lambda: bench.ledger.overturned == ["bad"])
+    if leaves_out:
+        until(lambda: run.standings()["bad"].state is ChannelState.STOPPED)
+        bench.finish(run)
+    else:
+        until(lambda: bool(bench.ends))
+        assert bench.ends[0][0].code is Code.SOURCE_SCHEMA
 
 
 def test_a_dropped_target_ends_its_channel_alone(bench: Bench) -> None:
