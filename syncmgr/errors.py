@@ -196,7 +196,7 @@ class Code(Enum):
     SOURCE_XA = (
         20131,
         "HY000",
-        "The MySQL server at {address} committed XA transaction {xid}, which was prepared before the place where the job began to read, so its rows are unknown; STOP the job, empty the target, and create both anew, or with a 'start' before its XA PREPARE",
+        "The MySQL server at {address} committed XA transaction {xid}, which was prepared before the place where the job began to read, so its rows are unknown; STOP the job, drop the target, and create both anew, or with a 'start' before its XA PREPARE",
     )
     SOURCE_XA_OPEN = (
         20132,
@@ -206,7 +206,7 @@ class Code(Enum):
     PREPARED_LOST = (
         20133,
         "HY000",
-        "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, empty the target, and create both anew",
+        "The staged rows of XA transaction {xid} cannot be read: {reason}; STOP the job, drop the target, and create both anew",
     )
     SOURCE_CASCADES = (
         20135,
@@ -397,7 +397,7 @@ class Code(Enum):
     STAGED_LOST = (
         20226,
         "HY000",
-        "Rows of epoch {epoch} for table '{table}' are no longer staged: {path} is gone; STOP the job, empty the target, and create both anew",
+        "Rows of epoch {epoch} for table '{table}' are no longer staged: {path} is gone; STOP the job, drop the target, and create both anew",
     )
     NOT_WRITABLE = 20205, "HY000", "Folder '{folder}' cannot be written: {reason}"
     DISK_FULL = 20206, "HY000", "No space left in '{folder}' for staged rows"

@@ -22,7 +22,7 @@ PASSED_WHOLE: Final = frozenset(  # of those that pause a job: reading on needs 
 RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE brings it back, with the columns that it has by then"
 SETTLE: Final = "settle it with ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', and RESUME"
 RESUME: Final = "ALTER SYNC JOB ... RESYNC TABLE, and RESUME"
-ANEW: Final = "bring the target in line by STOP SYNC JOB, DROP TABLE, CREATE TABLE and CREATE SYNC"
+ANEW: Final = "a job on canal cannot go past it; the advice in Status says how to begin anew"
 
 
 def stopped_by(

@@ -53,24 +53,35 @@ class CanalPatient(Patient):
             "UNIQUE KEY(id)"
         )
 
+    def anew(self) -> None:
+        """As the advice says, where canal would give the next job the same event."""
+        self.in_line()
+        self.canal.stop()
+        shutil.rmtree(self.canal.folder / "data")
+        self.canal.start()
+        self.read()
+
 
 def test_what_canal_lost_or_cannot_tell_comes_with_a_new_job(
     mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start
 ) -> None:
-    """20127, by a transaction of two phases, and 20125, by a cursor that is gone."""
+    """20112, by a statement that changes values, 20127, by a transaction of two phases, and 20125, by a cursor that is
+    gone.
+    """
     t = CanalPatient("advised_canal", mysql_server, frontend, canal())
     t.read()
+    t.until_cursor()
+    t.run("ALTER TABLE advised_canal.t MODIFY d DECIMAL(4,1)")
+    assert "delete the destination's cursor (its meta.dat, " in t.until_paused(Code.SOURCE_DDL)
+    assert "the advice in Status says how to begin anew" in t.job["Msg"]
+    t.anew()
     t.until_cursor()
     prepare(mysql_server, "canal", "INSERT INTO advised_canal.t VALUES (1, 1, 'xa', 1)")
     try:
         assert "delete the destination's cursor (its meta.dat, " in t.until_paused(Code.CANAL_UNSUPPORTED)
     finally:
         finish(mysql_server, "COMMIT", "canal")
-    t.in_line()
-    t.canal.stop()
-    shutil.rmtree(t.canal.folder / "data")
-    t.canal.start()
-    t.read()
+    t.anew()
     t.until_cursor()
     t.canal.stop()
     shutil.rmtree(t.canal.folder / "data")
