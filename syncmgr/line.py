@@ -70,7 +70,7 @@ class Line:
         with self._lock:
             self._socket = connected
             if self.closed:
-                _shut(connected)
+                shut(connected)
 
     def connected(self) -> None:
         """The other side has let us in: the trouble has passed."""
@@ -105,10 +105,10 @@ class Line:
         self._closed.set()
         with self._lock:
             if self._socket is not None:
-                _shut(self._socket)
+                shut(self._socket)
 
 
-def _shut(connected: socket.socket) -> None:
+def shut(connected: socket.socket) -> None:
     """A TLS socket's own shutdown would pull its state from under the reader."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connected, socket.SHUT_RDWR)

@@ -6,7 +6,7 @@ Must not know: how the rows are read, what is done with them.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, Self
+from typing import Final
 
 from pymysql import err
 
@@ -37,23 +37,19 @@ IDLE_SECOND: Final = 0.05
 
 
 class ExactPoint:
-    """Of one reading; a context that holds a session of its own. Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED."""
+    """Of one reading. All raise SOURCE_UNREACHABLE."""
 
-    def __init__(self, address: MysqlAddress, table: SourceTable, name: str) -> None:
-        """`name`: of the reading, random; its session has it, too."""
+    def __init__(self, address: MysqlAddress, connection: Connection, table: SourceTable, name: str) -> None:
+        """`connection`: a session of its own, which ends with it. `name`: of the reading, random; its session has it,
+        too.
+        """
         self._address = address
+        self._connection = connection
         self._table = table
         self._name = name
-
-    def __enter__(self) -> Self:
-        self._connection = connect(self._address)
-        with naming_failures(self._address):
-            for lock in (go(self._name), stored(self._name)):
+        with naming_failures(address):
+            for lock in (go(name), stored(name)):
                 self._take(lock)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
 
     def _take(self, lock: str) -> None:
         """An earlier session of this name may need a moment to end."""

@@ -17,10 +17,11 @@ from syncmgr.job.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds,
 from syncmgr.job.position import GtidSet, Order, Position, compare, parse_gtids
 from syncmgr.job.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.job.select_list import quoted as quoted_column
-from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.address import Connection, MysqlAddress, naming_failures, query, unreachable
 from syncmgr.mysql.exact import ExactPoint, await_writers
 from syncmgr.mysql.replica import check_reaches
 from syncmgr.mysql.server import Server
+from syncmgr.mysql.sessions import Sessions
 from syncmgr.mysql.stream import FIRST_OFFSET
 from syncmgr.mysql.tables import quoted, schema_of, unique_keys
 
@@ -45,6 +46,11 @@ class MysqlSnapshot:
         self._addresses = tuple(addresses)
         self._address = self._addresses[0]
         self._replica = replica
+        self._sessions = Sessions()
+
+    def give_up(self) -> None:
+        """Whatever is being asked, and will be, ends with INTERRUPTED. Returns at once."""
+        self._sessions.give_up()
 
     def settle(self, start: Position) -> tuple[str, int]:
         """Host and port of the server whose rows are read: the one at which the job began, which is the one that is
@@ -102,9 +108,11 @@ class MysqlSnapshot:
         with self._connected() as connection:
             return Server(self._address, connection).latest()
 
-    def exact(self, table: SourceTable, name: str) -> ExactPoint:
+    @contextlib.contextmanager
+    def exact(self, table: SourceTable, name: str) -> Iterator[ExactPoint]:
         """The hand-shake with whoever reads a table by the statements of job/exact.py."""
-        return ExactPoint(self._address, table, name)
+        with self._sessions.open(self._address) as connection:
+            yield ExactPoint(self._address, connection, table, name)
 
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
         """Raises SNAPSHOT_BROKEN where a wanted column is not any more what it was when the job was made."""
@@ -131,13 +139,9 @@ class MysqlSnapshot:
     def _connected(self, address: MysqlAddress | None = None) -> Iterator[Connection]:
         """To the source, where no other is given."""
         asked = address or self._address
-        connection = connect(asked)
-        try:
-            with naming_failures(asked):
-                query(connection, AS_CHUNKS_READ)
-                yield connection
-        finally:
-            connection.close()
+        with self._sessions.open(asked) as connection, naming_failures(asked):
+            query(connection, AS_CHUNKS_READ)
+            yield connection
 
 
 def _await_shown(address: MysqlAddress, server: Server, start: Position) -> None:

@@ -67,6 +67,7 @@ class Lake(CommittingLake, Protocol):
 class Source(Protocol):
     """What a snapshot asks the server beside the rows."""
 
+    def give_up(self) -> None: ...
     def settle(self, start: Position) -> tuple[str, int]: ...
     def await_seen(self, table: SourceTable, start: Position) -> None: ...
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan: ...
@@ -133,8 +134,11 @@ class Snapshot:
         self._giving_up = threading.Event()
 
     def give_up(self) -> None:
-        """Chunks that are being read end now, and are read another time; `ending` of `run` is set. From any thread."""
+        """Chunks that are being read, and questions to the source, end now, and come another time; `ending` of `run`
+        is set. From any thread.
+        """
         self._giving_up.set()
+        self._source.give_up()
 
     def run(self, ending: threading.Event, on_chunk: Callable[[], None]) -> None:
         """Bring what is missing. A crash after any step resumes at that step; `ending` ends it behind a chunk.
@@ -340,7 +344,7 @@ class Snapshot:
 
     def _bring(self, tokens: AbstractSet[str], ending: Ending) -> None:
         """Raises the mildest error where each of them failed alone."""
-        with self._bringing:
+        with self._bringing, self._unless_given_up():
             self._bring_now(tokens, ending)
 
     def _bring_now(self, tokens: AbstractSet[str], ending: Ending) -> None:

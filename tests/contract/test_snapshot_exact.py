@@ -15,9 +15,11 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.exact import opening
+from syncmgr.job.position import Position
 from syncmgr.mysql import exact
 from syncmgr.mysql.address import Locking, MysqlAddress, connect, query
-from syncmgr.mysql.exact import ExactPoint, check_exact
+from syncmgr.mysql.exact import check_exact
+from syncmgr.mysql.snapshot import MysqlSnapshot
 from syncmgr.mysql.subscriptions import Subscription
 from syncmgr.spark.jdbc import relation
 from syncmgr.spark.lake import Lake
@@ -72,7 +74,7 @@ def test_rows_and_changes_meet_at_the_point(any_server: MysqlServer, db: str, at
         pool.submit(write, any_server, db, ended)
         try:
             until(lambda: any_server.run(f"SELECT count(*) FROM {db}.t")[0][0] > 20)
-            with ExactPoint(root(any_server), start.tables[0], name) as point:
+            with MysqlSnapshot([root(any_server)]).exact(start.tables[0], name) as point:
                 rows: Future[list[int]] = pool.submit(read, any_server, db, name)
                 at = point.find(rows.done)
                 assert at is not None
@@ -110,7 +112,7 @@ def test_spark_without_a_point_reads_nothing(any_server: MysqlServer, db: str, l
 def test_a_second_reader_of_one_point_fails(any_server: MysqlServer, db: str) -> None:
     """Its view would begin elsewhere."""
     name, table = uuid4().hex[:12], facts(any_server, [(db, "t")]).tables[0]
-    with ThreadPoolExecutor(1) as pool, ExactPoint(root(any_server), table, name) as point:
+    with ThreadPoolExecutor(1) as pool, MysqlSnapshot([root(any_server)]).exact(table, name) as point:
         first = pool.submit(opened, any_server, name)
         assert point.find(first.done) is not None
         point.release()
@@ -122,7 +124,7 @@ def test_a_second_reader_of_one_point_fails(any_server: MysqlServer, db: str) ->
 def test_nobody_has_to_read(any_server: MysqlServer, db: str) -> None:
     """The rows may be in the lake already, which whoever commits sees before reading."""
     table = facts(any_server, [(db, "t")]).tables[0]
-    with ExactPoint(root(any_server), table, uuid4().hex[:12]) as point:
+    with MysqlSnapshot([root(any_server)]).exact(table, uuid4().hex[:12]) as point:
         assert point.find(lambda: True) is None
 
 
@@ -148,6 +150,32 @@ def test_a_lock_is_given_up(any_server: MysqlServer, db: str, monkeypatch: pytes
         exact.lock(place, connection, table, "")
     wait, taken = "SET SESSION lock_wait_timeout = 2", f"LOCK TABLES `{db}`.`t` READ"
     assert asked == [wait, taken, taken, taken, wait, taken]
+
+
+def test_questions_of_a_paused_job_are_given_up(any_server: MysqlServer, db: str) -> None:
+    """At once, though the server does not answer: a table that somebody has locked can be neither cut nor locked."""
+    table = facts(any_server, [(db, "t")]).tables[0]
+    snapshot = MysqlSnapshot([replace(root(any_server), locking=Locking(wait=3000, tries=20))])
+    begin = Position(file="binlog.000001", offset=500)
+    with (
+        ThreadPoolExecutor(2) as pool,
+        closing(any_server.connect()) as holder,
+        snapshot.exact(table, uuid4().hex[:12]),
+    ):
+        holder.cursor().execute(f"LOCK TABLES {db}.t WRITE")
+        try:
+            asked = [pool.submit(snapshot.plan, table, (), 10), pool.submit(snapshot.await_seen, table, begin)]
+            waiting = "SELECT count(*) FROM information_schema.processlist WHERE state LIKE '%metadata lock%'"
+            until(lambda: any_server.run(waiting)[0][0] >= len(asked), why="two that wait")
+            snapshot.give_up()
+            for question in asked:
+                with pytest.raises(SyncError) as raised:
+                    question.result(HANG_SECOND)
+                assert raised.value.code is Code.INTERRUPTED
+        finally:
+            holder.cursor().execute("UNLOCK TABLES")
+    with pytest.raises(SyncError, match="interrupted"):
+        snapshot.end()
 
 
 def test_a_user_who_may_not_lock_is_refused(any_server: MysqlServer, db: str) -> None:

@@ -74,6 +74,10 @@ class MemorySource:
     fails: Callable[[str], None] = lambda _: None
     chunks: int = 30
     keys: list[tuple[str, ...]] = field(default_factory=list)
+    given_up: threading.Event = field(default_factory=threading.Event)
+
+    def give_up(self) -> None:
+        self.given_up.set()
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)
@@ -617,6 +621,26 @@ def test_a_chunk_that_is_given_up_is_missing_still() -> None:
     load = bench.loads.known["one"]
     assert (tuple(load.missing), load.upper) == ((6,), None)
     assert snapshot.standings["one"].state is ChannelState.SNAPSHOT
+
+
+@pytest.mark.parametrize("question", ["settle", "plan", "same", "held"])
+def test_a_question_that_is_given_up_fails_nothing(question: str) -> None:
+    """Whatever the source is asked when the job is paused, the table waits for its rows as before."""
+    bench = Bench()
+    snapshot = Snapshot(bench.options, bench.source, bench.loads, bench.lake)
+
+    def wait_for_the_end(asked: str) -> None:
+        if asked.startswith(question):
+            bench.ending.set()
+            threading.Thread(target=snapshot.give_up).start()
+            assert bench.source.given_up.wait(HANG_SECOND)
+            raise SyncError(Code.INTERRUPTED)
+
+    bench.source.fails = wait_for_the_end
+    snapshot.run(bench.ending, lambda: None)
+    snapshot.join()
+    assert not snapshot.failures()
+    assert all(load.upper is None for load in bench.loads.known.values())
 
 
 def test_a_table_that_was_rolled_back_while_it_was_read_is_not_through() -> None:
