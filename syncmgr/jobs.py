@@ -306,9 +306,11 @@ class Jobs:
                     self._store.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
 
     def tick(self) -> None:
-        """Start what is pending, resume what is due, forget what was cancelled long ago."""
+        """Start what is pending, resume what is due, forget what was cancelled long ago: at the next tick where the
+        metadata do not answer, which the lease reports.
+        """
         now = time.time()
-        with self._changing:
+        with self._changing, _unless_down():
             if self._closing:
                 return
             for job in self._store.jobs(live=True):
@@ -505,7 +507,7 @@ def _logged(job: str) -> Iterator[None]:
 
 @contextmanager
 def _unless_down() -> Iterator[None]:
-    """A report that cannot be stored is logged: there will be another, and a tick takes up what has ended untold."""
+    """What cannot be stored is logged: there will be another report, and a tick takes up what has ended untold."""
     try:
         yield
     except SyncError as error:

@@ -49,6 +49,13 @@ def folder(value: Value) -> str | None:
     return "it must be a folder of this machine, not a URL" if "://" in str(value) else None
 
 
+def lake_folder(value: Value) -> str | None:
+    """Also that of a lake whose tables lie elsewhere, by a catalog that is not the embedded one."""
+    reason = folder(value)
+    elsewhere = "a lake elsewhere has a catalog of its own: set spark.sql.catalog.lake.* (type, uri, warehouse)"
+    return f"{reason}; {elsewhere}" if reason and "://" in str(value) else reason
+
+
 def folder_or_empty(value: Value) -> str | None:
     return folder(value) if value else None
 

@@ -20,6 +20,7 @@ from syncmgr.setting import (
     between,
     folder,
     folder_or_empty,
+    lake_folder,
     log_level,
     port,
     switch,
@@ -62,7 +63,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Database of the metadata instead of SQLite in meta_dir, e.g. of a MySQL or PostgreSQL server.",
         secret=True,
     ),
-    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", folder),
+    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", lake_folder),
     Setting(
         "jars_dir",
         "",

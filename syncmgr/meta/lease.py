@@ -66,12 +66,18 @@ class Lease:
         return seen
 
     def _keep(self) -> None:
+        answers = True
         while not self._ended.wait(self._beat_second):
             try:
                 kept = self._store.beat(self._frontend)
             except SQLAlchemyError as error:  # nobody else can take over through a database that does not answer
-                log.warning("no sign of life could be given: %s", error)
+                if answers:
+                    log.warning("the metadata cannot be written: %s", error)
+                answers = False
                 continue
+            if not answers:
+                log.info("the metadata can be written again")
+            answers = True
             if not kept:
                 log.error("another frontend has taken over")
                 self._on_lost()

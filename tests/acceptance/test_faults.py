@@ -154,6 +154,8 @@ def test_a_full_disk_of_the_metadata_stops_no_job_for_good(place: Place) -> None
     place.meta.free()
     place.await_equal("meta", "t")
     place.await_health("meta")
+    began = "the metadata cannot be written: " in log.read_text()  # not of an outage between two beats
+    until(lambda: not began or "the metadata can be written again" in log.read_text(), why="the end in the log")
     place.fe.sql("STOP SYNC JOB meta.job1")
 
 

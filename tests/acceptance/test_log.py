@@ -67,6 +67,10 @@ def test_the_log_tells_what_happened_to_a_job(mysql_server: MysqlServer, fronten
     until(lambda: _in_order(log, STORY), why="the story of the job")
     frontend.sql("STOP SYNC JOB told.job1")
     proxy.close()
+    lines = log.read_text().splitlines()
+    assert "syncmgr.fe: syncmgr " in lines[0]
+    assert "set: " in lines[0]
+    assert not [line for line in lines if " INFO " in line and "connection" in line]
 
 
 def _in_order(log: Path, story: Sequence[str]) -> bool:

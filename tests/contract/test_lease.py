@@ -1,10 +1,12 @@
 """Two frontends on one metadata database."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
@@ -13,7 +15,7 @@ from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
 from syncmgr.meta.store import Store
 from tests.unit.job.factories import make_job
-from tests.until import HANG_SECOND
+from tests.until import HANG_SECOND, until
 
 Make = Callable[..., Lease]
 
@@ -63,6 +65,27 @@ def test_an_owner_that_is_silent_is_replaced_and_told(lease: Make, monkeypatch: 
     assert replaced._store.jobs() == []
     goes_on.set()
     assert lost.wait(HANG_SECOND)
+
+
+def test_an_outage_of_the_metadata_is_logged_with_its_end(
+    lease: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once each, however long it takes."""
+    caplog.set_level(logging.INFO, "syncmgr.meta.lease")
+    one, failures = lease("one"), iter(range(3))
+    beat = one._store.beat
+
+    def fails(name: str) -> bool:
+        if next(failures, None) is not None:
+            raise OperationalError("UPDATE owner", {}, Exception("database or disk is full"))
+        return beat(name)
+
+    monkeypatch.setattr(one._store, "beat", fails)
+    one.take()
+    until(lambda: len(caplog.messages) > 1, why="the end of the outage")
+    begin, end = caplog.messages
+    assert begin.startswith("the metadata cannot be written: ")
+    assert end == "the metadata can be written again"
 
 
 def test_a_restart_and_an_orderly_end_wait_for_nobody(lease: Make) -> None:

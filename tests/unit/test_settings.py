@@ -79,6 +79,12 @@ def test_a_url_is_no_folder(name: str) -> None:
         read(f"{name} = s3a://bucket/x")
 
 
+def test_a_url_of_a_lake_is_told_what_to_set() -> None:
+    """Whoever has a lake in an object store brings its catalog."""
+    with pytest.raises(SyncError, match=r"set spark\.sql\.catalog\.lake\.\* \(type, uri, warehouse\)"):
+        read("lake_dir = s3a://bucket/x")
+
+
 def test_a_missing_file_says_how_to_get_one(tmp_path: Path) -> None:
     """Who starts for the first time has none."""
     with pytest.raises(SyncError, match="--print-conf prints one"):
