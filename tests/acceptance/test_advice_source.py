@@ -279,3 +279,29 @@ def test_changes_wait_for_the_rows_of_their_table(mysql_server: MysqlServer, fro
     t.alter('SET ("snapshot_max_rows_per_second" = "0")')
     t.wait_until_equal("late", "late")
     t.until_well()
+
+
+@pytest.mark.long
+def test_a_transaction_that_is_too_large_comes_by_a_setting(
+    mysql_server: MysqlServer, tmp_path: Path
+) -> None:
+    """20171: the setting that the message names is raised, the frontend restarted, and RESUME brings the rows."""
+    fe = FrontendProcess(tmp_path, {"max_source_transaction_bytes": 1 << 20}).start()
+    try:
+        t = Patient("advised_large", mysql_server, fe)
+        t.run("ALTER TABLE advised_large.t ADD large LONGTEXT")
+        t.until_well()
+        t.run(
+            "SET SESSION binlog_transaction_compression = ON",
+            "INSERT INTO advised_large.t (id, a, large) VALUES (1, 1, REPEAT('x', 3 << 20))",
+        )
+        assert "raise it, restart the frontend, then RESUME" in t.until_paused(Code.SOURCE_TOO_LARGE)
+        assert "max_source_transaction_bytes is 1048576" in t.job["Msg"]
+        fe.stop()
+        fe.set("max_source_transaction_bytes", 64 << 20)
+        fe.start()
+        t.resume()
+        t.until_well()
+        fe.sql("STOP SYNC JOB advised_large.job1")
+    finally:
+        fe.kill_if_alive()

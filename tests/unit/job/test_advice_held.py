@@ -31,7 +31,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_TLS: TLS + "a_source_proves_who_it_is_on_every_way",
     Code.SOURCE_CLEAR_PASSWORD: TLS + "who_comes_to_the_address_of_a_source_is_told_no_password",
     Code.PEM_FILE: TLS + "a_source_proves_who_it_is_on_every_way",
-    Code.SOURCE_TOO_LARGE: "contract/test_mysql_hostile.py::test_a_transaction_that_swells_stops_the_reading",
+    Code.SOURCE_TOO_LARGE: SOURCE + "a_transaction_that_is_too_large_comes_by_a_setting",
     Code.SOURCE_ANSWER: "contract/test_mysql_hostile.py::test_a_login_that_is_none_ends",
     Code.SOURCE_ASKS_FILE: "contract/test_mysql_hostile.py::test_a_server_that_asks_for_a_file_gets_none",
     Code.SOURCE_LOCKED: "contract/test_mysql_check.py::test_a_question_that_waits_for_a_lock_ends",
