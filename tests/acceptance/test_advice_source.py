@@ -282,9 +282,7 @@ def test_changes_wait_for_the_rows_of_their_table(mysql_server: MysqlServer, fro
 
 
 @pytest.mark.long
-def test_a_transaction_that_is_too_large_comes_by_a_setting(
-    mysql_server: MysqlServer, tmp_path: Path
-) -> None:
+def test_a_transaction_that_is_too_large_comes_by_a_setting(mysql_server: MysqlServer, tmp_path: Path) -> None:
     """20171: the setting that the message names is raised, the frontend restarted, and RESUME brings the rows."""
     fe = FrontendProcess(tmp_path, {"max_source_transaction_bytes": 1 << 20}).start()
     try:
@@ -298,7 +296,7 @@ def test_a_transaction_that_is_too_large_comes_by_a_setting(
         assert "raise it, restart the frontend, then RESUME" in t.until_paused(Code.SOURCE_TOO_LARGE)
         assert "max_source_transaction_bytes is 1048576" in t.job["Msg"]
         fe.stop()
-        fe.set("max_source_transaction_bytes", 64 << 20)
+        fe.conf.write_text(fe.conf.read_text().replace(f"= {1 << 20}\n", f"= {64 << 20}\n"))
         fe.start()
         t.resume()
         t.until_well()
