@@ -42,6 +42,7 @@ class CanalPatient(Patient):
         self.until_well()
         self.run(f"UPDATE {self.name}.t SET a = a + 1")
         until(lambda: has_cursor(self.canal), why="canal's first cursor")
+        self.until_well()  # the loss of a cursor is noticed from its second batch on
 
     def in_line(self) -> None:
         """STOP, and the target as the source is: empty, both."""
