@@ -28,6 +28,8 @@ BINLOG_WORDS: Final[Mapping[str, Code]] = {
     "position > file size": Code.SOURCE_POSITION_LOST,
     "impossible position": Code.SOURCE_POSITION_LOST,
     "Cannot replicate because": Code.SOURCE_POSITION_LOST,
+    "Cannot replicate anonymous transaction": Code.SOURCE_UNSUPPORTED,
+    "Cannot replicate GTID-transaction": Code.SOURCE_UNSUPPORTED,
     "than the source has": Code.SOURCE_POSITION_LOST,
     "than the master has": Code.SOURCE_POSITION_LOST,
     "no longer available": Code.SOURCE_POSITION_LOST,

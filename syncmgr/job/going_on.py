@@ -13,6 +13,15 @@ from syncmgr.job.position import GtidSet, Position, number_of
 SHOWN: Final = 300  # characters of a GTID set in a message
 BEGUN_ANEW: Final = "the server has begun anew, was restored or replaced"
 SHORTER: Final = "the server has lost the end of its binlog, or was restored"
+UNTIL_READ: Final = "RESUME, and set it back once the job has caught up"
+WITHOUT_GTID: Final = (
+    "transactions without a GTID lie behind the place of the job, and a server whose gtid_mode is ON does not send "
+    f"them; SET GLOBAL gtid_mode = ON_PERMISSIVE, {UNTIL_READ}"
+)
+WITH_GTID: Final = (
+    "transactions with a GTID lie behind the place of the job, and a server whose gtid_mode is OFF does not send them; "
+    f"SET GLOBAL gtid_mode = OFF_PERMISSIVE, {UNTIL_READ}"
+)
 
 
 def gap(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
@@ -62,6 +71,19 @@ def _without_file(file: str, sizes: Mapping[str, int]) -> str | None:
         return None
     newest = max(numbers, key=numbers.__getitem__)
     return f"the job has read the binlog file {file}, and the newest one is {newest}: {BEGUN_ANEW}"
+
+
+def unsent(refusal: str) -> str:
+    """What a server means that does not send transactions of the kind that its gtid_mode excludes."""
+    return WITH_GTID if "GTID-transaction" in refusal else WITHOUT_GTID
+
+
+def left_out_for_good(file: str) -> str:
+    """Of transactions to which no place leads: the job's own file is gone, and its GTIDs do not tell them."""
+    return (
+        f"transactions without a GTID stand in {file}, which the server leaves out, and the binlog file of the job was "
+        "purged, so that it cannot be read on from there either"
+    )
 
 
 def _shown(gtids: GtidSet) -> str:

@@ -37,7 +37,6 @@ from syncmgr.mysql.grants import (
 from syncmgr.mysql.merge_tables import CHILD_ENGINE, merging
 from syncmgr.mysql.server import PRIVILEGE_MISSING, Server
 from syncmgr.mysql.stream import (
-    FIRST_OFFSET,
     BinlogStream,
     DuplicateServerIdError,
     StreamLostError,
@@ -46,6 +45,7 @@ from syncmgr.mysql.stream import (
     replication_grant_missing,
 )
 from syncmgr.mysql.tables import cascades, quoted, schema_of, unique_keys
+from syncmgr.mysql.wire import FIRST_OFFSET
 
 PROBE_SECOND: Final = 2.0
 SETTLE_TRIES: Final = 5

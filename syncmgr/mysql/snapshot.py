@@ -22,8 +22,8 @@ from syncmgr.mysql.exact import ExactPoint, await_writers
 from syncmgr.mysql.replica import check_reaches
 from syncmgr.mysql.server import Server
 from syncmgr.mysql.sessions import Sessions
-from syncmgr.mysql.stream import FIRST_OFFSET
 from syncmgr.mysql.tables import quoted, schema_of, unique_keys
+from syncmgr.mysql.wire import FIRST_OFFSET
 
 AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
 AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})

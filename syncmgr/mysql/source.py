@@ -25,7 +25,14 @@ from syncmgr.line import Line
 from syncmgr.mysql import events
 from syncmgr.mysql.address import MysqlAddress
 from syncmgr.mysql.router import Limits, Router
-from syncmgr.mysql.stream import BinlogStream, Chunk, DuplicateServerIdError, StreamLostError, StreamOptions
+from syncmgr.mysql.stream import (
+    BinlogStream,
+    Chunk,
+    DuplicateServerIdError,
+    LeftOutError,
+    StreamLostError,
+    StreamOptions,
+)
 from syncmgr.mysql.subscriptions import Channel, Subscription, Subscriptions
 from syncmgr.mysql.surroundings import Patience, asked
 from syncmgr.mysql.unlogged import Keep, Unlogged
@@ -242,6 +249,8 @@ class MysqlSource:
             self._lose(lost)
             self._turn += 1
             return False
+        except LeftOutError:
+            raise
         except SyncError as error:
             self._refused(error)
             return False

@@ -19,19 +19,19 @@ from pymysql.constants import COMMAND
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import GRANT_MISSING, of_binlog
-from syncmgr.job.going_on import gap, other_history
+from syncmgr.job.going_on import WITHOUT_GTID, gap, left_out_for_good, other_history, unsent
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.mysql import wire
 from syncmgr.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.mysql.left_out import left_out
 from syncmgr.mysql.server import Server
-from syncmgr.mysql.wire import Cursor, MalformedEventError
+from syncmgr.mysql.wire import FIRST_OFFSET, Cursor, MalformedEventError
 
 BUFFER: Final = 1 << 20
 SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is worth its price
 MAX_PACKET: Final = 0xFFFFFF
 CHECKSUM: Final = 4
 THROUGH_GTID: Final = 4
-FIRST_OFFSET: Final = 4  # of a file's first event
 
 _PACKET: Final = struct.Struct("<I").unpack_from
 
@@ -42,6 +42,10 @@ class StreamLostError(Exception):
     def __init__(self, cause_for_user: SyncError) -> None:
         super().__init__(str(cause_for_user))
         self.cause_for_user = cause_for_user
+
+
+class LeftOutError(SyncError):
+    """The server has what it would not send. No other one is known to have it, so none is a way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,7 @@ class BinlogStream:
         self.asked_at, self._answered = float(clock["at"]), time.monotonic()
         register(self._address, self._connection, options.server_id)
         if isinstance(gtids, GtidSet) and gtids:
+            self._refuse_leaving_out(server, gtids)
             self._dump_gtid(gtids, options.server_id)
         else:
             self._dump_file(options.server_id, by_gtid=bool(gtids))
@@ -165,6 +170,19 @@ class BinlogStream:
         reason = other_history(at, sizes, self._made_at(at.file) if at.file in sizes else 0)
         if reason is not None:
             raise self._position_lost(reason)
+
+    def _refuse_leaving_out(self, server: Server, read: GtidSet) -> None:
+        """Of the server that was read: only there the place tells what stands behind it without a GTID."""
+        at = self._start
+        if at.server != server.id or not at.file or server.in_galera:
+            return
+        files = list(server.binlog_files())
+        passed = left_out(self._connection, at, read, files)
+        if passed is not None and at.file in files:
+            raise LeftOutError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=WITHOUT_GTID)
+        if passed is not None:
+            lost = self._position_lost(left_out_for_good(passed))
+            raise LeftOutError(lost.code, **lost.context)
 
     def _made_at(self, file: str) -> int:
         """The unix second in which a binlog file was made: only its own begin tells, which a dump of it has."""
@@ -325,6 +343,9 @@ class BinlogStream:
                 return DuplicateServerIdError(message)
             case Code.SOURCE_POSITION_LOST:
                 return self._position_lost(message)
+            case Code.SOURCE_UNSUPPORTED:
+                error = SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=unsent(message))
+                return StreamLostError(error) if self.place is None else error  # the next one may go by file
             case _:
                 return self._broken(message)
 

@@ -6,6 +6,8 @@ Must not know: what an event means, connections.
 
 from typing import Final
 
+FIRST_OFFSET: Final = 4  # of a file's first event
+
 # event types
 QUERY: Final = 2
 STOP: Final = 3

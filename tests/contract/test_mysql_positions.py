@@ -245,3 +245,109 @@ def test_a_server_that_once_wrote_gtids_is_read_by_file(tmp_path: Path, mode: st
         assert "gtid_mode is not ON" in str(error)
     finally:
         server.stop()
+
+
+@pytest.fixture
+def gtid_server(tmp_path: Path) -> Iterator[MysqlServer]:
+    """A MySQL whose gtid_mode may be changed."""
+    need("mysql")
+    server = MysqlServer(tmp_path / "own", "mysql", GTIDS["mysql"]).start()
+    server.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    yield server
+    server.stop()
+
+
+def set_modes(server: MysqlServer, *modes: str) -> None:
+    server.run(*(f"SET GLOBAL gtid_mode = {mode}" for mode in modes))
+
+
+def write_anonymous(server: MysqlServer, number: int) -> None:
+    """A row while gtid_mode is away from ON."""
+    set_modes(server, "ON_PERMISSIVE", "OFF_PERMISSIVE")
+    server.run(f"INSERT INTO moved.t VALUES ({number}, 'no GTID')")
+    set_modes(server, "ON_PERMISSIVE", "ON")
+
+
+def read_behind(server: MysqlServer, at: Position) -> tuple[list[int], Position]:
+    """The ids of all that lies behind a place, and the place behind them."""
+    with reading(server, {TABLE: WANTED}, at, options=QUICK) as reader:
+        end = reader.until(latest(server))[-1].end
+        assert end is not None
+        return ids(reader), end
+
+
+def refusal(server: MysqlServer, at: Position) -> SyncError:
+    with reading(server, {TABLE: WANTED}, at, options=QUICK) as reader:
+        error = reader.until_error()
+        assert ids(reader) == []
+    return error
+
+
+def test_rows_that_were_written_while_gtid_mode_was_not_on_are_not_left_out(gtid_server: MysqlServer) -> None:
+    """A server that is asked by GTID begins behind files without one: the job stops, and with ON_PERMISSIVE has all."""
+    server = gtid_server
+    start = latest(server)
+    server.run("INSERT INTO moved.t VALUES (1, 'x')")
+    at = read_behind(server, start)[1]
+    write_anonymous(server, 2)
+    for _ in range(2):  # also where it begins several files behind
+        error = refusal(server, at)
+        assert error.code is Code.SOURCE_UNSUPPORTED
+        assert "SET GLOBAL gtid_mode = ON_PERMISSIVE, RESUME" in str(error)
+        server.run("INSERT INTO moved.t VALUES (0, 'x')", "DELETE FROM moved.t WHERE id = 0", "FLUSH BINARY LOGS")
+    by_file = refusal(server, replace(at, gtids=""))
+    assert (by_file.code, str(by_file)) == (error.code, str(error))
+    set_modes(server, "ON_PERMISSIVE")
+    found, behind = read_behind(server, at)
+    assert found == [2, 0, 0, 0, 0]
+    set_modes(server, "ON")
+    server.run("INSERT INTO moved.t VALUES (3, 'x')")
+    assert read_behind(server, behind)[0] == [3]
+    anonymous = next(name for name, *_ in server.run("SHOW BINARY LOGS") if has_anonymous(server, name))
+    until(lambda: at.file not in {name for name, *_ in purged(server, anonymous)})
+    lost = refusal(server, at)
+    assert lost.code is Code.SOURCE_POSITION_LOST
+    assert f"transactions without a GTID stand in {anonymous}" in str(lost)
+
+
+def has_anonymous(server: MysqlServer, file: str) -> bool:
+    return any(kind == "Anonymous_Gtid" for _, _, kind, *_ in server.run(f"SHOW BINLOG EVENTS IN '{file}'"))
+
+
+def purged(server: MysqlServer, newest: str) -> list[tuple[object, ...]]:
+    """The files that are left."""
+    server.run(f"PURGE BINARY LOGS TO '{newest}'")
+    return server.run("SHOW BINARY LOGS")
+
+
+def test_gtid_mode_changes_while_a_job_reads(gtid_server: MysqlServer) -> None:
+    """It is read on by file, without a stop, and by GTID again later."""
+    server = gtid_server
+    with reading(server, {TABLE: WANTED}, latest(server), options=QUICK) as reader:
+        server.run("INSERT INTO moved.t VALUES (1, 'x')")
+        until(lambda: reader.get() and ids(reader) == [1])
+        set_modes(server, "ON_PERMISSIVE", "OFF_PERMISSIVE")
+        server.run("INSERT INTO moved.t VALUES (2, 'x')")
+        until(lambda: reader.get() and ids(reader) == [1, 2])
+        set_modes(server, "ON_PERMISSIVE", "ON")
+        server.run("INSERT INTO moved.t VALUES (3, 'x')")
+        until(lambda: reader.get() and ids(reader) == [1, 2, 3])
+        behind = reader.batches[-1].end
+    assert behind is not None
+    server.run("FLUSH BINARY LOGS", "INSERT INTO moved.t VALUES (4, 'x')")
+    found, behind = read_behind(server, behind)
+    assert (found, bool(behind.gtids)) == ([4], True)
+
+
+@pytest.mark.parametrize("pair", ["mysql"], indirect=True)
+def test_what_one_server_left_out_is_not_looked_for_at_the_next(pair: Pair, reader: Reader) -> None:
+    """Its replica never got the transactions without a GTID either: to go on there would lose them."""
+    first, second = pair
+    first.run("INSERT INTO moved.t VALUES (1, 'x')")
+    until(lambda: reader.get() and ids(reader) == [1])
+    until(lambda: len(_rows_if_there(second)) == 1, why="the replica")
+    reader.source._disconnect()
+    write_anonymous(first, 2)
+    error = reader.until_error()
+    assert error.code is Code.SOURCE_UNSUPPORTED
+    assert ids(reader) == [1]

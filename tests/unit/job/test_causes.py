@@ -34,6 +34,8 @@ def test_a_connection_that_fails(number: int, expected: Code) -> None:
         (2013, "Lost connection", Code.SOURCE_UNREACHABLE),
         (1236, "A replica with the same server_uuid/server_id as this replica", Code.SOURCE_SERVER_ID),
         (1236, "Cannot replicate because the source purged required binary logs", Code.SOURCE_POSITION_LOST),
+        (1236, "Cannot replicate anonymous transaction when AUTO_POSITION = 1, at file", Code.SOURCE_UNSUPPORTED),
+        (1236, "Cannot replicate GTID-transaction when @@GLOBAL.GTID_MODE = OFF", Code.SOURCE_UNSUPPORTED),
         (1236, "Client requested source to start replication from position > file size", Code.SOURCE_POSITION_LOST),
         (1236, "bogus data in log event", Code.SOURCE_PROTOCOL),
     ],

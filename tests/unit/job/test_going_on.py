@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncmgr.job.going_on import SHOWN, gap, other_history
+from syncmgr.job.going_on import SHOWN, gap, other_history, unsent
 from syncmgr.job.position import GtidSet, Position
 
 A, B = "a" * 8 + "-0000-0000-0000-" + "0" * 12, "b" * 8 + "-0000-0000-0000-" + "0" * 12
@@ -67,3 +67,16 @@ def test_another_history_of_the_same_server(why: str, sizes: dict[str, int], cre
 def test_a_position_without_its_files_birth_says_nothing() -> None:
     """It was stored by an older version."""
     assert other_history(replace(READ, created=0), {"binlog.000001": 9}, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "way_out"),
+    [
+        ("Cannot replicate anonymous transaction when @@GLOBAL.GTID_MODE = ON, at file", "gtid_mode = ON_PERMISSIVE"),
+        ("Cannot replicate anonymous transaction when AUTO_POSITION = 1, at file", "gtid_mode = ON_PERMISSIVE"),
+        ("Cannot replicate GTID-transaction when @@GLOBAL.GTID_MODE = OFF, at file", "gtid_mode = OFF_PERMISSIVE"),
+    ],
+)
+def test_what_a_mode_of_gtids_excludes_has_a_way_out(refusal: str, way_out: str) -> None:
+    """The neighbouring mode sends both kinds."""
+    assert way_out in unsent(refusal)
