@@ -457,6 +457,8 @@ def console_limits(settings: Settings) -> console.Limits:
         max_packet=settings.number("max_allowed_packet"),
         max_statement=settings.number("max_statement_bytes"),
         max_query=settings.number("max_query_bytes"),
+        max_queries_per_account=settings.number("max_queries_per_account"),
+        max_query_second=settings.seconds("max_query_second"),
         threads=settings.number("query_threads"),
         max_connection_bytes=settings.number("max_connection_bytes"),
         max_console_bytes=settings.number("max_console_bytes"),

@@ -408,12 +408,27 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("net_write_timeout", 60.0, "seconds", "A client that takes no rows for this long is dropped.", at_least(1)),
     Setting("query_threads", 32, "threads", "Statements of the console that run at one time.", at_least(1)),
     Setting(
+        "max_queries_per_account",
+        8,
+        "queries",
+        "SELECTs of one account that compute at one time, of query_threads; its others wait their turn.",
+        at_least(1),
+    ),
+    Setting(
         "query_memory",
         1024 * MiB,
         "bytes",
         "Heap of the JVM that answers SELECT, started by the first one, ended after an hour without any. A query "
         "that needs more ends it alone, never the one that commits.",
         at_least(512 * MiB),
+    ),
+    Setting(
+        "max_query_second",
+        3600.0,
+        "seconds",
+        "Longest time of a SELECT, its rows included, whatever max_execution_time says. 0: for ever; then a query that"
+        " never ends holds its part of the query engine until somebody kills it.",
+        at_least(0),
     ),
     Setting(
         "query_nice",

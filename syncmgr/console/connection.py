@@ -48,14 +48,16 @@ Send = Callable[[Result, bool], Awaitable[None]]
 class Interrupt(Enum):
     """Why a command is cancelled: what the client is told, and whether its connection ends too."""
 
-    QUERY = Code.INTERRUPTED, False
-    TIMEOUT = Code.TIMED_OUT, False
-    CONNECTION = Code.INTERRUPTED, True
-    SHUTDOWN = Code.SHUTTING_DOWN, True
+    QUERY = Code.INTERRUPTED, False, ""
+    TIMEOUT = Code.TIMED_OUT, False, ""
+    CEILING = Code.TIMED_OUT, False, " (max_query_second in conf/fe.conf; ask for less at a time)"
+    CONNECTION = Code.INTERRUPTED, True, ""
+    SHUTDOWN = Code.SHUTTING_DOWN, True, ""
 
     @property
-    def code(self) -> Code:
-        return self.value[0]
+    def error(self) -> SyncError:
+        code, _, more = self.value
+        return SyncError(code, more=more)
 
     @property
     def ends_connection(self) -> bool:
@@ -82,6 +84,10 @@ class Session(Protocol):
 
     def statement_timeout(self, text: str) -> float:
         """Seconds this statement may run; 0: for ever."""
+        ...
+
+    def query_timeout(self, text: str) -> tuple[float, Interrupt]:
+        """The same of one that is a query, and what ends it then."""
         ...
 
     def wait_timeout(self) -> float: ...
@@ -241,7 +247,7 @@ class Connection:
         except asyncio.CancelledError:
             if self._interrupt is None:
                 raise
-            self._err(SyncError(self._interrupt.code), session)
+            self._err(self._interrupt.error, session)
         except SyncError as error:
             self._err(error, session)
         except RecursionError:
@@ -339,13 +345,13 @@ class Connection:
             async for result, more in results:
                 await send(result, more)
 
-    def limit_time(self, seconds: float, *, since: float | None = None) -> None:
+    def limit_time(self, seconds: float, why: Interrupt = Interrupt.TIMEOUT, *, since: float | None = None) -> None:
         """The command that runs is interrupted after so long from now, or from `since` on; 0: never."""
         if self._timer is not None:
             self._timer.cancel()
         past = 0.0 if since is None else time.monotonic() - since
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(seconds - past, self.interrupt, Interrupt.TIMEOUT) if seconds else None
+        self._timer = loop.call_later(seconds - past, self.interrupt, why) if seconds else None
 
     async def _send(self, result: Result, more: bool = False) -> None:  # noqa: FBT001, FBT002 - the flag of the wire
         match result:
@@ -500,7 +506,7 @@ class Connection:
         if statement.cursor is None:
             raise SyncError(Code.NO_CURSOR, id=statement.id)
         try:
-            self.limit_time(session.statement_timeout(statement.sql))
+            self.limit_time(*session.query_timeout(statement.sql))
             ended = await self._put_rows(statement.cursor, count)
         except BaseException:
             await self._prepared.close_cursor(statement)

@@ -15,12 +15,14 @@ MAX_STATEMENT: Final = 4 * MiB
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """`threads` bounds the statements that run at one time, of the lake and of all else each.
+    """`threads` bounds the statements that run at one time, of the lake and of all else each; one account has
+    `max_queries_per_account` of those of the lake.
 
     `max_logins` are those under way, with `reserved_logins` more for addresses from which somebody has logged in; of
     `max_connections`, `reserved_connections` are kept for who may KILL the others.
     `max_connection_bytes` and `max_console_bytes` are what one connection and all hold beyond a statement.
     A client with `max_cursors` open gets the rows of a further one at once.
+    `max_query_second` bounds the time of a query; 0: nothing does.
     `max_statement` and `max_query` bound the text of a statement, in bytes; `max_packet` what is read at all before the
     connection ends.
     `read_timeout` holds inside a packet, `wait_timeout` between two commands, `drain_timeout` at stop().
@@ -30,12 +32,14 @@ class Limits:
     max_packet: int = 64 * MiB
     max_statement: int = MAX_STATEMENT
     max_query: int = 256 * KiB
+    max_query_second: float = 3600
     login_packet: int = 64 * KiB
     max_prepared: int = 1024
     max_cursors: int = 16
     max_connection_bytes: int = 32 * MiB
     max_console_bytes: int = 256 * MiB
     threads: int = 32
+    max_queries_per_account: int = 8
     high_water: int = 256 * KiB
     max_logins: int = 256
     max_logins_per_address: int = 64

@@ -16,7 +16,7 @@ from syncmgr.console import help as help_topics
 from syncmgr.console.accounts import UserStatement
 from syncmgr.console.announcing import CHANGES_NOTHING, Asking, announce
 from syncmgr.console.charset import by_name
-from syncmgr.console.connection import INFO_SIZE, Connection
+from syncmgr.console.connection import INFO_SIZE, Connection, Interrupt
 from syncmgr.console.frontend import Frontend
 from syncmgr.console.guard import Access, Guarded
 from syncmgr.console.information_schema import Present
@@ -163,7 +163,7 @@ class StatementSession:
         for left, each in reversed(list(enumerate(reversed(parsed)))):
             statement = each.statement
             self._remarks.begin(asks=asks_for_counts(each.text), keeps=isinstance(statement, ShowMeta))
-            self._connection.limit_time(self.statement_timeout(each.text), since=since)
+            self._limit_time(each, since)
             self._announce(each)
             since = None  # of those that follow, the time begins when they do
             yield await self._with_nearest(self._run(statement)), left > 0
@@ -193,6 +193,15 @@ class StatementSession:
 
     def statement_timeout(self, text: str) -> float:
         return timeout_of(text) or self._variables.statement_timeout
+
+    def query_timeout(self, text: str) -> tuple[float, Interrupt]:
+        own, most = self.statement_timeout(text), self._limits.max_query_second
+        return (most, Interrupt.CEILING) if most and not 0 < own <= most else (own, Interrupt.TIMEOUT)
+
+    def _limit_time(self, parsed: Parsed, since: float | None) -> None:
+        is_query = isinstance(parsed.statement, Select | ExplainSelect)
+        time = self.query_timeout(parsed.text) if is_query else (self.statement_timeout(parsed.text),)
+        self._connection.limit_time(*time, since=since)
 
     def wait_timeout(self) -> float:
         return self._variables.wait_timeout
@@ -454,7 +463,8 @@ class StatementSession:
         sql = await self._read(with_asker, sql, account=f"{account.name}@{account.host}", client=client)
         tag = f"console-{self._connection.id}-{next(self._queries)}"
         db, zone = self._connection.db, time_zone.meant(self._variables.time_zone)
-        return await self._workers.query(self._frontend.queries, sql=sql, db=db, tag=tag, time_zone=zone)
+        queries = self._frontend.queries
+        return await self._workers.query(str(account), queries, sql=sql, db=db, tag=tag, time_zone=zone)
 
     def _asker(self) -> Asker:
         return Asker(

@@ -1,14 +1,16 @@
 """Turns at what few may do at one time.
 
-Owns: how many calls run, and who of those that wait is next: each key in its turn, whoever has more of them.
+Owns: how many calls run, in all and of one key, and who of those that wait is next: each key in its turn, whoever has
+more of them.
 Must not know: what is called, what a key stands for.
 """
 
 import asyncio
 import contextlib
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -17,46 +19,65 @@ T = TypeVar("T")
 class Turns:
     """Lives on the event loop. A call that its asker has given up keeps its place until its thread has ended."""
 
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
-        self._running = 0
+    def __init__(self, at_once: int, *, per_key: int | None = None) -> None:
+        self._at_once, self._per_key = at_once, per_key or at_once
+        self._running: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
     async def run(self, key: str, submit: Callable[[], Future[T]]) -> T:
         """What the call gives that `submit` begins in a thread, once it is the turn of `key`."""
+        return await asyncio.wrap_future(await self.begun(key, submit))
+
+    async def begun(self, key: str, submit: Callable[[], Future[T]]) -> Future[T]:
+        """The call that `submit` begins in a thread, once it is the turn of `key`."""
         await self._turn(key)
         loop = asyncio.get_running_loop()
         try:
             begun = submit()
         except BaseException:
-            self._next()
+            self._next(key)
             raise
-        begun.add_done_callback(lambda _: _soon(loop, self._next))
-        return await asyncio.wrap_future(begun)
+        begun.add_done_callback(lambda _: _soon(loop, partial(self._next, key)))
+        return begun
+
+    def _may(self, key: str) -> bool:
+        return self._running.total() < self._at_once and self._running[key] < self._per_key
 
     async def _turn(self, key: str) -> None:
-        if self._running < self._at_once:
-            self._running += 1
+        if self._may(key):
+            self._running[key] += 1
             return
         mine = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, deque()).append(mine)
         try:
             await mine
         except asyncio.CancelledError:
-            if not mine.cancelled():  # the turn had come just then
-                self._next()
+            if mine.cancelled():
+                self._leave(key, mine)
+            else:  # the turn had come just then
+                self._next(key)
             raise
 
-    def _next(self) -> None:
-        """A call has ended. Who has given up is passed over."""
-        self._running -= 1
-        while self._waiting and self._running < self._at_once:
-            key, queue = self._waiting.popitem(last=False)
+    def _leave(self, key: str, mine: asyncio.Future[None]) -> None:
+        """Who has given up, unless he was passed over already."""
+        queue = self._waiting.get(key, deque())
+        if mine in queue:
+            queue.remove(mine)
+        if not queue:
+            self._waiting.pop(key, None)
+
+    def _next(self, key: str) -> None:
+        """A call of `key` has ended. Who has given up is passed over."""
+        self._running[key] -= 1
+        if not self._running[key]:
+            del self._running[key]
+        while (chosen := next(filter(self._may, self._waiting), None)) is not None:
+            queue = self._waiting.pop(chosen)
             mine = queue.popleft()
             if queue:
-                self._waiting[key] = queue  # behind the others
+                self._waiting[chosen] = queue  # behind the others
             if not mine.done():
-                self._running += 1
+                self._running[chosen] += 1
                 mine.set_result(None)
 
 

@@ -1,7 +1,7 @@
 """The threads in which the blocking house is called.
 
 Owns: bounded pools, so that long SELECTs stand before no SHOW, and a slow source or catalog before no PAUSE; the turns
-at reading long texts; a lake query as a stream of batches.
+at them and at reading long texts; a lake query as a stream of batches.
 Must not know: statements, packets.
 """
 
@@ -30,13 +30,17 @@ LONG_TEXTS_AT_ONCE: Final = 2
 
 
 class Workers:
-    """`threads` for the SELECTs of the lake, as many for what asks a catalog or a source, as many for all else."""
+    """`threads` for the SELECTs of the lake, as many for what asks a catalog or a source, as many for all else.
 
-    def __init__(self, threads: int) -> None:
+    Of those for SELECTs one account has `queries_per_account`.
+    """
+
+    def __init__(self, threads: int, *, queries_per_account: int) -> None:
         self._lake = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
         self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-slow")
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="console-statement")
         self._texts = ThreadPoolExecutor(LONG_TEXTS_AT_ONCE + 1, thread_name_prefix="console-text")
+        self._selects = Turns(threads, per_key=queries_per_account)
         self._long_texts, self._longer_texts = Turns(LONG_TEXTS_AT_ONCE), Turns(1)
         self.shown: Together[list[tuple[str | None, ...]]] = Together()  # what SHOW SYNC JOB answers, by database
         self.known: Together[None] = Together()  # whether there is such a database
@@ -63,9 +67,15 @@ class Workers:
         """Without waiting: a KILL is answered at once."""
         self._quick.submit(query.cancel).add_done_callback(_log_failure)
 
-    async def query(self, queries: QueriesOfAccount, *, sql: str, db: str | None, tag: str, time_zone: str) -> Rows:
-        """Start a SELECT. If it is interrupted before it has started, it is cancelled as soon as it has begun to."""
-        started = self._lake.submit(queries.query, sql, db, tag, time_zone=time_zone)
+    async def query(
+        self, asker: str, queries: QueriesOfAccount, *, sql: str, db: str | None, tag: str, time_zone: str
+    ) -> Rows:
+        """Start a SELECT, in the turn of who asks; each batch of its rows is computed in one of his turns, too.
+
+        If it is interrupted before it has started, it is cancelled as soon as it has begun to.
+        """
+        start = partial(self._lake.submit, queries.query, sql, db, tag, time_zone=time_zone)
+        started = await self._selects.begun(asker, start)
         try:
             query = await asyncio.wrap_future(started)
         except asyncio.CancelledError:
@@ -77,26 +87,26 @@ class Workers:
         except BaseException:
             self.cancel(query)
             raise
-        return Rows(columns=columns, batches=self._batches(query))
+        return Rows(columns=columns, batches=self._batches(asker, query))
 
     def _cancel_late(self, started: Future[Query]) -> None:
         if not started.cancelled() and started.exception() is None:
             self.cancel(started.result())
 
-    async def _batches(self, query: Query) -> AsyncGenerator[Iterable[Row], None]:
+    async def _batches(self, asker: str, query: Query) -> AsyncGenerator[Iterable[Row], None]:
         kinds = [kind for _, kind, _ in query.columns]
         batches = query.batches()
         finished = False
         try:
-            while (batch := await self._next(batches)) is not None:
+            while (batch := await self._next(asker, batches)) is not None:
                 yield converted(batch, kinds)
             finished = True
         finally:
             if not finished:
                 self.cancel(query)
 
-    async def _next(self, batches: Iterator[Sequence[Row]]) -> Sequence[Row] | None:
-        return await asyncio.get_running_loop().run_in_executor(self._lake, next, batches, None)
+    async def _next(self, asker: str, batches: Iterator[Sequence[Row]]) -> Sequence[Row] | None:
+        return await self._selects.run(asker, partial(self._lake.submit, next, batches, None))
 
     def close(self) -> None:
         for pool in (self._lake, self._slow, self._quick, self._texts):

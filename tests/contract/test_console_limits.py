@@ -5,6 +5,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,46 @@ def test_a_hint_gives_a_statement_its_time(console: Running) -> None:
         assert cursor.fetchall() == ((42,),)
         assert cursor.nextset()
         assert len(cursor.fetchall()) == 1000
+
+
+@pytest.mark.parametrize("own", ["0", "60000"])
+def test_a_query_that_nobody_bounds_is_ended(folder: Path, own: str) -> None:
+    """After max_query_second, with 3024 and the setting's name, whatever longer time the session has given it; EXPLAIN
+    of a query too.
+    """
+    with running(folder, max_query_second=0.1) as it, it.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"SET max_execution_time = {own}")
+        for sql in ("SELECT * FROM wait", "EXPLAIN SELECT * FROM wait"):
+            with pytest.raises(pymysql.err.OperationalError, match="max_query_second") as caught:
+                cursor.execute(sql)
+            assert code(caught) == 3024
+        until(lambda: all(query.cancelled.is_set() for query in it.frontend.queries.started))
+
+
+def test_an_account_leaves_queries_to_the_others(folder: Path) -> None:
+    """Who sends as many as there are threads, none of which ends, waits for his own; another is answered at once."""
+    with running(folder, threads=4, max_queries_per_account=2) as it, ThreadPoolExecutor(4) as pool:
+        it.ask("CREATE USER flood IDENTIFIED BY 'x'")
+        it.ask("GRANT SELECT_PRIV ON *.* TO flood")
+        flood = [it.connect(user="flood", password="x") for _ in range(4)]
+        asked = [pool.submit(connection.query, "SELECT * FROM demo.wait") for connection in flood]
+        queries = it.frontend.queries.started
+        until(lambda: len(queries) == 4, why="the four")
+        assert len(it.ask("SELECT * FROM demo.orders", read_timeout=PROMPT_SECOND)) == 3
+        for connection in flood:
+            it.ask(f"KILL {id_of(connection)}")
+        assert [type(each.exception(HANG_SECOND)) for each in asked] == [pymysql.err.OperationalError] * 4
+        for connection in flood:
+            connection._force_close()  # type: ignore[attr-defined]
+
+
+def test_a_shorter_time_of_a_session_holds(folder: Path) -> None:
+    """Its error does not speak of the setting."""
+    with running(folder, max_query_second=60) as it, it.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET max_execution_time = 50")
+        with pytest.raises(pymysql.err.OperationalError) as caught:
+            cursor.execute("SELECT * FROM wait")
+        assert (code(caught), "max_query_second" in str(caught.value)) == (3024, False)
 
 
 def test_a_vanished_client_cancels_its_query(console: Running) -> None:

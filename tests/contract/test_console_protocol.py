@@ -124,6 +124,17 @@ def test_a_fetch_can_be_killed(console: Running, raw: RawClient) -> None:
     assert error_of(raw.command(b"\x1c" + struct.pack("<II", statement, 1))) == 1421
 
 
+def test_a_fetch_that_nobody_bounds_is_ended(folder: Path) -> None:
+    """After max_query_second: a query does not run for ever because its rows are fetched."""
+    with running(folder, max_query_second=3) as it, it.raw() as raw:
+        raw.log_in()
+        statement, _ = prepare(raw, "SELECT * FROM wait")
+        open_cursor(raw, statement)
+        packet = raw.command(b"\x1c" + struct.pack("<II", statement, 1))
+        assert (error_of(packet), b"max_query_second" in packet) == (3024, True)
+        until(it.frontend.queries.started[-1].cancelled.is_set)
+
+
 def test_a_cursor_of_a_statement_without_rows(raw: RawClient) -> None:
     """Where there are no rows, a cursor is not opened: OK, as without one."""
     statement, _ = prepare(raw, "SET @x = 1")
