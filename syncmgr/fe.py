@@ -397,6 +397,7 @@ def _queries_of(settings: Settings, lake: Lake) -> Queries:
         lake.place,
         lake_is_there,
         memory=settings.number("query_memory"),
+        spill=settings.number("query_spill_bytes"),
         nice=settings.number("query_nice"),
         wait_second=settings.seconds("spark_start_timeout_second"),
     )

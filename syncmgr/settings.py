@@ -431,6 +431,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(0),
     ),
     Setting(
+        "query_spill_bytes",
+        20 * 1024 * MiB,
+        "bytes",
+        "What SELECTs may have on the disk at one time, in the folder for temporary files or in spark.local.dir: rows"
+        " that they sort and group beyond query_memory. Above it they end, all of them.",
+        at_least(256 * MiB),
+    ),
+    Setting(
         "query_nice",
         5,
         "",

@@ -57,7 +57,7 @@ def new_queries(lake: Lake) -> Queries:
         lake.ready()
         lake.iceberg()
 
-    return Queries(lake.place, lake_is_there, memory=2**30, nice=5, wait_second=START_SECOND)
+    return Queries(lake.place, lake_is_there, memory=2**30, spill=2**33, nice=5, wait_second=START_SECOND)
 
 
 def indexing_of(lake: Lake, db: str, table: str) -> Indexing:

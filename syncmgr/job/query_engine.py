@@ -1,6 +1,6 @@
 """When the engine of the queries is to end.
 
-Owns: what proves that it is wedged, and when nobody needs it.
+Owns: what proves that it is wedged, what is too much of the disk, and when nobody needs it.
 Must not know: JVMs, Spark, threads.
 """
 
@@ -18,13 +18,15 @@ MOST_EXCUSED: Final = 0.8  # of a time: what never ends takes all cores, and its
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vitals:
     """Moments of one clock. `pulse_since`: when the heartbeat that is under way began; `given_up`: when each of the
-    queries was cancelled that nevertheless go on; `used`: when the last query began or ended.
+    queries was cancelled that nevertheless go on; `used`: when the last query began or ended. `spilled`: bytes that it
+    has on the disk.
     """
 
     pulse_since: float | None
     given_up: Sequence[float]
     in_use: bool
     used: float
+    spilled: int = 0
 
 
 def wedged(vitals: Vitals, now: float) -> str | None:
@@ -34,6 +36,18 @@ def wedged(vitals: Vitals, now: float) -> str | None:
     if vitals.given_up and now - min(vitals.given_up) > MOST_LINGER_SECOND:
         return f"a query went on for {now - min(vitals.given_up):.0f} seconds after it was cancelled"
     return None
+
+
+def overflowing(vitals: Vitals, most: int) -> str | None:
+    """The same of one that takes more of the disk than it may."""
+    if vitals.spilled <= most:
+        return None
+    return f"queries have spilled {vitals.spilled >> 20} MiB to the disk, more than query_spill_bytes allows"
+
+
+def hoards(spilled: int, most: int) -> bool:
+    """So much that it is worth to look for files that no query needs any more."""
+    return spilled > most // 2
 
 
 def excused(waited: float, starved: float) -> float:

@@ -32,6 +32,7 @@ ENDLESS_TASKS = f"SELECT count(*) FROM range(2) WHERE concat(repeat('a', 300), i
 ENDLESS_PLAN = f"SELECT repeat('a', 300) {PATTERN}"
 COUNTED = "SELECT id % 3, count(*) FROM range(1e11) GROUP BY id % 3"
 LONG = "SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id"
+FILLING = "SELECT count(DISTINCT id) FROM range(1e10)"  # each row goes through the files of a shuffle
 TOO_BIG = "SELECT length(concat_ws('', collect_list(repeat('x', 1000000)))) FROM range(5000)"
 
 
@@ -144,6 +145,22 @@ def test_a_query_that_needs_too_much_memory_ends_alone(queries: Queries, tables:
     assert "memory" in str(caught.value)
     tables.make().commit([(INS, 1, 1)])
     assert tables.lake.pid == lake
+    assert asked(queries, "SELECT count(*) FROM range(10)") == [(10,)]
+
+
+def test_queries_that_fill_the_disk_end(
+    queries: Queries, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above query_spill_bytes they end with that name, their engine is replaced, and nothing stays on the disk."""
+    asked(queries, "SELECT 1")
+    engine = queries._engine
+    assert engine is not None
+    folders = engine._spilled.folders
+    monkeypatch.setattr(queries, "_spill", 16 << 20)
+    filling = pool.submit(asked, queries, FILLING)
+    assert "queries have spilled" in str(error_of(filling))
+    assert "query_spill_bytes" in str(error_of(filling))
+    until(lambda: not any(folder.exists() for folder in folders), why="the sweep")
     assert asked(queries, "SELECT count(*) FROM range(10)") == [(10,)]
 
 

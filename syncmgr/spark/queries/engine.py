@@ -12,10 +12,11 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.query_engine import PULSE_SECOND, Vitals, excused
+from syncmgr.job.query_engine import PULSE_SECOND, Vitals, excused, hoards
 from syncmgr.private import is_secret
 from syncmgr.spark import launch
 from syncmgr.spark.jvm import FAILURES, is_lost, words
@@ -23,10 +24,12 @@ from syncmgr.spark.queries import answer
 from syncmgr.spark.queries.frame import SparkSessionOfQueries, begun
 from syncmgr.spark.queries.gateway import Gateway
 from syncmgr.spark.queries.query import Query, Refuse
+from syncmgr.spark.queries.spilled import Spilled
 from syncmgr.spark.queries.starved import Starved, cores, times_of
 
 SESSIONS: Final = 16  # databases and time zones whose sessions are kept
 LOOK_SECOND: Final = 0.5  # between two looks at what goes on after it was cancelled
+COLLECT_SECOND: Final = 60.0  # between two collections of all its garbage
 REAPED_SECOND: Final = 5.0  # between the end of a connection and that of the process
 OUT_OF_MEMORY: Final = 52  # Spark's exit status
 SETTINGS: Final[Mapping[str, str]] = answer.SETTINGS | {
@@ -45,17 +48,24 @@ class Engine:
         environment: Mapping[str, str],
         progress: Callable[[str], None],
         *,
+        spill: int,
         nice: int,
         deadline: float,
     ) -> None:
-        """Blocks until it answers. Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING."""
-        self._scratch = tempfile.mkdtemp(prefix="syncmgr-queries-")
-        conf = launch.with_scratch(conf, self._scratch)
+        """Blocks until it answers. `spill`: bytes that it may have on the disk.
+
+        Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING.
+        """
+        self._spill, scratch = spill, Path(tempfile.mkdtemp(prefix="syncmgr-queries-"))
+        self._spilled = Spilled([scratch])
+        conf = launch.with_scratch(conf, str(scratch))
         self._process = launch.Jvm(conf, environment, progress, name=launch.QUERIES, nice=nice)
         self._reason: str | None = None
         try:
             self._gateway = Gateway(*self._process.connection(deadline))
             self._spark = begun(self._gateway, filter(is_secret, conf))
+            elsewhere = (folder for folder in self._spark.folders() if not folder.is_relative_to(scratch))
+            self._spilled = Spilled([scratch, *elsewhere])
         except BaseException as error:
             self._process.kill()
             self._sweep()
@@ -70,6 +80,7 @@ class Engine:
         self._lingering: set[Query] = set()  # those of them that were seen to go on
         self._used = time.monotonic()
         self._pulse_since: float | None = None
+        self._collected = time.monotonic()
         self._starved = Starved(lambda: times_of(self.pid), cores())
         self._over = threading.Event()
         threading.Thread(target=self._beat, name="query-pulse", daemon=True).start()
@@ -113,11 +124,14 @@ class Engine:
             lingering = [query.given_up for query in self._lingering if query.given_up is not None]
         pulse, now = self._pulse_since, time.monotonic()
         self._starved.look()
+        if in_use:
+            self._spilled.look()
         return Vitals(
             pulse_since=None if pulse is None else self._without_hunger(pulse, now),
             given_up=[self._without_hunger(moment, now) for moment in lingering],
             in_use=in_use,
             used=self._used,
+            spilled=self._spilled.bytes,
         )
 
     def _without_hunger(self, since: float, now: float) -> float:
@@ -130,6 +144,7 @@ class Engine:
             self._pulse_since = time.monotonic()
             try:
                 self._spark.pulse()
+                self._collect_garbage()
                 lingers = self._look_at_cancelled()
             except FAILURES as error:
                 if is_lost(error):
@@ -138,6 +153,12 @@ class Engine:
                 lingers = False
             self._pulse_since = None
             self._over.wait(LOOK_SECOND if lingers else PULSE_SECOND)
+
+    def _collect_garbage(self) -> None:
+        """Spark removes the files of a shuffle when Java's memory has forgotten it, which may be long after its end."""
+        if hoards(self._spilled.bytes, self._spill) and time.monotonic() - self._collected > COLLECT_SECOND:
+            self._spark.collect_garbage()
+            self._collected = time.monotonic()
 
     def _look_at_cancelled(self) -> bool:
         """Whether any of them goes on. It is cancelled again: a stage may have begun after the cancel of its group."""
@@ -174,4 +195,5 @@ class Engine:
 
     def _sweep(self) -> None:
         """What a JVM that was killed has spilled and unpacked stays where it is."""
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        for folder in self._spilled.folders:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -7,6 +7,8 @@ Must not know: who asks, what may be asked, when it is too much.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from pyspark.serializers import CPickleSerializer, SpecialLengths
@@ -83,6 +85,15 @@ class SparkOfQueries:
         found = (self._tracker.getStageInfo(stage) for stage in stages)
         return sum(int(stage.get().numActiveTasks()) for stage in found if stage.isDefined())
 
+    def folders(self) -> list[Path]:
+        """Where it spills: its own, in whichever folder the operator has said."""
+        disk = self._context.env().blockManager().diskBlockManager()
+        return [Path(str(each.getAbsolutePath())) for each in disk.localDirs()]
+
+    def collect_garbage(self) -> None:
+        """With it go the files of shuffles that nobody needs any more."""
+        self.jvm.java.lang.System.gc()
+
     def pulse(self) -> None:
         """A query that needs no task, and so no core."""
         self.activate(self._first)
@@ -146,7 +157,10 @@ class Frame:
         self.java.queryExecution().executedPlan()
 
     def tables_read(self) -> frozenset[tuple[str, ...] | None]:
-        """Catalog, database and name of the tables that it reads wherever in it; None: it reads what is no table."""
+        """Catalog, database and name of the tables that it reads wherever in it; None: it reads what is no table.
+
+        Raises STATEMENT_TOO_LARGE.
+        """
         return frozenset(map(_table, _leaves(self.java.queryExecution().analyzed()))) - {()}
 
     def cast(self, kinds: Sequence[DataType]) -> "Frame":
@@ -193,10 +207,16 @@ def _table(leaf: Java) -> tuple[str, ...] | None:
 
 
 def _leaves(plan: Java) -> Iterator[Java]:
-    """Of a plan and of its subqueries, at whatever depth."""
-    yield from _each(plan.collectLeaves())
-    for subquery in _each(plan.subqueriesAll()):
-        yield from _each(subquery.collectLeaves())
+    """Of a plan and of its subqueries, at whatever depth. Raises STATEMENT_TOO_LARGE."""
+    subqueries = plan.subqueriesAll()
+    found = int(subqueries.size())
+    for part in chain((plan,), _each(subqueries) if found <= MOST_NODES else ()):
+        leaves = part.collectLeaves()
+        found += int(leaves.size())
+        if found > MOST_NODES:
+            what, advice = "tables, subqueries and constant rows in a query", "ask for less at a time"
+            raise SyncError(Code.STATEMENT_TOO_LARGE, limit=MOST_NODES, what=what, advice=advice)
+        yield from _each(leaves)
 
 
 def _nodes(parsed: Java) -> list[tuple[str, Java]] | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.query_engine import is_idle, wedged
+from syncmgr.job.query_engine import is_idle, overflowing, wedged
 from syncmgr.spark import launch
 from syncmgr.spark.fetching import Jars
 from syncmgr.spark.queries.engine import Engine
@@ -30,7 +30,8 @@ class Queries:
     `lake_is_there` waits for the lake's own JVM, which brings the jars and makes the catalog; it raises LAKE_STARTING
     and whatever that one could not start for.
 
-    `memory`: of the heap, in bytes. `nice`: of its process. `wait_second`: how long a start may take.
+    `memory`: of the heap, in bytes. `spill`: what it may have on the disk. `nice`: of its process. `wait_second`: how
+    long a start may take.
     """
 
     def __init__(
@@ -39,11 +40,12 @@ class Queries:
         lake_is_there: Callable[[], None],
         *,
         memory: int,
+        spill: int,
         nice: int = 0,
         wait_second: float,
     ) -> None:
         self._place, self._lake_is_there = place, lake_is_there
-        self._memory, self._nice, self._wait_second = memory, nice, wait_second
+        self._memory, self._spill, self._nice, self._wait_second = memory, spill, nice, wait_second
         self._starting = threading.Lock()
         self._engine: Engine | None = None
         self._asked: weakref.WeakValueDictionary[str, Query] = weakref.WeakValueDictionary()
@@ -96,6 +98,7 @@ class Queries:
             launch.with_jars(conf, self._place, jars),
             self._place.environment,
             logger.info,
+            spill=self._spill,
             nice=self._nice,
             deadline=deadline,
         )
@@ -108,7 +111,7 @@ class Queries:
     def _watch(self, engine: Engine) -> None:
         while engine.status() is None:
             vitals, now = engine.vitals(), time.monotonic()
-            reason = wedged(vitals, now)
+            reason = wedged(vitals, now) or overflowing(vitals, self._spill)
             if reason is not None:
                 self._leave(engine, reason)
                 logger.warning("the query engine is replaced: %s", reason)

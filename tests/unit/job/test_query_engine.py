@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 from syncmgr.job.query_engine import (
     IDLE_SECOND,
     MOST_LINGER_SECOND,
     MOST_PULSE_SECOND,
     Vitals,
     excused,
+    hoards,
     is_idle,
+    overflowing,
     wedged,
 )
 
@@ -36,6 +40,16 @@ def test_a_time_without_a_core_is_excused_for_the_most_part() -> None:
     assert excused(10.0, 0.0) == 0.0
     assert excused(10.0, 5.0) == 5.0
     assert excused(10.0, 10.0) == 8.0
+
+
+def test_what_is_spilled_is_bounded() -> None:
+    """Both numbers' names are told; half of it is when garbage is looked for."""
+    spilled = replace(AT_REST, spilled=3 << 30)
+    assert overflowing(spilled, 3 << 30) is None
+    assert overflowing(spilled, (3 << 30) - 1) == (
+        "queries have spilled 3072 MiB to the disk, more than query_spill_bytes allows"
+    )
+    assert (hoards(100, 200), hoards(101, 200)) == (False, True)
 
 
 def test_an_engine_is_idle_an_hour_after_its_last_query() -> None:
