@@ -297,6 +297,11 @@ class Code(Enum):
             " RESUME once it has caught up"
         ),
     )
+    TOO_MANY_JOBS = (
+        20038,
+        "HY000",
+        "There are {limit} sync jobs, as many as max_jobs allows; STOP those that are not needed, or give several tables to one job, or raise max_jobs in conf/fe.conf",
+    )
     SNAPSHOT_WAITS = 20144, "HY000", "Table '{table}' cannot be locked for its snapshot: {reason}"
     TABLE_STOPPED = (
         20145,

@@ -116,6 +116,7 @@ class Frontend:
             new_run=self._new_run,
             drop_staged=lambda job_id: remove(self._staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
+            max_jobs=lambda: settings.number("max_jobs"),
             chunk_rows=lambda given: int(overridden(settings, given, "snapshot_chunk_rows")),
         )
         self.history = History(self._store, self.jobs)

@@ -75,6 +75,7 @@ class Store(altering.Store, showing.Store, Protocol):
     def add(self, job: SyncJob, start: Position, start_time: float, loading: frozenset[str]) -> SyncJob: ...
     def part(self, job_id: JobId) -> None: ...
     def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]: ...
+    def count_live(self) -> int: ...
     def ended(self) -> list[tuple[JobId, float]]: ...
     def by_id(self, job_id: JobId) -> SyncJob | None: ...
     def by_name(self, db: str, name: str) -> SyncJob: ...
@@ -109,6 +110,7 @@ class Jobs:
         new_run: StartRun,
         drop_staged: Callable[[JobId], None],
         keep_cancelled_second: Callable[[], float],
+        max_jobs: Callable[[], int],
         chunk_rows: Callable[[Mapping[str, str]], int],
     ) -> None:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
@@ -129,6 +131,7 @@ class Jobs:
         self._new_run = new_run
         self._drop_staged = drop_staged
         self._keep_cancelled_second = keep_cancelled_second
+        self._max_jobs = max_jobs
         self._runs: dict[JobId, Run] = {}
         self._unseen: set[JobId] = set()  # whose last run may have passed by tables that its new patterns mean
         # load, ask the rule, store: one at a time, and nothing that may wait for a source or for the lake
@@ -143,6 +146,7 @@ class Jobs:
         db = self._database(node.job, db)
         if self._live(db, node.job.name) is not None:
             return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
+        self._refuse_one_more()  # before a source is asked
         wanted, overrides = self._wanted(node, db)
         if isinstance(wanted.source, CanalDescription):
             self._refuse_second_reader(wanted.source)
@@ -190,7 +194,14 @@ class Jobs:
         )
         return wanted, overrides
 
+    def _refuse_one_more(self) -> None:
+        """Raises TOO_MANY_JOBS."""
+        limit = self._max_jobs()
+        if self._store.count_live() >= limit:
+            raise SyncError(Code.TOO_MANY_JOBS, limit=limit)
+
     def _add(self, job: SyncJob, plan: Plan) -> None:
+        self._refuse_one_more()  # others may have come while the source was asked
         inspected = plan.inspected
         start = replace(inspected.start, whole=inspected.start.whole and not plan.loading)
         added = self._store.add(job, start, inspected.server_time, plan.loading)

@@ -92,6 +92,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(0.1),
     ),
     Setting(
+        "max_jobs",
+        1000,
+        "jobs",
+        "How many jobs there may be that are not cancelled, over all databases: CREATE SYNC of one more is refused. "
+        "Each that runs has a worker process of its own.",
+        at_least(1),
+        mutable=True,
+    ),
+    Setting(
         "max_sync_task_threads_num",
         10,
         "threads",

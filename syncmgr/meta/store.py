@@ -237,6 +237,12 @@ class Store:
         with self._reading() as connection:
             return self._job(connection, query if db is None else query.where(JOBS.c.db == db))
 
+    def count_live(self) -> int:
+        """How many there are that were not cancelled."""
+        query = select(func.count()).select_from(JOBS).where(JOBS.c.finished_at.is_(None))
+        with self._reading() as connection:
+            return int(connection.execute(query).scalar_one())
+
     def ended(self) -> list[tuple[JobId, float]]:
         """When each job was cancelled that is remembered, unix seconds."""
         query = select(JOBS.c.id, JOBS.c.finished_at).where(JOBS.c.finished_at.is_not(None)).order_by(JOBS.c.id)

@@ -109,7 +109,7 @@ class House:
     """A job that runs, and the tables that its source has beside those that it reads."""
 
     def __init__(self, store: Store, channels: str = WHOLE) -> None:
-        self.store, self.lake = store, Lake()
+        self.store, self.lake, self.max_jobs = store, Lake(), 1000
         self.sources: dict[Table, SourceTable] = {}
         self.keyless: set[Table] = set()
         self.failing: dict[Table, SyncError] = {}
@@ -125,6 +125,7 @@ class House:
             new_run=self.new_run,
             drop_staged=lambda _: None,
             keep_cancelled_second=lambda: 1e9,
+            max_jobs=lambda: self.max_jobs,
             chunk_rows=lambda _: 100,
         )
         self.id = self.add("job1", "job1_target", channels)
@@ -441,9 +442,7 @@ def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
         return survey(source, dbs)
 
     house.jobs._planner._survey = busy
-    facts = '"type" = "mysql", "mysql.host" = "h", "mysql.user" = "u", "mysql.password" = "p", "start" = "snapshot"'
-    [parsed] = syncsql.parse(f"CREATE SYNC demo.job2 (FROM `else`.* INTO ods.*) FROM BINLOG ({facts})")
-    house.jobs.create(parsed.statement, None)  # type: ignore[arg-type]
+    create(house, "job2", "FROM `else`.* INTO ods.*")
 
     def sources() -> list[str]:
         return [channel.source.name for channel in house.store.by_name("demo", "job2").channels]
@@ -451,6 +450,43 @@ def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
     assert sources() == [*"abcde"]
     house.jobs.tick()
     until(lambda: sources() == [*"abcdef"])
+
+
+def test_jobs_are_bounded(house: House) -> None:
+    """One more than max_jobs is refused before its source is asked; who stops one makes room."""
+    house.max_jobs = 1
+    house.come(("else", "x"))
+    inspect, house.jobs._planner._inspect = house.jobs._planner._inspect, never
+    with pytest.raises(SyncError) as raised:
+        create(house, "job2", "FROM `else`.* INTO ods.*")
+    assert raised.value.code is Code.TOO_MANY_JOBS
+    assert "There are 1 sync jobs, as many as max_jobs allows" in str(raised.value)
+    house.jobs._planner._inspect = inspect
+    house.jobs.stop(Name(name="job1"), "demo")
+    create(house, "job2", "FROM `else`.* INTO ods.*")
+    assert [job.name for job in house.store.jobs(live=True)] == ["job2"]
+
+
+def test_jobs_that_are_created_beside_each_other_are_bounded_too(house: House) -> None:
+    """The last place goes to who is ready first; of the other no table stays."""
+    house.max_jobs = 2
+    house.come(("else", "x"))
+    house.lake.before_make = lambda _: house.add("first", "first_target")
+    with pytest.raises(SyncError) as raised:
+        create(house, "job2", "FROM `else`.* INTO ods.*")
+    assert raised.value.code is Code.TOO_MANY_JOBS
+    assert ("ods", "x") not in house.lake.there
+    assert {job.name for job in house.store.jobs(live=True)} == {"job1", "first"}
+
+
+def create(house: House, name: str, channels: str) -> None:
+    facts = '"type" = "mysql", "mysql.host" = "h", "mysql.user" = "u", "mysql.password" = "p", "start" = "snapshot"'
+    [parsed] = syncsql.parse(f"CREATE SYNC demo.{name} ({channels}) FROM BINLOG ({facts})")
+    house.jobs.create(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def never(*_: object) -> Any:
+    raise AssertionError("the source was asked")
 
 
 def test_a_job_that_is_not_there_is_told_from_a_database_that_is_not(house: House) -> None:
