@@ -410,7 +410,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         " variables, the statement that runs.",
         at_least(MiB),
     ),
-    Setting("max_console_bytes", 256 * MiB, "bytes", "The same of all connections together.", at_least(8 * MiB)),
+    Setting(
+        "max_console_bytes",
+        256 * MiB,
+        "bytes",
+        "The same of all connections together, with the rows of results that have come and were not read yet. A result"
+        " for which there is no room ends with an error; up to 256 KiB of each have room always.",
+        at_least(8 * MiB),
+    ),
     Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", at_least(1)),
     Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", at_least(1)),
     Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", at_least(1)),

@@ -154,7 +154,7 @@ class LakeTable:
         spark = SparkOfQueries(first._jvm, first._jsparkSession)
         session = spark.new_session({**SETTINGS, "spark.sql.session.timeZone": UTC}, self.db)
         asked = session.sql(f"SELECT {columns} FROM {self.name} ORDER BY ALL")
-        return [tuple(row) for batch in answer.batches(asked) for row in batch]
+        return [tuple(row) for batch, _ in answer.batches(asked) for row in batch]
 
     @property
     def indexing(self) -> Indexing:

@@ -135,6 +135,11 @@ class Query(Protocol):
         """Name, type as Spark's simpleString, nullable."""
         ...
 
+    @property
+    def held(self) -> int:
+        """Bytes of memory that are held for the batch that was given last."""
+        ...
+
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
         """The rows as Python values; the next batch is read when it is asked for."""
         ...

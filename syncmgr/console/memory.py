@@ -27,11 +27,19 @@ class Share:
 
     def hold(self, size: int) -> None:
         """Raises MEMORY_FULL."""
-        limits = self._memory.limits
-        if self.held + size > limits.max_connection_bytes:
+        if self.held + size > self._memory.limits.max_connection_bytes:
             raise SyncError(Code.MEMORY_FULL, who="This connection holds", name="max_connection_bytes")
-        if self._memory.held + size > limits.max_console_bytes:
-            raise SyncError(Code.MEMORY_FULL, who="All connections together hold", name="max_console_bytes")
+        self._hold(size)
+
+    def hold_rows(self, size: int) -> None:
+        """Of a result, which go as soon as the client reads. How many of them come at once it has not chosen, so they
+        are bounded with those of all others alone. Raises MEMORY_FULL.
+        """
+        self._hold(size, who="Rows that clients have yet to read and what connections hold take")
+
+    def _hold(self, size: int, *, who: str = "All connections together hold") -> None:
+        if self._memory.held + size > self._memory.limits.max_console_bytes:
+            raise SyncError(Code.MEMORY_FULL, who=who, name="max_console_bytes")
         self.held += size
         self._memory.held += size
 

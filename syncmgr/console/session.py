@@ -463,8 +463,8 @@ class StatementSession:
         sql = await self._read(with_asker, sql, account=f"{account.name}@{account.host}", client=client)
         tag = f"console-{self._connection.id}-{next(self._queries)}"
         db, zone = self._connection.db, time_zone.meant(self._variables.time_zone)
-        queries = self._frontend.queries
-        return await self._workers.query(str(account), queries, sql=sql, db=db, tag=tag, time_zone=zone)
+        queries, share = self._frontend.queries, self._connection.share
+        return await self._workers.query(str(account), queries, share, sql=sql, db=db, tag=tag, time_zone=zone)
 
     def _asker(self) -> Asker:
         return Asker(

@@ -15,6 +15,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 from syncmgr.console.frontend import QueriesOfAccount, Query
 from syncmgr.console.lake_types import column, converted
 from syncmgr.console.limits import KiB
+from syncmgr.console.memory import Share
 from syncmgr.console.results import Row, Rows
 from syncmgr.console.together import Together
 from syncmgr.console.turns import Turns
@@ -27,6 +28,7 @@ T = TypeVar("T")
 LONG_TEXT: Final = 4 * KiB  # characters, which a parser may take 50 ms for
 LONGER_TEXT: Final = 32 * KiB  # of these one is read at a time
 LONG_TEXTS_AT_ONCE: Final = 2
+SMALL_BATCH: Final = 256 * KiB  # as much as a connection may have on its way to its client
 
 
 class Workers:
@@ -68,9 +70,10 @@ class Workers:
         self._quick.submit(query.cancel).add_done_callback(_log_failure)
 
     async def query(
-        self, asker: str, queries: QueriesOfAccount, *, sql: str, db: str | None, tag: str, time_zone: str
+        self, asker: str, queries: QueriesOfAccount, share: Share, *, sql: str, db: str | None, tag: str, time_zone: str
     ) -> Rows:
-        """Start a SELECT, in the turn of who asks; each batch of its rows is computed in one of his turns, too.
+        """Start a SELECT, in the turn of who asks; each batch of its rows is computed in one of his turns, too, and
+        held in `share`.
 
         If it is interrupted before it has started, it is cancelled as soon as it has begun to.
         """
@@ -87,21 +90,28 @@ class Workers:
         except BaseException:
             self.cancel(query)
             raise
-        return Rows(columns=columns, batches=self._batches(asker, query))
+        return Rows(columns=columns, batches=self._batches(asker, query, share))
 
     def _cancel_late(self, started: Future[Query]) -> None:
         if not started.cancelled() and started.exception() is None:
             self.cancel(started.result())
 
-    async def _batches(self, asker: str, query: Query) -> AsyncGenerator[Iterable[Row], None]:
+    async def _batches(self, asker: str, query: Query, share: Share) -> AsyncGenerator[Iterable[Row], None]:
+        """Small ones always have room. Raises MEMORY_FULL."""
         kinds = [kind for _, kind, _ in query.columns]
         batches = query.batches()
-        finished = False
+        finished, held = False, 0
         try:
             while (batch := await self._next(asker, batches)) is not None:
+                share.give_back(held)
+                held = 0
+                if query.held > SMALL_BATCH:
+                    share.hold_rows(query.held)
+                    held = query.held
                 yield converted(batch, kinds)
             finished = True
         finally:
+            share.give_back(held)
             if not finished:
                 self.cancel(query)
 

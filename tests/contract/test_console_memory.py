@@ -135,6 +135,30 @@ def test_cursors_that_are_never_fetched_are_bounded(console: Running, raw: RawCl
     until(lambda: held(console) == 0, why="what they held")
 
 
+def test_rows_that_nobody_reads_are_bounded(console: Running) -> None:
+    """What has come of wide results and was not read is held; where there is no room for more, a result ends with the
+    error, while short ones of others go on. What is held ends with its connection, and with a KILL.
+    """
+    with ExitStack() as stack:
+        clients = [stack.enter_context(console.raw()) for _ in range(4)]
+        for each in clients:
+            each.log_in()
+            assert each.command(QUERY + b"SELECT * FROM wide") == b"\x01"
+        until(lambda: any(connection._error == FULL for connection in console.connections.values()))
+        until(lambda: held(console) == 12 * MiB)
+        assert len(console.ask("SELECT * FROM thousand")) == 1000
+        stuck = [connection.id for connection in console.connections.values() if not connection.idle]
+        console.ask(f"KILL {stuck[0]}")
+        until(lambda: held(console) == 8 * MiB, why="what the killed one held")
+    until(lambda: held(console) == 0, why="what the others held")
+
+
+def test_a_wide_result_that_is_read_is_whole(console: Running) -> None:
+    """However much larger it is than all that may be held."""
+    assert sum(len(pad) for (pad,) in console.ask("SELECT * FROM wide")) == 300 * MiB
+    assert held(console) == 0
+
+
 @pytest.mark.parametrize("sql", ["KILL {id}", "KILL QUERY {id}", "KILL CONNECTION {id}"])
 def test_a_connection_that_kills_itself_has_one_answer(console: Running, raw: RawClient, sql: str) -> None:
     """1317 and nothing else, as MySQL; then the end, if it was the connection."""

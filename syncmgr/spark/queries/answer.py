@@ -56,11 +56,14 @@ ARROW: Final[dict[type[DataType], pa.DataType]] = {
     TimestampNTZType: pa.timestamp("us"),
 }
 
+CELL_BYTES: Final = 48  # of a Python value and its place, beside what it holds
+
 Rows = Sequence[tuple[object, ...]]
 
 
-def batches(asked: Frame) -> Iterator[Rows]:
-    """BATCH_ROWS or some MiB at a time; at most two Spark partitions of them are in the JVM's memory.
+def batches(asked: Frame) -> Iterator[tuple[Rows, int]]:
+    """BATCH_ROWS or some MiB at a time, with the bytes of memory that are held as long as they are out; at most two
+    Spark partitions of them are in the JVM's memory.
 
     Columns of plain types come as Arrow, which is a sixth of the work of PySpark's pickled rows; nested ones have no
     values of their own there. Raises ValueError, OverflowError for dates and times that Python has not.
@@ -71,8 +74,8 @@ def batches(asked: Frame) -> Iterator[Rows]:
         for data in rows.arrow(ahead_bytes=AHEAD_BYTES):
             yield from unpacked(data, schema)
         return
-    for batch in regrouped(rows.pickled()):
-        yield [tuple(map(plain, row)) for row in batch]
+    for batch, size in regrouped(rows.pickled()):
+        yield [tuple(map(plain, row)) for row in batch], size + CELL_BYTES * len(kinds) * len(batch)
 
 
 def arrow_schema(types: Sequence[DataType]) -> pa.Schema | None:
@@ -89,17 +92,18 @@ def _arrow_type(kind: DataType) -> pa.DataType | None:
     return ARROW.get(type(kind))
 
 
-def unpacked(data: bytes, schema: pa.Schema) -> Iterator[Rows]:
-    """The rows of a record batch, fewer at a time where they are long."""
+def unpacked(data: bytes, schema: pa.Schema) -> Iterator[tuple[Rows, int]]:
+    """The rows of a record batch, fewer at a time where they are long; what they hold, the record batch included."""
     batch = pa.ipc.read_record_batch(pa.py_buffer(data), schema)
     step = max(1, min(BATCH_ROWS, len(batch) * BATCH_BYTES // len(data)))
     for start in range(0, len(batch), step):
         part = batch.slice(start, step)
-        yield list(zip(*(column.to_pylist() for column in part.columns), strict=True))
+        held = len(data) + part.nbytes + CELL_BYTES * part.num_columns * len(part)
+        yield list(zip(*(column.to_pylist() for column in part.columns), strict=True)), held
 
 
-def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[list[Row]]:
-    """BATCH_ROWS at a time, fewer where they are long; `lists` with their sizes in bytes."""
+def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[tuple[list[Row], int]]:
+    """BATCH_ROWS at a time, fewer where they are long; `lists` with their sizes in bytes, as what is held with each."""
     held: list[Row] = []
     size = 0
     for each, rows in lists:
@@ -107,14 +111,14 @@ def regrouped(lists: Iterator[tuple[int, list[Row]]]) -> Iterator[list[Row]]:
         size += each
         whole = len(held) // BATCH_ROWS * BATCH_ROWS
         for start in range(0, whole, BATCH_ROWS):
-            yield held[start : start + BATCH_ROWS]
+            yield held[start : start + BATCH_ROWS], size
         if whole:
             held, size = held[whole:], 0
         if size >= BATCH_BYTES:
-            yield held
+            yield held, size
             held, size = [], 0
     if held:
-        yield held
+        yield held, size
 
 
 def portable(asked: Frame) -> tuple[Frame, Sequence[DataType]]:

@@ -48,7 +48,8 @@ class Query:
     """A SELECT, which may be cancelled before any JVM has heard of it. `understand` it first; its rows are computed as
     `batches` is read.
 
-    `given_up`: when it was cancelled. `stages`: Spark's, as far as somebody has looked for them.
+    `held`: bytes of memory that the rows given last take. `given_up`: when it was cancelled. `stages`: Spark's, as far
+    as somebody has looked for them.
     """
 
     def __init__(self, db: str | None, tag: str) -> None:
@@ -56,6 +57,7 @@ class Query:
         self._spark: SparkOfQueries | None = None
         self._why_lost: Callable[[], str] = str
         self._on_cancel: Callable[[Query], None] | None = None
+        self.held = 0
         self.given_up: float | None = None
         self.stages: set[int] = set()
         self.ended = threading.Event()  # nobody will read on
@@ -134,8 +136,9 @@ class Query:
         try:
             self._refuse_if_cancelled()
             self._frame.session.spark.begin_job_group(self.tag)  # the caller may read in another thread
-            for batch in answer.batches(self._frame):
+            for batch, held in answer.batches(self._frame):
                 self._refuse_if_cancelled()
+                self.held = held
                 self._idle.set()
                 yield batch
                 self._idle.clear()

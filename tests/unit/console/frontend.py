@@ -224,6 +224,7 @@ class FakeQuery:
     batch: int = 1000
     waits: bool = False
     given: int = 0
+    held: int = 0
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
@@ -232,6 +233,7 @@ class FakeQuery:
         while self.given < self.count and not self.cancelled.is_set():
             size = min(self.batch, self.count - self.given)
             self.given += size
+            self.held = size * sum(len(cell) for cell in self.row if isinstance(cell, str))
             yield [self.row] * size
 
     def cancel(self) -> None:
@@ -243,6 +245,7 @@ QUERIES = {
     "typed": FakeQuery(columns=[column for column, _ in TYPED], row=tuple(value for _, value in TYPED)),
     "wait": FakeQuery(columns=[("n", "int", True)], row=(1,), waits=True),
     "many": FakeQuery(columns=[("n", "bigint", True), ("pad", "string", True)], row=(1, "x" * 100), count=2_000_000),
+    "wide": FakeQuery(columns=[("pad", "string", True)], row=("x" * (1 << 20),), count=300, batch=4),
     "thousand": FakeQuery(columns=[("n", "bigint", True)], row=(7,), count=1000, batch=10),
     "big": FakeQuery(columns=[("big", "string", True)], row=(BIG,)),
     "orders": FakeQuery(
