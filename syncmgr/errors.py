@@ -487,6 +487,11 @@ class Code(Enum):
         "HY000",
         "{who} as much memory as {name} allows; close prepared statements and cursors, or end other connections",
     )
+    SOURCE_WAITED = (
+        20321,
+        "HY000",
+        "The statement was given up after {second} seconds (source_statement_second), in which it had not come to an end with asking its source, and has changed nothing; look at the source and the network to it, or at SHOW PROCESSLIST for statements of the same account that wait for theirs",
+    )
     STATEMENT_TOO_LARGE = 20318, "HY000", "The statement is too large: it has more than {limit} {what}; {advice}"
     WORKER_DIED = 20306, "HY000", "The worker process ended with status {status}"
     SHUTTING_DOWN = 1053, "08S01", "Server shutdown in progress"

@@ -462,6 +462,8 @@ def console_limits(settings: Settings) -> console.Limits:
         max_queries_per_account=settings.number("max_queries_per_account"),
         max_query_second=settings.seconds("max_query_second"),
         threads=settings.number("query_threads"),
+        source_threads=settings.number("source_threads"),
+        source_second=settings.seconds("source_statement_second"),
         max_connection_bytes=settings.number("max_connection_bytes"),
         max_console_bytes=settings.number("max_console_bytes"),
         max_logins=settings.number("max_logins"),

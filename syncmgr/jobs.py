@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, Protocol
 
-from syncmgr import altering, planning, showing
+from syncmgr import altering, asking, planning, showing
 from syncmgr.altering import Altering, made
 from syncmgr.arriving import Arrivals
 from syncmgr.crash import CrashPoint, passing
@@ -162,6 +162,7 @@ class Jobs:
             properties=overrides,
         )
         self._wait_for_ending(job)
+        asking.has_answers()
         with made(self._catalog, plan.made), self._changing:
             self._add(job, plan)
         passing(CrashPoint.JOB_ADDED)
@@ -223,6 +224,7 @@ class Jobs:
         """ALTER SYNC, which changes what is stored; where that matters to what runs, it is started anew."""
         named = self._named(node.job, db)
         looked_at = self._altering.looked_at(named, node)
+        asking.has_answers()
         with self._changing:
             job = self._store.by_name(named.db, named.name)
             if self._altering.alter(job, node, looked_at):
@@ -233,6 +235,7 @@ class Jobs:
         """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
         looked_at = self._named(node.job, db)
         plan = self._altering.plan(looked_at, node.channels)
+        asking.has_answers()
         with made(self._catalog, plan.made), self._changing:
             job = self._store.by_name(looked_at.db, looked_at.name)
             self._altering.add(job, node, plan, looked_at)

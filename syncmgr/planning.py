@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from uuid import uuid4
 
+from syncmgr import asking
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.canal_text import check_exact as check_canal_exact
 from syncmgr.job.chunk import chunk_rows
@@ -235,6 +236,7 @@ class Planner:
 
         Raises SHARDS_REFUSED for what is wrong with one of many.
         """
+        asking.check()
         table, unique_keys = told
         target = place.target or self._made(wanted, place, told, made)
         try:

@@ -431,6 +431,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(1),
     ),
     Setting(
+        "source_threads",
+        8,
+        "threads",
+        "Statements of the console that ask a source (CREATE SYNC, EXPLAIN SYNC, ADD TABLE, RESYNC TABLE) at one time, "
+        "besides query_threads; half of them of one account.",
+        at_least(2),
+    ),
+    Setting(
+        "source_statement_second",
+        600.0,
+        "seconds",
+        "How long such a statement may take, its turn included, until it has all that it asks; then it is given up, "
+        "and changes nothing.",
+        at_least(1),
+    ),
+    Setting(
         "query_memory",
         1024 * MiB,
         "bytes",

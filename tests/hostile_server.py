@@ -14,6 +14,7 @@ from typing import Final, Self
 from tests.listening import listening
 
 CAPABILITIES: Final = 0x200 | 0x8000 | 0x80000 | 0x200000 | 0x2000  # 4.1, SECURE, PLUGINS, LENENC, TRANSACTIONS
+TLS: Final = 0x800
 OK: Final = b"\0\0\0\2\0\0\0"
 EOF: Final = b"\xfe\0\0\2\0"
 MAX_PACKET: Final = 0xFFFFFF
@@ -52,6 +53,11 @@ class Talk:
             data += more
         return data
 
+    def until_gone(self) -> None:
+        """Hears whatever comes and says nothing."""
+        while self._client.recv(MAX_PACKET):
+            pass
+
     def let_in(self) -> None:
         """Whoever comes, whatever his password."""
         self.send(greeting())
@@ -78,9 +84,11 @@ class HostileServer:
             self._script(Talk(client))
 
 
-def greeting(version: bytes = b"8.4.99", plugin: bytes = b"mysql_native_password") -> bytes:
+def greeting(
+    version: bytes = b"8.4.99", plugin: bytes = b"mysql_native_password", capabilities: int = CAPABILITIES
+) -> bytes:
     head = b"\x0a" + version + b"\0" + struct.pack("<I", 7) + b"12345678\0"
-    head += struct.pack("<HBHHB", CAPABILITIES & 0xFFFF, 255, 2, CAPABILITIES >> 16, 21) + bytes(10)
+    head += struct.pack("<HBHHB", capabilities & 0xFFFF, 255, 2, capabilities >> 16, 21) + bytes(10)
     return head + b"123456789012\0" + plugin + b"\0"
 
 

@@ -6,10 +6,11 @@ Must not know: what entries mean, when to ask, how often to try again.
 
 import socket
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from syncmgr import asking
+from syncmgr.asking import Opened
 from syncmgr.canal import packet
 from syncmgr.canal.packet import Answer, Delivery, Greeting, MalformedPacketError, Reply
 from syncmgr.errors import Code, SyncError
@@ -52,7 +53,7 @@ class Connector:
         self,
         endpoint: Endpoint,
         table_filter: str,
-        opened: Callable[[socket.socket], None] = lambda _: None,
+        opened: Opened = asking.opened,
     ) -> None:
         """Connects, logs in, subscribes, and takes back what an earlier reader left un-acked.
 
@@ -64,11 +65,9 @@ class Connector:
         self._asked_at, self._came = time.monotonic(), 0
         self._most = packet.MAX_LOGIN_FRAME
         try:
-            address = (endpoint.host, endpoint.port)
-            self._socket = socket.create_connection(address, endpoint.connect_timeout)
+            self._socket = asking.connected(endpoint.host, endpoint.port, endpoint.connect_timeout, opened)
         except OSError as error:
             raise self._lost(error) from error
-        opened(self._socket)
         try:
             self._log_in(table_filter)
         except BaseException:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from syncmgr import asking
 from syncmgr.canal.cluster import SESSION_SECOND, Cluster, OneServer
 from syncmgr.canal.connector import CanalLostError, Connector, Endpoint
 from syncmgr.canal.schema import check_zone
@@ -82,6 +83,7 @@ def _located(locator: Locator) -> Endpoint:
         except CanalLostError as lost:
             if lost.cause_for_user.code is not Code.CANAL_IN_USE or time.monotonic() > deadline:
                 raise
+            asking.check()
             time.sleep(RETRY_SECOND)
 
 

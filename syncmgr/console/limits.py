@@ -15,8 +15,9 @@ MAX_STATEMENT: Final = 4 * MiB
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """`threads` bounds the statements that run at one time, of the lake and of all else each; one account has
-    `max_queries_per_account` of those of the lake.
+    """`threads` bounds the statements that run at one time, of the lake and of all else each, but for those that ask a
+    source: these are `source_threads`, and take `source_second` each. One account has `max_queries_per_account` of
+    those of the lake.
 
     `max_logins` are those under way, with `reserved_logins` more for addresses from which somebody has logged in; of
     `max_connections`, `reserved_connections` are kept for who may KILL the others.
@@ -40,6 +41,8 @@ class Limits:
     max_console_bytes: int = 256 * MiB
     threads: int = 32
     max_queries_per_account: int = 8
+    source_threads: int = 8
+    source_second: float = 600
     high_water: int = 256 * KiB
     max_logins: int = 256
     max_logins_per_address: int = 64

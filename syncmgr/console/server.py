@@ -26,7 +26,12 @@ class Console:
         """Raises WRONG_CONFIG for another host than loopback without a password, NOT_WRITABLE, BAD_CONFIG."""
         self._frontend = frontend
         self._limits = limits
-        self._workers = Workers(limits.threads, queries_per_account=limits.max_queries_per_account)
+        self._workers = Workers(
+            threads=limits.threads,
+            queries_per_account=limits.max_queries_per_account,
+            source_threads=limits.source_threads,
+            source_second=limits.source_second,
+        )
         self._listener = Listener(
             self._session_for,
             password=frontend.root_password,

@@ -280,18 +280,22 @@ class StatementSession:
         return self._done(await self._workers.quick(accounts.change, statement, users, own))
 
     async def _on_jobs(self, statement: JobStatement) -> Result:
-        jobs, db, quick, slow = self._frontend.jobs, self._connection.db, self._workers.quick, self._workers.slow
+        jobs, db, quick = self._frontend.jobs, self._connection.db, self._workers.quick
         match statement:
             case ExplainSync():
-                return listing(EXPLAIN_COLUMNS, await slow(jobs.explain, statement, db)).result()
+                return listing(EXPLAIN_COLUMNS, await self._ask(jobs.explain, statement, db)).result()
             case ShowSync():
                 return await self._show_sync(statement)
             case ShowCreateSync():
                 text = await quick(jobs.create_text, statement.job, db)
                 return listing(("Job", "Create Sync Job"), [(statement.job.name, text)]).result()
             case _:
-                run = slow if job_changes.asks_source(statement) else quick
+                run = self._ask if job_changes.asks_source(statement) else quick
                 return self._done(await run(job_changes.change, statement, jobs, db))
+
+    async def _ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What waits for a source; every account has its turn."""
+        return await self._workers.ask(str(self._connection.account), call, *args, **kwargs)
 
     async def _show_sync(self, statement: ShowSync) -> Rows:
         rows = await self._jobs_of(statement.db or self._connection.db)

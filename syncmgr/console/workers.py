@@ -1,7 +1,8 @@
 """The threads in which the blocking house is called.
 
-Owns: bounded pools, so that long SELECTs stand before no SHOW, and a slow source or catalog before no PAUSE; the turns
-at them and at reading long texts; a lake query as a stream of batches.
+Owns: bounded pools, so that long SELECTs stand before no SHOW, a slow source before no USE, a slow catalog before no
+PAUSE; the turns at SELECTs, at reading long texts and at asking sources, and when such a question is given up; a lake
+query as a stream of batches.
 Must not know: statements, packets.
 """
 
@@ -12,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
+from syncmgr.asking import Asking
 from syncmgr.console.frontend import QueriesOfAccount, Query
 from syncmgr.console.lake_types import column, converted
 from syncmgr.console.limits import KiB
@@ -19,6 +21,7 @@ from syncmgr.console.memory import Share
 from syncmgr.console.results import Row, Rows
 from syncmgr.console.together import Together
 from syncmgr.console.turns import Turns
+from syncmgr.errors import Code, SyncError
 
 log = logging.getLogger(__name__)
 
@@ -33,15 +36,19 @@ SMALL_BATCH: Final = 256 * KiB  # as much as a connection may have on its way to
 
 
 class Workers:
-    """`threads` for the SELECTs of the lake, as many for what asks a catalog or a source, as many for all else.
+    """`threads` for the SELECTs of the lake, as many for what asks a catalog, as many for all else.
 
-    Of those for SELECTs one account has `queries_per_account`.
+    Of those for SELECTs one account has `queries_per_account`. `source_threads` for what asks a source, half of them
+    for one account; `source_second` for each such statement.
     """
 
-    def __init__(self, threads: int, *, queries_per_account: int) -> None:
+    def __init__(self, *, threads: int, queries_per_account: int, source_threads: int, source_second: float) -> None:
         self._lake = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
         self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-slow")
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="console-statement")
+        self._sources = ThreadPoolExecutor(source_threads, thread_name_prefix="console-source")
+        self._turns_at_sources = Turns(source_threads, per_key=max(1, source_threads // 2))
+        self._source_second = source_second
         self._texts = ThreadPoolExecutor(LONG_TEXTS_AT_ONCE + 1, thread_name_prefix="console-text")
         self._selects = Turns(threads, per_key=queries_per_account)
         self._long_texts, self._longer_texts = Turns(LONG_TEXTS_AT_ONCE), Turns(1, rest=REST)
@@ -53,6 +60,24 @@ class Workers:
 
     async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._quick, partial(call, *args, **kwargs))
+
+    async def ask(self, asker: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What waits for a source. It is given up when its time is over, and when nobody waits for it any more: its
+        thread ends by that, unless it has all answers, in which case it goes on to its end.
+
+        Each asker has its turn. Raises SOURCE_WAITED.
+        """
+        asking = Asking()
+        begin = partial(self._sources.submit, _inside, asking, partial(call, *args, **kwargs))
+        asked = asyncio.ensure_future(self._turns_at_sources.run(asker, begin))
+        try:
+            await asyncio.wait((asked,), timeout=self._source_second)
+            if not asked.done() and asking.give_up():
+                raise SyncError(Code.SOURCE_WAITED, second=f"{self._source_second:g}")
+            return await asked
+        finally:
+            asking.give_up()
+            asked.cancel()
 
     async def read(
         self, asker: str, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs
@@ -120,8 +145,13 @@ class Workers:
         return await self._selects.run(asker, partial(self._lake.submit, next, batches, None))
 
     def close(self) -> None:
-        for pool in (self._lake, self._slow, self._quick, self._texts):
+        for pool in (self._lake, self._slow, self._quick, self._sources, self._texts):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _inside(asking: Asking, call: Callable[[], T]) -> T:
+    with asking.here():
+        return call()
 
 
 def _log_failure(done: Future[None]) -> None:

@@ -6,13 +6,15 @@ Must not know: binlogs, what is asked on the connection.
 
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pymysql import err
 from pymysql.cursors import DictCursor
 
+from syncmgr import asking
+from syncmgr.asking import Opened
 from syncmgr.errors import Code, SyncError, shorten
 from syncmgr.job.causes import of_connection
 from syncmgr.job.tls import PREFERRED, Tls
@@ -55,18 +57,19 @@ class MysqlAddress:
         return max(1, int(self.query_timeout / 3))
 
 
-def connect(address: MysqlAddress, opened: Callable[[socket.socket], None] = lambda _: None) -> Connection:
-    """A connection in autocommit mode. `opened` gets the socket before the first byte, so that others can shut it.
+def connect(address: MysqlAddress, opened: Opened = asking.opened) -> Connection:
+    """A connection in autocommit mode. `opened` gets each socket before it is waited at, so that others can shut it;
+    the last one is the connection's.
 
     Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_CLEAR_PASSWORD, PEM_FILE,
     SOURCE_ASKS_FILE, SOURCE_ANSWER. What is asked on it may fail by SOURCE_LOCKED.
     """
     with naming_failures(address):
         connection = _unopened(address)
-        plain = socket.create_connection((address.host, address.port), address.connect_timeout)
+        plain = asking.connected(address.host, address.port, address.connect_timeout, opened)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        opened(plain)
+        connection.tells(opened)
         connection.connect(plain)
         return connection
 

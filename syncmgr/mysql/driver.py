@@ -6,8 +6,10 @@ Must not know: what is asked, binlogs.
 
 import io
 import socket
+import ssl
 import struct
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from pymysql import err
@@ -41,12 +43,18 @@ class BoundedConnection(PlainConnection):
     _rfile: io.BufferedReader
     _sock: socket.socket
     _read_timeout: float
+    ctx: Any  # of TLS
 
     def __init__(self, address: str, **options: Any) -> None:  # noqa: ANN401 - the driver's own
         """`address`: for messages."""
         self.label = address
         self._let_in = False
         super().__init__(**options, local_infile=False, defer_connect=True)
+
+    def tells(self, opened: Callable[[socket.socket], None]) -> None:
+        """`opened` gets the socket that TLS puts in the place of ours, before it is waited at."""
+        if self.ssl:
+            self.ctx = _Telling(self.ctx, opened)
 
     def connect(self, sock: socket.socket | None = None) -> None:
         """All of the login, our first statements included, takes as long as one silence may."""
@@ -142,6 +150,25 @@ class BoundedConnection(PlainConnection):
         name = packet.get_all_data()[1:].decode("utf-8", "backslashreplace")[:SHOWN]  # type: ignore[no-untyped-call]
         self.drop()
         return SyncError(Code.SOURCE_ASKS_FILE, address=self.label, file=name)
+
+
+class _Telling:
+    """In the place of the driver's context of TLS, whose handshake only who knows the new socket can end."""
+
+    def __init__(self, context: ssl.SSLContext, opened: Callable[[socket.socket], None]) -> None:
+        self._context = context
+        self._opened = opened
+
+    def wrap_socket(self, plain: socket.socket, server_hostname: str) -> ssl.SSLSocket:
+        """As the driver calls it."""
+        made = self._context.wrap_socket(plain, server_hostname=server_hostname, do_handshake_on_connect=False)
+        try:
+            self._opened(made)
+            made.do_handshake()
+        except BaseException:
+            made.close()
+            raise
+        return made
 
 
 class _Answer(MySQLResult):

@@ -11,12 +11,14 @@ import ssl
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pymysql.constants import COMMAND
 
+from syncmgr import asking
+from syncmgr.asking import Opened
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.causes import GRANT_MISSING, of_binlog
 from syncmgr.job.going_on import WITHOUT_GTID, gap, left_out_for_good, other_history, unsent
@@ -77,7 +79,7 @@ class BinlogStream:
         address: MysqlAddress,
         options: StreamOptions,
         start: Position,
-        opened: Callable[[socket.socket], None] = lambda _: None,
+        opened: Opened = asking.opened,
     ) -> None:
         """Raises SyncError where retrying does not help, StreamLostError where it may."""
         self._address = address
@@ -93,7 +95,6 @@ class BinlogStream:
         try:
             self._connection = connect(address, opened)
             self._socket: socket.socket = self._connection._sock  # noqa: SLF001
-            opened(self._socket)  # TLS has put another one around the first
             with naming_failures(address), self._closed_on_failure():
                 self._open(options)
         except SyncError as error:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import syncsql
+from syncmgr.asking import Asking
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
@@ -355,6 +356,27 @@ def resync(house: House) -> object:
 def resync_part(house: House) -> object:
     [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 RESYNC TABLE job1_target WHERE id > 5")
     return house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def create(house: House) -> object:
+    house.come(("else", "x"))
+    source = '"type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "p"'
+    [parsed] = syncsql.parse(f"CREATE SYNC demo.job2 (FROM `else`.* INTO ods.*) FROM BINLOG ({source})")
+    return house.jobs.create(parsed.statement, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", [create, add_table, resync, resync_part])
+def test_what_is_given_up_while_it_asks_changes_nothing(house: House, change: Callable[[House], object]) -> None:
+    """No target is made and nothing is stored, however late that was; what runs goes on."""
+    mine, before = Asking(), house.job
+    house.lake.before_look = mine.give_up
+    with pytest.raises(SyncError) as caught, mine.here():
+        change(house)
+    assert caught.value.code is Code.INTERRUPTED
+    assert (house.job, len(house.store.jobs()), house.lake.numbers) == (before, 1, [])
+    assert house.runs[house.id].told == []
+    house.lake.before_look = print
+    change(house)  # nothing was in the way but that
 
 
 @pytest.mark.parametrize(
