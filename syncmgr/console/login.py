@@ -119,7 +119,10 @@ class Login:
         raise SyncError(Code.LOGIN_REFUSED, user=user[:64], host=self._host, second=math.ceil(left), count=count)
 
     async def _verdict(self, hello: Hello, user: str, *, again: bool) -> Account | None:
-        """The account, after the throttle's delay, which is the same for a right and a wrong password."""
+        """The account, after the throttle's delay, which is the same for a right and a wrong password.
+
+        Raises LOGIN_REFUSED.
+        """
         response, plugin = hello.response, hello.plugin
         key = self._gate.keys.find(user, self._host)
         if hello.capabilities & Capability.PLUGIN_AUTH and (plugin != SHA2 or again or plugin not in key.plugins):
@@ -128,6 +131,7 @@ class Login:
             response = await self._switch(plugin)
         self._using = "NO" if is_empty(response) else "YES"
         await asyncio.sleep(self._gate.throttle.delay(user, self._host, now=time.monotonic()))
+        self._refuse_for_a_time(user)  # others may have failed meanwhile
         return key.account if await self._is_right(key, plugin, response) else None
 
     async def _is_right(self, key: Key, plugin: str, response: bytes) -> bool:

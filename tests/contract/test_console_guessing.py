@@ -4,6 +4,8 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pymysql
@@ -92,6 +94,33 @@ def test_wrong_passwords_refuse_for_a_time(console: Running) -> None:
 
 
 @pytest.mark.usefixtures("no_delays")
+def test_guesses_beside_each_other_get_no_more_verdicts(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that wait for theirs when the account is refused are refused, too, the right password among them."""
+    waiting = Waiting()
+    monkeypatch.setattr(Throttle, "delay", waiting)
+    passwords = ["wrong"] * 9 + ["wonder"]
+    with ThreadPoolExecutor(len(passwords)) as pool:
+        guesses = [
+            pool.submit(code, partial(console.connect, user="otto", password=password)) for password in passwords[:-1]
+        ]
+        until(lambda: waiting.count == len(passwords) - 1, why="those that wait")
+        last = pool.submit(code, partial(console.connect, user="otto", password=passwords[-1]))
+        codes = [guess.result(HANG_SECOND) for guess in guesses]
+        assert (codes.count(1045), codes.count(REFUSED)) == (6, 3)
+        assert last.result(HANG_SECOND) == REFUSED
+
+
+class Waiting:
+    """The delay of verdicts: long enough for all to wait beside each other. `count`: of those that do."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, *_: object, **__: object) -> float:
+        self.count += 1
+        return 3.0 + 0.01 * self.count
+
+
 def test_the_right_password_takes_back_what_led_to_it(console: Running) -> None:
     """A first login in full, behind a scramble that could not be right yet, is no failure."""
     for _ in range(8):
