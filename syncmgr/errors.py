@@ -46,7 +46,7 @@ class Code(Enum):
     UNKNOWN_CHARSET = 1115, "42000", "Unknown character set: '{charset}'"
     MIXED_WITH_AGGREGATE = 1140, "42000", "{reason}"
     NO_SUCH_GRANT = 1141, "42000", "There is no such grant defined for user '{user}' on host '{host}'"
-    TABLE_DENIED = 1142, "42000", "{privilege} command denied to user '{user}'@'{host}' for table '{table}'"
+    TABLE_DENIED = 1142, "42000", "{privilege} command denied to user '{user}'@'{host}' for {what} '{name}'"
     NO_SUCH_TABLE = 1146, "42S02", "Table '{db}.{table}' doesn't exist"
     PACKET_TOO_LARGE = 1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes"
     UNKNOWN_VARIABLE = 1193, "HY000", "Unknown system variable '{name}'"

@@ -13,7 +13,7 @@ from syncmgr.console.forbidden import named_table
 from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
-from syncmgr.job.user import Account, Privilege, Rights, Scope, database, job, table
+from syncmgr.job.user import Account, Level, Privilege, Rights, Scope, database, job, table
 from syncsql import (
     AddTables,
     Channel,
@@ -51,7 +51,8 @@ class Access:
         who = {"user": self.account.name, "host": self.host}
         if scope.name:
             word = privilege.value.removesuffix("_PRIV")
-            raise SyncError(Code.TABLE_DENIED, privilege=word, table=scope.name, **who)
+            what = "sync job" if scope.level is Level.JOB else "table"
+            raise SyncError(Code.TABLE_DENIED, privilege=word, what=what, name=scope.name, **who)
         raise SyncError(Code.DATABASE_DENIED, db=scope.db, **who)
 
     def need_admin(self) -> None:

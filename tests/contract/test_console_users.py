@@ -140,6 +140,15 @@ def test_a_user_without_grants_sees_nothing(console: Running) -> None:
     assert refused(console, "PAUSE SYNC JOB demo.one") == unknown
 
 
+def test_a_right_that_lacks_on_a_job_is_told_of_that_job(console: Running) -> None:
+    """Not of a table of its name."""
+    console.ask("GRANT SELECT_PRIV ON demo.* TO alice")
+    with pytest.raises(pymysql.err.OperationalError) as caught:
+        ask(console, "PAUSE SYNC JOB demo.one")
+    said = "LOAD command denied to user 'alice'@'127.0.0.1' for sync job 'one'"
+    assert caught.value.args == (1142, said)
+
+
 UNREACHED = [
     ("SELECT * FROM range(1)", 1227),
     ("SELECT upper('a') LIKE concat('%', 'A')", 1227),
