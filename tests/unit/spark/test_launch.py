@@ -38,6 +38,13 @@ def test_queries_have_their_own_heap_and_write_nothing(tmp_path: Path) -> None:
     assert other["spark.sql.catalog.lake.uri"] == "http://there"
 
 
+def test_variables_stay_off_whatever_the_operator_says(tmp_path: Path) -> None:
+    """Else texts of statements would show the environment and Java's properties."""
+    at = place(tmp_path, spark__sql__variable__substitute="true")
+    for found in (settings(at), query_settings(at, 1 << 30)):
+        assert found["spark.sql.variable.substitute"] == "false"
+
+
 def test_another_catalog_takes_the_place_of_ours(tmp_path: Path) -> None:
     """Any key of the catalog means that it is not the embedded one."""
     at = place(tmp_path, spark__sql__catalog__lake__type="rest")
