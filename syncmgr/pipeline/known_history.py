@@ -4,7 +4,7 @@ Owns: telling metadata that are older than the lake from a frontend that has tak
 Must not know: what a table bears, how an epoch is stored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -14,11 +14,21 @@ from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epo
 from syncmgr.pipeline.snapshot import Lake
 
 
+class Progressed(Protocol):
+    """How far a channel's table is."""
+
+    @property
+    def last_epoch(self) -> int: ...
+
+
 class Ledger(Protocol):
     """The memory of the job's epochs, as it is now."""
 
-    def last_epoch(self) -> Epoch | None:
-        """The newest, committed or intended."""
+    def progress(self) -> Mapping[str, Progressed]:
+        """By channel token."""
+
+    def intents(self) -> list[Epoch]: ...
+    def backlog(self) -> list[Epoch]: ...
 
 
 class KnownHistory:
@@ -33,7 +43,7 @@ class KnownHistory:
         self._lake.check_whole(db, table)
 
     def commit(self, commit: ChannelCommit) -> ChannelCommitted:
-        with self._told_apart(f"{commit.db}.{commit.table}"):
+        with self._told_apart(commit):
             return self._lake.commit(commit)
 
     def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
@@ -43,19 +53,27 @@ class KnownHistory:
         self._lake.give_up(chunk)
 
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
-        with self._told_apart(f"{alter.db}.{alter.table}"):
+        with self._told_apart(alter):
             return self._lake.alter(alter)
 
     @contextmanager
-    def _told_apart(self, table: str) -> Iterator[None]:
+    def _told_apart(self, commit: ChannelCommit | ChannelAlter) -> Iterator[None]:
         try:
             yield
         except SyncError as error:
             found = error.context.get("found")
-            if error.code is not Code.FENCED or not isinstance(found, int) or found <= self._newest():
+            if error.code is not Code.FENCED or not isinstance(found, int) or self._knows(commit.token, found):
                 raise
-            raise SyncError(Code.OTHER_HISTORY, table=table, epoch=found) from error
+            raise SyncError(Code.OTHER_HISTORY, table=f"{commit.db}.{commit.table}", epoch=found) from error
 
-    def _newest(self) -> int:
-        newest = self._ledger.last_epoch()
-        return 0 if newest is None else newest.number
+    def _knows(self, token: str, epoch: int) -> bool:
+        """Whether a channel has committed an epoch, or is about to: it commits what waits for it one after the other,
+        and stores each. A table that bears one behind the first that waits has got it from later metadata.
+        """
+        stored = self._ledger.progress()[token].last_epoch
+        waiting = [each.number for each in (*self._ledger.intents(), *self._ledger.backlog()) if _concerns(each, token)]
+        return epoch <= stored or epoch == min(waiting, default=stored)
+
+
+def _concerns(epoch: Epoch, token: str) -> bool:
+    return token in epoch.files or (epoch.ddl is not None and token in epoch.ddl.changes)

@@ -1,6 +1,7 @@
 """Who has written an epoch that is newer than the one at hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import pytest
 
@@ -31,12 +32,29 @@ class Refusing:
         raise self.error
 
 
-class Knowing:
-    def __init__(self, newest: int) -> None:
-        self.newest = newest
+@dataclass(frozen=True)
+class Stored:
+    last_epoch: int
 
-    def last_epoch(self) -> Epoch | None:
-        return Epoch(number=self.newest, end=Position(), last_seq=0) if self.newest else None
+
+class Knowing:
+    """`waiting`: of the channel; the first of them as an intent."""
+
+    def __init__(self, stored: int, waiting: tuple[int, ...]) -> None:
+        self.stored, self.waiting = stored, waiting
+
+    def progress(self) -> Mapping[str, Stored]:
+        return {"": Stored(self.stored), "other": Stored(9)}
+
+    def intents(self) -> list[Epoch]:
+        return [self._epoch(number, "") for number in self.waiting[:1]]
+
+    def backlog(self) -> list[Epoch]:
+        others = [self._epoch(number, "other") for number in range(1, 9)]
+        return [*others, *(self._epoch(number, "") for number in self.waiting[1:])]
+
+    def _epoch(self, number: int, token: str) -> Epoch:
+        return Epoch(number=number, end=Position(), last_seq=0, files={token: ()})
 
 
 def commit(lake: KnownHistory) -> None:
@@ -65,19 +83,25 @@ def alter(lake: KnownHistory) -> None:
 
 @pytest.mark.parametrize("call", [commit, alter])
 @pytest.mark.parametrize(
-    ("error", "newest", "code"),
+    ("error", "stored", "waiting", "code"),
     [
-        (FENCED, 8, Code.FENCED),
-        (FENCED, 7, Code.FENCED),
-        (FENCED, 4, Code.OTHER_HISTORY),
-        (FENCED, 0, Code.OTHER_HISTORY),
-        (OTHER, 4, Code.TARGET_SET_BACK),
+        (FENCED, 8, (), Code.FENCED),
+        (FENCED, 7, (8,), Code.FENCED),
+        (FENCED, 6, (7, 8), Code.FENCED),  # a frontend that has taken over is about to store it
+        (FENCED, 3, (7, 8), Code.FENCED),  # or has gathered into it what waited before it
+        (FENCED, 3, (4, 5, 6, 7, 8), Code.OTHER_HISTORY),  # the table was behind when the metadata were copied
+        (FENCED, 3, (4, 8), Code.OTHER_HISTORY),
+        (FENCED, 4, (), Code.OTHER_HISTORY),
+        (FENCED, 0, (), Code.OTHER_HISTORY),
+        (OTHER, 4, (), Code.TARGET_SET_BACK),
     ],
 )
 def test_metadata_that_are_older_than_the_lake_are_told_from_a_rival(
-    call: Callable[[KnownHistory], None], error: SyncError, newest: int, code: Code
+    call: Callable[[KnownHistory], None], error: SyncError, stored: int, waiting: tuple[int, ...], code: Code
 ) -> None:
-    """A frontend that has taken over has left its epochs in the metadata; every other error stays as it is."""
+    """A frontend that has taken over has left its epochs of this very channel in the metadata, however far others are;
+    every other error stays as it is.
+    """
     with pytest.raises(SyncError) as raised:
-        call(KnownHistory(Refusing(error), Knowing(newest)))
+        call(KnownHistory(Refusing(error), Knowing(stored, waiting)))
     assert raised.value.code is code
