@@ -293,13 +293,25 @@ class Sorter:
 
     def _rows(self, value: bytes, header: entry_pb2.Header, size: int) -> None:
         table = self._table(header.schemaName, header.tableName)
+        if not _counted(header):
+            self._refuse_statement(packet.row_change(value), header, table)
         if table is None:
             return
-        if not _counted(header) and packet.row_change(value).sql:
-            raise SyncError(Code.SOURCE_NOT_ROW, value="not ROW in some session", address=self._label)
         if not self._in_transaction:
             self._begin()
         self._open.add(table, (value,), size)
+
+    def _refuse_statement(self, change: entry_pb2.RowChange, header: entry_pb2.Header, table: Table | None) -> None:
+        """One in place of rows, of whichever table canal says that it is: what it may lead to cannot be asked."""
+        if not change.sql:
+            return
+        session = "not ROW in some session"
+        if table is None:
+            did = untold.reach(change.sql, change.ddlSchemaName or header.schemaName)
+            if did is None:
+                return
+            session += f", which has {did}, and that may lead to a table of the job,"
+        raise SyncError(Code.SOURCE_NOT_ROW, value=session, address=self._label)
 
     def _table(self, db: str, name: str) -> Table | None:
         if (db, name) in self._tables:

@@ -1,9 +1,10 @@
 """What a statement may have done to synced tables where nothing is told of its session or its server.
 
-Owns: the union of all that it can mean; which values it may have changed.
+Owns: the union of all that it can mean; which values it may have changed; whether it may have changed rows unseen.
 Must not know: canal, positions, what becomes of the job.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
@@ -14,12 +15,40 @@ from syncmgr.job.keeping import UNICODE, kept
 from syncmgr.job.schema import SourceColumn, SourceTable
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.statement.words import UnclearError
+from syncmgr.job.statement.writing import written
 
 SESSION: Final = "in a session whose sql_mode nobody told"
 # whatever may change a value, by each server that may have read the text
 _READINGS: Final = tuple(
     Modes(mariadb=mariadb, dates_nulls=True, pads=True, short_reals=True) for mariadb in (False, True)
 )
+_TEXTS: Final = tuple(
+    Modes(mariadb=mariadb, ansi_quotes=ansi, no_backslash=plain)
+    for mariadb, ansi, plain in itertools.product((False, True), repeat=3)
+)
+APART: Final = "mysql"  # the schema of the server: heartbeats of clouds are there, and no trigger may be
+
+
+def reach(statement: str, default_db: str) -> str | None:
+    """What a statement in place of rows did by which it may have changed a synced table; None: it has not, by any
+    reading. Where a view, a trigger or a foreign key leads, nobody can be asked.
+    """
+    for modes in _TEXTS:
+        try:
+            found = written(statement, default_db, modes)
+        except UnclearError:
+            return "changed what is not known"
+        if found.calls:
+            return f"called {_labels(found.calls)}"
+        others = [table for table in found.events if table[0] != APART]
+        if others:
+            return f"changed {_labels(others)}"
+    return None
+
+
+def _labels(tables: Iterable[Table]) -> str:
+    return ", ".join(".".join(table) for table in tables)
 
 
 def concern(statement: str, default_db: str, synced: Collection[Table]) -> Concern | None:

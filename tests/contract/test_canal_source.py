@@ -352,6 +352,31 @@ def test_a_session_that_writes_no_rows_is_found(canal: Start, mysql_server: Mysq
         assert reader.until_error().code is Code.SOURCE_NOT_ROW
 
 
+@pytest.mark.parametrize(
+    ("made", "changed"),
+    [
+        ("CREATE VIEW {db}.w AS SELECT * FROM {db}.t", "UPDATE {db}.w SET v = 'unseen'"),
+        (
+            "CREATE TRIGGER {db}.g AFTER INSERT ON {db}.o FOR EACH ROW UPDATE {db}.t SET v = NEW.id",
+            "INSERT INTO {db}.o VALUES (7)",
+        ),
+    ],
+    ids=["view", "trigger"],
+)
+def test_a_statement_that_names_another_table_is_found(
+    canal: Start, mysql_server: MysqlServer, mysql_db: str, made: str, changed: str
+) -> None:
+    """Whatever a statement in place of rows writes may lead to a table of the job."""
+    mysql_server.run(f"CREATE TABLE {mysql_db}.o (id INT)", made.format(db=mysql_db))
+    with reading(canal(), [channel((mysql_db, "t"))]) as reader:
+        reader.get()
+        mysql_server.run("SET SESSION binlog_format = STATEMENT", changed.format(db=mysql_db))
+        mysql_server.run(f"INSERT INTO {mysql_db}.t VALUES (9, 'behind')")
+        error = reader.until_error()
+        assert error.code is Code.SOURCE_NOT_ROW
+        assert "may lead to a table of the job" in str(error)
+
+
 @ALIKE
 def test_rows_of_an_xa_transaction_are_refused(canal: Start, any_server: MysqlServer, db: str) -> None:
     """Canal tells them when they are prepared; whether they hold is not known then."""

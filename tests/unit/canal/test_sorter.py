@@ -232,6 +232,32 @@ def test_a_statement_in_place_of_rows_stops() -> None:
     assert raised.value.code is Code.SOURCE_NOT_ROW
 
 
+@pytest.mark.parametrize(
+    ("table", "text", "told"),
+    [
+        ("a_view", "UPDATE a_view SET v = 1", "has changed shop.a_view"),
+        ("", "UPDATE orders, other SET v = 1", "has changed shop.orders, shop.other"),
+        ("", "DELETE FROM parents", "has changed shop.parents"),
+        ("heartbeat", "INSERT INTO mysql.heartbeat VALUES (shop.f())", "has called shop.f"),
+        ("heartbeat", "UPDATE mysql.heartbeat SET v = 'its', w = \"f()\"", None),
+        ("heartbeat", "INSERT INTO mysql.heartbeat (id) VALUES (1) ON DUPLICATE KEY UPDATE v = NOW()", None),
+        ("any", "DELETE FROM", "has changed what is not known"),
+    ],
+)
+def test_a_statement_that_may_reach_a_table_stops(table: str, text: str, told: str | None) -> None:
+    """By a view, a trigger or a foreign key, whatever canal says that it is about; nobody can be asked."""
+    log, sorting = Binlog(), Sorting()
+    change = entry_pb2.RowChange(eventType=entry_pb2.UPDATE, sql=text, ddlSchemaName="shop").SerializeToString()
+    entry = log.entry(entry_pb2.ROWDATA, entry_pb2.UPDATE, change, schemaName="shop", tableName=table)
+    entries = [*log.begin(), entry, log.end()]
+    if told is None:
+        assert sorting.values([*entries, *log.transaction("a")]) == ["a"]
+        return
+    with pytest.raises(SyncError, match=told) as raised:
+        sorting.feed(entries)
+    assert raised.value.code is Code.SOURCE_NOT_ROW
+
+
 def test_rows_of_an_xa_transaction_stop() -> None:
     """Whether it was committed stands in a later entry: what cannot be told yet is not written."""
     log, sorting = Binlog(), Sorting()
