@@ -4,6 +4,7 @@ Owns: what a column expression or WHERE may be.
 Must not know: rows, epochs, statements.
 """
 
+import json
 import re
 from typing import Final
 
@@ -11,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription, quoted
+from syncmgr.job.expression_bounds import Node, unbounded
 from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.spark import jvm, rows
 from syncmgr.spark.layout import Layout
@@ -45,10 +47,26 @@ def _check(relation: DataFrame, expression: str, kind: str) -> None:
     except jvm.FAILURES as error:
         _, message = jvm.told(error)
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=message) from error
-    reason = None
+    reason: str | None = None
+    escape = "" if "ESCAPE" in expression.upper() else "\\"  # which one, is not told
     if plan.operators[:2] != ("Project", "Project") or "subquery" in plan.text:
         reason = "it must be computed from one row: no aggregate, window, generator or subquery"
     elif not plan.deterministic or _MOMENTARY.search(plan.text):
         reason = "it must give the same value whenever it is computed"
+    else:
+        reason = next(filter(None, (unbounded(node_of(each, escape)) for each in plan.computed)), None)
     if reason:
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=reason)
+
+
+def node_of(text: str, escape: str) -> Node:
+    """An expression as Spark's JSON has it: its parts in a row, each before those that it is made of. `escape`: of each
+    LIKE, which the JSON leaves out.
+    """
+    built: list[Node] = []
+    for part in reversed(json.loads(text)):  # no recursion: a sum of a thousand columns is a thousand deep
+        children = [built.pop() for _ in range(part["num-children"])]
+        kind = str(part["class"]).rpartition(".")[2]
+        said = part.get("value") if kind == "Literal" else part.get("name")
+        built.append(Node(kind=kind, children=children, text=None if said is None else str(said), escape=escape))
+    return built[0]

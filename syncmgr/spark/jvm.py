@@ -157,11 +157,14 @@ def text_of(error: BaseException) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """An analyzed plan: its operators from the top, as far as each has one child, and its text."""
+    """An analyzed plan: its operators from the top, as far as each has one child, its text, and as Spark's JSON what
+    the topmost computes.
+    """
 
     operators: tuple[str, ...]
     deterministic: bool
     text: str
+    computed: tuple[str, ...]
 
 
 def analyzed(frame: DataFrame) -> Plan:
@@ -171,7 +174,13 @@ def analyzed(frame: DataFrame) -> Plan:
         operators.append(str(below.nodeName()))
         children = below.children()
         below = children.head() if children.size() == 1 else None
-    return Plan(operators=tuple(operators), deterministic=bool(plan.deterministic()), text=str(plan.toString()))
+    expressions = plan.expressions()
+    return Plan(
+        operators=tuple(operators),
+        deterministic=bool(plan.deterministic()),
+        text=str(plan.toString()),
+        computed=tuple(str(expressions.apply(place).toJSON()) for place in range(expressions.size())),
+    )
 
 
 def begin_job_group(session: SparkSession, group: str, pool: str) -> None:

@@ -230,6 +230,8 @@ EXPRESSIONS: Final[list[Case]] = [
     (_column("JSON_EXTRACT(doc, '$.a')"), Code.SYNTAX, "which Spark has not; use ->> near 'JSON_EXTRACT("),
     (_where("nothing = 1"), Code.SOURCE_UNKNOWN_COLUMN, "Source table 'bad_source.orders' has no column 'nothing'"),
     (_where("SUM(amount) > 1"), Code.SYNTAX, "an aggregate function is not allowed here"),
+    (_where("name LIKE '%a%b'"), Code.BAD_EXPRESSION, "write a LIKE '%b%' AND a LIKE '%c%'"),
+    (_where("name = repeat(name, 2000000000)"), Code.BAD_EXPRESSION, "more than 100 times as long as its columns"),
     (_where("doc -> '$.a' = 1"), Code.SYNTAX, "which Spark has not; use ->>"),
     (_where(""), Code.SYNTAX, "expected a condition near ')'"),
 ]
