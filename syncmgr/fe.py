@@ -363,6 +363,7 @@ def _lake_of(settings: Settings, environment: Mapping[str, str]) -> Lake:
         index_dir=settings.folder("meta_dir") / "index",
         index_max_bytes=lambda: settings.number("key_index_max_bytes"),
         environment=environment,
+        trusts_expressions=settings.text("unbounded_expressions") == "ON",
     )
 
 

@@ -447,6 +447,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(1),
     ),
     Setting(
+        "unbounded_expressions",
+        "OFF",
+        "ON or OFF",
+        "ON: CREATE SYNC takes expressions and WHERE that may take any time or memory, as regular expressions do: who "
+        "has LOAD_PRIV can stop the syncing of all jobs with one.",
+        switch,
+    ),
+    Setting(
         "query_memory",
         1024 * MiB,
         "bytes",

@@ -98,8 +98,10 @@ class Lake:
         index_dir: Path,
         index_max_bytes: Callable[[], int],
         environment: Mapping[str, str] | None = None,
+        trusts_expressions: bool = False,
     ) -> None:
         self._wait_second = wait_second
+        self._trusts_expressions = trusts_expressions
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
@@ -404,4 +406,4 @@ class Lake:
         with asked():
             iceberg = self.iceberg()
             layout = iceberg.layout(iceberg.load(channel.target_db, channel.target))
-            check_expressions(iceberg.spark, channel, layout)
+            check_expressions(iceberg.spark, channel, layout, trusts=self._trusts_expressions)
