@@ -150,6 +150,7 @@ class MysqlSource:
                 if self._feed():
                     return self._take()
                 self._catch_up()
+                self._unlogged_alters.met(self._subscriptions.take_nameless())
                 self._unlogged_alters.look(self._address, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:

@@ -128,6 +128,7 @@ class Subscriptions:
         self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
+        self._nameless: set[Table] = set()
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
 
     @property
@@ -169,7 +170,14 @@ class Subscriptions:
         ]
         self._check_against_known(table, wanted)
         self._seen[table] = schema, table_map.full
+        if not table_map.full:
+            self._nameless.add(table)
         return Subscribed(table, RowsDecoder(table_map, wanted, self._address))
+
+    def take_nameless(self) -> set[Table]:
+        """The tables of which maps without names of columns have come since this was asked last."""
+        found, self._nameless = self._nameless, set()
+        return found
 
     def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
         if table_map.full:

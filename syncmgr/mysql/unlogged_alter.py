@@ -5,7 +5,7 @@ Must not know: how rows are decoded, what becomes of a table that differs.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -41,7 +41,9 @@ class _Answer:
 
 
 class UnloggedAlters:
-    """Asks each `period` seconds, and at once where a connection begins. Belongs to the thread that reads."""
+    """Asks each `period` seconds, and at once where a connection begins or the first rows without names come. Belongs
+    to the thread that reads.
+    """
 
     def __init__(self, period: float, known: Known) -> None:
         """`known`: the tables that are read, as they are at the place that has been read."""
@@ -49,12 +51,21 @@ class UnloggedAlters:
         self._known = known
         self._answer: _Answer | None = None
         self._due: float | None = None  # monotonic; None: the binlog has the names
+        self._named = True  # what is written from now on
+        self._nameless: frozenset[Table] = frozenset()  # whose rows have come without
         self._doubted: frozenset[Table] = frozenset()  # that differed at the last look
 
     def begin(self, *, named: bool) -> None:
         """A connection; `named`: its binlog has the names of columns."""
         self._answer = None
-        self._due = None if named else time.monotonic()
+        self._named = named
+        self._due = None if named and not self._nameless else time.monotonic()
+
+    def met(self, nameless: Collection[Table]) -> None:
+        """Rows of these came without names: the server's setting was or is another one than when it was asked."""
+        if not self._nameless.issuperset(nameless):
+            self._nameless |= frozenset(nameless)
+            self._due = time.monotonic() if self._due is None else self._due
 
     def followed(self) -> None:
         """A statement has changed what is known: what was answered may be from before it."""
@@ -75,17 +86,22 @@ class UnloggedAlters:
             with closing(connect(address)) as connection, naming_failures(address):
                 for table in self._doubted:  # a statement that is under way keeps everybody else from its table
                     query(connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
-                tables = schemas_of(connection, tuple(self._known()))
+                tables = schemas_of(connection, tuple(self._watched()))
                 return _Answer(tables, Server(address, connection).latest())
         except SyncError as error:
             if error.code not in PASSING:
                 raise
             return None
 
+    def _watched(self) -> Mapping[Table, SourceTable]:
+        """Rows that have names are read by them, whatever the table was when the job last heard of it."""
+        known = self._known()
+        return {table: known[table] for table in known if not self._named or table in self._nameless}
+
     def _compare(self, tables: Mapping[Table, SourceTable]) -> None:
         """A difference counts once it is there twice: a statement may be in the binlog before anybody is shown it."""
         doubted, self._doubted = self._doubted, frozenset()
-        for table, known in self._known().items():
+        for table, known in self._watched().items():
             found = tables.get(table)
             difference = None if found is None else differing(known, found)
             if difference is not None and table not in doubted:

@@ -1,8 +1,8 @@
 """An ALTER TABLE that its session did not log, on a server whose binlog has no names of columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -10,6 +10,7 @@ from syncmgr.errors import Code
 from syncmgr.job.alteration import altered
 from syncmgr.job.batch import OP
 from syncmgr.job.ddl import Table
+from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import Modes, read
@@ -17,12 +18,14 @@ from syncmgr.mysql import unlogged_alter
 from syncmgr.mysql.source import SourceOptions
 from syncmgr.mysql.subscriptions import Subscription, subscriptions
 from syncmgr.mysql.tables import schemas_of
-from tests.contract.mysql_reader import database, facts, latest, reading
+from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.contract.test_mysql_ddl import QUICK, channel_of
 from tests.servers import MysqlServer
 from tests.until import until
 
 pytestmark = pytest.mark.mysql
+SWAP: Final = "MODIFY b INT AFTER id"
+Swapped = tuple[Mapping[Table, Subscription], Position]
 OFTEN = SourceOptions(schema_check=0.1, linger=QUICK.linger, retry=QUICK.retry)
 
 
@@ -59,10 +62,9 @@ def test_an_alter_that_is_not_logged_stops_the_table(any_server: MysqlServer, db
         raise AssertionError(str(error))
 
 
-def test_an_alter_that_is_logged_explains_itself(
-    any_server: MysqlServer, db: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However often the server is asked before the statement is met, and after it."""
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What the server was asked, time by time."""
     asked: list[object] = []
 
     def counted(*args: Any) -> dict[Table, SourceTable]:
@@ -70,6 +72,11 @@ def test_an_alter_that_is_logged_explains_itself(
         return schemas_of(*args)
 
     monkeypatch.setattr(unlogged_alter, "schemas_of", counted)
+    return asked
+
+
+def test_an_alter_that_is_logged_explains_itself(any_server: MysqlServer, db: str, asked: list[object]) -> None:
+    """However often the server is asked before the statement is met, and after it."""
     known = facts(any_server, [(db, "t")])
     before = channel_of(known.tables[0])
     with (
@@ -87,3 +94,59 @@ def test_an_alter_that_is_logged_explains_itself(
         met = len(asked)
         until(lambda: reader.get() or len(asked) > met + 2)
         assert reader.rows((db, "t")) == [{"id": 1, "c": 2, "v": "x", OP: 0}]
+
+
+@pytest.fixture
+def swapped(any_server: MysqlServer, db: str) -> Iterator[Swapped]:
+    """Table u (id, a, b), whose a and b an ALTER may exchange, as a job knows it; the binlog has names of columns."""
+    any_server.run(f"CREATE TABLE {db}.u (id INT PRIMARY KEY, a INT, b INT)")
+    known = facts(any_server, [(db, "u")])
+    wanted = {(db, "u"): Subscription(columns=("id", "a", "b"), keys=("id",), schema=known.tables[0])}
+    with any_server.global_variable("binlog_row_metadata", "'FULL'"):
+        yield wanted, known.start
+
+
+def stops(reader: Reader, table: str) -> None:
+    error = reader.until_error()
+    assert error.code is Code.SOURCE_SCHEMA
+    assert error.context["table"] == table
+    assert "the job knows (id, a, b), and no statement in the binlog says so" in str(error)
+
+
+def test_names_that_the_binlog_loses_while_it_is_read(any_server: MysqlServer, db: str, swapped: Swapped) -> None:
+    """What the server was set to when the connection began says nothing of the rows that come later."""
+    wanted, start = swapped
+    with reading(any_server, wanted, start, options=OFTEN) as reader:
+        any_server.run(f"INSERT INTO {db}.u VALUES (1, 10, 100)")
+        reader.until(latest(any_server))
+        with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
+            any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+            any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
+            stops(reader, f"{db}.u")
+
+
+def test_names_that_the_binlog_lacked_while_nobody_read(any_server: MysqlServer, db: str, swapped: Swapped) -> None:
+    """Rows of that time stay without names when the server writes them again."""
+    wanted, start = swapped
+    with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
+        any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+        any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
+    with reading(any_server, wanted, start, options=OFTEN) as reader:
+        stops(reader, f"{db}.u")
+
+
+def test_an_alter_that_is_not_logged_needs_no_stop_where_rows_have_names(
+    any_server: MysqlServer, db: str, swapped: Swapped, asked: list[object]
+) -> None:
+    """Also not where another table's rows have none."""
+    wanted, start = swapped
+    other = facts(any_server, [(db, "t")]).tables[0]
+    wanted = {**wanted, (db, "t"): Subscription(columns=("id", "v"), keys=("id",), schema=other)}
+    any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+    any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
+    with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
+        any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
+    with reading(any_server, wanted, start, options=OFTEN) as reader:
+        reader.until(latest(any_server))
+        until(lambda: (reader.get(), len(asked) > 3)[1])
+        assert reader.rows((db, "u")) == [{"id": 2, "a": 20, "b": 200, OP: 0}]
