@@ -344,7 +344,7 @@ class Code(Enum):
     TARGET_REPLACED = (
         20203,
         "HY000",
-        "Table '{table}' was rolled back or replaced: snapshot {snapshot} of epoch {epoch} is no longer in its history; ALTER SYNC JOB ... RESYNC TABLE replaces its rows (of a canal job, and where several tables fill it: STOP the job, drop the table and create both anew)",
+        "Table '{table}' was rolled back or replaced: its snapshot of epoch {epoch} ({snapshot}) is no longer in its history; ALTER SYNC JOB ... RESYNC TABLE replaces its rows (of a canal job, and where several tables fill it: STOP the job, drop the table and create both anew)",
     )
     FENCED = (
         20204,

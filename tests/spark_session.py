@@ -17,7 +17,8 @@ import syncsql
 from syncmgr.catalog import Catalog
 from syncmgr.job.batch import OP, SEQ
 from syncmgr.job.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, StagedFile
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, StagedFile
+from syncmgr.job.lake_change import LakeChange
 from syncmgr.spark.ancestry import token_property
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.iceberg import Iceberg
@@ -27,11 +28,13 @@ from syncmgr.spark.queries import answer
 from syncmgr.spark.queries.engine import SETTINGS
 from syncmgr.spark.queries.frame import SparkOfQueries
 from syncmgr.spark.queries.queries import UTC, Queries
+from syncmgr.spark.upkeep import compact
 from tests import jvm
 from tests.until import PATIENCE
 
 START_SECOND = 300.0 * PATIENCE
 STORE_KEY = {"spark.hadoop.fs.s3a.secret.key": "S3: secret=\\ #1"}  # of no store; it must come through as it is
+FOREIGN_ROW = "INSERT INTO {table} VALUES (500, -1)"
 SPARK = [
     pytest.mark.spark,
     pytest.mark.filterwarnings(
@@ -176,6 +179,37 @@ class LakeTable:
         named = {row[0].removeprefix("file:") for row in listed}
         location = str(self.lake.iceberg().load(self.db, self.name).location())
         return {str(path) for path in Path(location, "data").rglob("*.parquet")} - named
+
+
+def partitioned_by(table: LakeTable, *terms: str) -> None:
+    """What another engine does to the partition spec; a term with - before it goes."""
+    loaded = table.lake.iceberg().load(table.db, table.name)
+    update, expressions = loaded.updateSpec(), table.lake.iceberg().jvm.org.apache.iceberg.expressions.Expressions
+    for term in terms:
+        name, _, width = term.lstrip("-").partition(":")
+        wanted = expressions.bucket(name, int(width)) if width else expressions.ref(name)
+        update = update.removeField(wanted) if term.startswith("-") else update.addField(wanted)
+    update.commit()
+
+
+def rewrite(table: LakeTable) -> None:
+    """What any user of Iceberg runs at night."""
+    compact(table.lake.upkeep_session(), table.db, table.name, {"rewrite-all": "true"})
+
+
+def changes_of(table: LakeTable, *changes: LakeChange) -> ChannelAlter:
+    """The next epoch as that of a statement."""
+    table.epoch += 1
+    return ChannelAlter(
+        token=table.token,
+        epoch=table.epoch,
+        fingerprint="",
+        db=table.db,
+        table=table.name,
+        changes=changes,
+        last_epoch=table.borne,
+        last_snapshot=table.last_snapshot,
+    )
 
 
 class Tables:

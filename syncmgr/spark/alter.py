@@ -13,8 +13,15 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
 from syncmgr.job.lake_change import DropTable, EmptyTable, FillField
-from syncmgr.spark.ancestry import EPOCH_MARK, MARKS, fingerprint_property, is_replaced, part_marks, token_property
-from syncmgr.spark.bearing import check_token, replaced
+from syncmgr.spark.ancestry import (
+    CHUNK_MARK,
+    EPOCH_MARK,
+    MARKS,
+    fingerprint_property,
+    part_marks,
+    token_property,
+)
+from syncmgr.spark.bearing import check_token, refuse_gone, refuse_replaced
 from syncmgr.spark.clock import refuse_old_clock
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.indexing import Indexing
@@ -69,7 +76,7 @@ class Alter:
         table = self._iceberg.table_of(transaction)  # everything below is read from this one
         if self._borne(table):
             return self._passed_over(table)
-        self._refuse_replaced(table)
+        refuse_replaced(self._iceberg, table, self._alter)
         changes, before = self._alter.changes, self._iceberg.layout(table)
         types = change_schema(self._iceberg, transaction, changes)
         empties = any(isinstance(change, EmptyTable) for change in changes)
@@ -115,16 +122,16 @@ class Alter:
             raise SyncError(Code.OTHER_HISTORY, table=self._label, epoch=alter.epoch)
         return found == alter.epoch
 
-    def _refuse_replaced(self, table: Java) -> None:
-        alter = self._alter
-        epoch = self._iceberg.token(table, token_property(alter.token))
-        history, last = self._iceberg.history(table, MARKS), alter.last_snapshot
-        if is_replaced(history, token=alter.token, epoch=epoch, last_snapshot=last):
-            raise replaced(alter, epoch)
-
     def _passed_over(self, table: Java) -> ChannelCommitted:
-        own = (s.id for s in self._iceberg.history(table, MARKS) if s.marks.get(EPOCH_MARK) == self._mark)
-        snapshot = next(own, None)
+        """The token outlives a roll-back. A table to which the channel had never committed may have had no rows that
+        the statement could change, and no snapshot by it.
+        """
+        history = self._iceberg.history(table, MARKS)
+        found = next((s for s in history if s.marks.get(EPOCH_MARK) == self._mark and CHUNK_MARK not in s.marks), None)
+        changes_rows = any(isinstance(change, EmptyTable | FillField) for change in self._alter.changes)
+        if found is None and changes_rows and self._alter.last_snapshot is not None:
+            refuse_gone(self._iceberg, table, self._alter)
+        snapshot = None if found is None else found.id
         return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
 
     # -- the changes

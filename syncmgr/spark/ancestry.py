@@ -63,6 +63,19 @@ def is_replaced(history: Iterable[Snapshot], *, token: str, epoch: int, last_sna
     return newest_own is not None and newest_own != epoch
 
 
+def has_gone(history: Iterable[Snapshot], *, token: str, epoch: int) -> bool:
+    """Whether the snapshot of an epoch that the table's token tells has gone from its history, newest first: of one
+    whose answer was lost nobody knows the id. A history that was cut off before any snapshot of ours does not tell.
+    """
+    oldest = None
+    for snapshot in history:
+        own = snapshot.marks.get(EPOCH_MARK, "").rpartition(":")
+        if own[0] == token:
+            return int(own[2]) != epoch
+        oldest = snapshot
+    return oldest is None or oldest.parent is None
+
+
 def lost_chunks(history: Iterable[Snapshot], *, plan: str, numbers: Collection[int]) -> frozenset[int]:
     """Chunks of a plan whose commits have gone from the table's history, newest first; none where that was cut off by
     the expiry, and so does not tell.

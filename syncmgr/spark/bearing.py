@@ -19,7 +19,9 @@ from syncmgr.spark.ancestry import (
     MARKS,
     chunks_property,
     fingerprint_property,
+    has_gone,
     has_others_rows,
+    is_replaced,
     others_property,
     part_marks,
     token_property,
@@ -78,13 +80,19 @@ def check_token(found: int, commit: ChannelCommit | ChannelAlter, *, renews: boo
         raise SyncError(Code.TARGET_SET_BACK, table=table, found=found, epoch=last)
 
 
-def replaced(commit: ChannelCommit | ChannelAlter, epoch: int) -> SyncError:
-    return SyncError(
-        Code.TARGET_REPLACED,
-        table=f"{commit.db}.{commit.table}",
-        snapshot=commit.last_snapshot,
-        epoch=epoch,
-    )
+def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
+    """Raises TARGET_REPLACED where what the channel committed last has gone from the table's history."""
+    token, last = commit.token, commit.last_snapshot
+    epoch = iceberg.token(table, token_property(token))
+    if is_replaced(iceberg.history(table, MARKS, expired=True), token=token, epoch=epoch, last_snapshot=last):
+        raise SyncError(Code.TARGET_REPLACED, table=f"{commit.db}.{commit.table}", snapshot=last, epoch=epoch)
+
+
+def refuse_gone(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
+    """Raises TARGET_REPLACED where the table bears the epoch, and the snapshot that it came by has gone."""
+    if has_gone(iceberg.history(table, MARKS, expired=True), token=commit.token, epoch=commit.epoch):
+        label = f"{commit.db}.{commit.table}"
+        raise SyncError(Code.TARGET_REPLACED, table=label, snapshot="number unknown", epoch=commit.epoch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +133,8 @@ class EpochBearing:
         return {token_property(token): str(self.channel.epoch), fingerprint_property(token): self.channel.fingerprint}
 
     def found(self, table: Java) -> Snapshot | None:
-        return _by_marks(self.iceberg.history(table, MARKS), self.marks)
+        """A chunk behind the epoch bears its mark, too, and names other files."""
+        return _by_marks((s for s in self.iceberg.history(table, MARKS) if CHUNK_MARK not in s.marks), self.marks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.key_index import Keys
 from syncmgr.job.lake_change import LakeChange
 from syncmgr.spark import jdbc, plain, rows
-from syncmgr.spark.ancestry import FILES_MARK, MARKS, is_replaced, token_property
-from syncmgr.spark.bearing import ADDED_BYTES, ADDED_ROWS, bearing_of, replaced
+from syncmgr.spark.ancestry import FILES_MARK
+from syncmgr.spark.bearing import ADDED_BYTES, ADDED_ROWS, bearing_of, refuse_gone, refuse_replaced
 from syncmgr.spark.clock import refuse_old_clock
 from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import TableIndex
@@ -253,11 +253,8 @@ class Commit:
     def _refuse_replaced(self, table: Java) -> None:
         if self._channel.renews:
             return
-        token, last = self._channel.token, self._channel.last_snapshot
-        epoch = self._iceberg.token(table, token_property(token))
-        if is_replaced(self._iceberg.history(table, MARKS), token=token, epoch=epoch, last_snapshot=last):
-            with self._discarding():
-                raise replaced(self._channel, epoch)
+        with self._discarding():
+            refuse_replaced(self._iceberg, table, self._channel)
 
     @contextmanager
     def _discarding(self) -> Iterator[None]:
@@ -357,9 +354,15 @@ class Commit:
         return files_below(self._iceberg, table, written.layout, root, label)
 
     def _passed_over(self, table: Java) -> ChannelCommitted:
-        """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count."""
+        """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count.
+
+        The token outlives a roll-back; that a chunk has gone is found when all of its plan are there.
+        """
         snapshot = self._bearing.found(table)
         if snapshot is None:
+            if self._channel.chunk is None and not self._channel.renews:
+                with self._discarding():
+                    refuse_gone(self._iceberg, table, self._channel)
             return ChannelCommitted(snapshot=None, passed_over=True)
         self._give_up()
         self._sweep(snapshot.marks.get(FILES_MARK, ""))

@@ -73,6 +73,7 @@ class Iceberg:
         self._metrics: Java = package.MetricsConfig
         self._file_metadata: Java = package.FileMetadata
         self._file_metrics: Java = package.Metrics
+        self._metadata_parser: Java = package.TableMetadataParser
         self._schema_parser: Java = package.SchemaParser
         self._spec_parser: Java = package.PartitionSpecParser
         self._file_parser: Java = package.ContentFileParser
@@ -181,9 +182,12 @@ class Iceberg:
         """How its Parquet files are compressed."""
         return str(table.properties().get("write.parquet.compression-codec") or "zstd")
 
-    def history(self, table: Java, marks: Iterable[str]) -> Iterator[Snapshot]:
-        """The current snapshot and its ancestors, newest first, as far back as they were not expired."""
+    def history(self, table: Java, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
+        """The current snapshot and its ancestors, newest first, as far back as they were not expired; or `expired`, as
+        far back as older metadata of the table list them, which are read only where one is missing.
+        """
         known = tuple(marks)
+        older = self._older_metadata(table) if expired else iter(())
         snapshot = table.currentSnapshot()
         while snapshot is not None:
             parent = snapshot.parentId()
@@ -196,6 +200,18 @@ class Iceberg:
                 marks={mark: str(value) for mark, value in found.items() if value is not None},
             )
             snapshot = None if parent is None else table.snapshot(parent)
+            while parent is not None and snapshot is None and (metadata := next(older, None)) is not None:
+                table = metadata
+                snapshot = table.snapshot(parent)
+
+    def _older_metadata(self, table: Java) -> Iterator[Java]:
+        """Newest first, as far back as their files are there."""
+        io = table.io()
+        for entry in reversed(listed(table.operations().current().previousFiles())):
+            try:
+                yield self._metadata_parser.read(io, entry.file())
+            except Py4JJavaError:  # removed, or no longer what it was
+                return
 
     def files(self, table: Java, folder: str, partition: Mapping[str, str]) -> list[Java]:
         """DataFiles, with column bounds, of a folder of Parquet files; none where there is no folder."""

@@ -13,7 +13,7 @@ from syncmgr.job.epoch import ChannelAlter
 from syncmgr.job.lake_change import AddField
 from syncmgr.job.schema import TargetType
 from syncmgr.spark.indexing import State
-from tests.spark_session import SPARK, LakeTable, Tables
+from tests.spark_session import SPARK, LakeTable, Tables, partitioned_by
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -21,17 +21,6 @@ pytestmark = SPARK
 
 def off(table: LakeTable) -> None:
     table.indexing.give_up(ValueError("switched off by the test"))
-
-
-def partitioned_by(table: LakeTable, *terms: str) -> None:
-    """What another engine does to the partition spec; a term with - before it goes."""
-    loaded = table.lake.iceberg().load(table.db, table.name)
-    update, expressions = loaded.updateSpec(), table.lake.iceberg().jvm.org.apache.iceberg.expressions.Expressions
-    for term in terms:
-        name, _, width = term.lstrip("-").partition(":")
-        wanted = expressions.bucket(name, int(width)) if width else expressions.ref(name)
-        update = update.removeField(wanted) if term.startswith("-") else update.addField(wanted)
-    update.commit()
 
 
 SPECS = [

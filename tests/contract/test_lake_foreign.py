@@ -12,32 +12,34 @@ from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import ChangeKind
-from syncmgr.job.epoch import ChannelAlter
 from syncmgr.job.lake_change import AddField, FillField
 from syncmgr.job.schema import TargetType
 from syncmgr.spark.compaction import Compaction, Swap
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg
-from syncmgr.spark.upkeep import compact
 from syncmgr.spark.vectors import Deletion
 from tests.contract.index_state import entries, held, rebuilt
-from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
+from tests.spark_session import (
+    FOREIGN_ROW,
+    SPARK,
+    LakeTable,
+    Tables,
+    changes_of,
+    in_pyiceberg,
+    rewrite,
+)
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
-FOREIGN_ROW = "INSERT INTO {table} VALUES (500, -1)"
-
-
-def rewrite(table: LakeTable) -> None:
-    """What any user of Iceberg runs at night."""
-    compact(table.lake.upkeep_session(), table.db, table.name, {"rewrite-all": "true"})
 
 
 def before(monkeypatch: pytest.MonkeyPatch, owner: type, method: str, work: Callable[[], Any]) -> None:
-    """Somebody works right before the next call of a method."""
-    real = getattr(owner, method)
+    """Somebody works right before the next call of a method; a Spark that has just started warms up beside the test."""
+    real, thread = getattr(owner, method), threading.get_ident()
 
     def after_work(self: object, *arguments: object, **options: object) -> object:
+        if threading.get_ident() != thread:
+            return real(self, *arguments, **options)
         monkeypatch.setattr(owner, method, real)
         work()
         return real(self, *arguments, **options)
@@ -164,20 +166,8 @@ def expired(table: LakeTable) -> None:
 def filled(table: LakeTable) -> None:
     """Somebody inserts the key, and a statement then writes all rows anew."""
     table.sql(FOREIGN_ROW)
-    table.epoch += 1
     changes = (AddField(name="w", type=TargetType(name="BIGINT")), FillField(name="w", value="7"))
-    table.last_snapshot = table.lake.alter(
-        ChannelAlter(
-            token=table.token,
-            epoch=table.epoch,
-            fingerprint="",
-            db=table.db,
-            table=table.name,
-            changes=changes,
-            last_epoch=table.borne,
-            last_snapshot=table.last_snapshot,
-        )
-    ).snapshot
+    table.last_snapshot = table.lake.alter(changes_of(table, *changes)).snapshot
 
 
 def read_again(table: LakeTable) -> None:
@@ -208,9 +198,11 @@ def refused(table: LakeTable) -> Py4JJavaError:
 
 def lying(monkeypatch: pytest.MonkeyPatch, table: LakeTable, owner: type, method: str, more: object = None) -> None:
     """The next call does its work, and then says that it was refused. `more`: what somebody does in between."""
-    real = getattr(owner, method)
+    real, thread = getattr(owner, method), threading.get_ident()
 
     def lie(self: object, *arguments: object, **options: object) -> object:
+        if threading.get_ident() != thread:
+            return real(self, *arguments, **options)
         monkeypatch.setattr(owner, method, real)
         real(self, *arguments, **options)
         if callable(more):

@@ -189,11 +189,21 @@ NUMBERS = itertools.count(1000)
 
 
 class Catalog:
-    """One table. `others`: who comes before every call."""
+    """One table. `others`: who comes before every call. `known`: what any of its metadata has listed."""
 
     def __init__(self, folder: Path) -> None:
+        self.known: dict[int, Snap] = {}
         self.meta, self.folder, self.uuid = Meta(), folder, str(uuid.uuid4())
         self.others: Callable[[], None] = lambda: None
+
+    @property
+    def meta(self) -> Meta:
+        return self._meta
+
+    @meta.setter
+    def meta(self, meta: Meta) -> None:
+        self._meta = meta
+        self.known.update(meta.known)
 
     def replace_by(self, before: Meta, after: Meta) -> bool:
         """Compare and set."""
@@ -385,12 +395,14 @@ class IcebergModel:
     def in_place(self, _table: Table, update: Update) -> Update:
         return update
 
-    def history(self, table: Table, marks: Iterable[str]) -> Iterator[Snapshot]:
+    def history(self, table: Table, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
+        older = table.catalog.known if expired else {}
         wanted, snap = set(marks), table.meta.current
         while snap is not None:
             found = {mark: value for mark, value in snap.marks.items() if mark in wanted}
             yield Snapshot(id=snap.id, parent=snap.parent, operation=snap.kind, marks=found)
-            snap = None if snap.parent is None else table.meta.known.get(snap.parent)
+            known = {**older, **table.meta.known}
+            snap = None if snap.parent is None else known.get(snap.parent)
 
     def layout(self, _table: Table) -> Layout:
         return LAYOUT

@@ -3,7 +3,15 @@
 import pytest
 
 from syncmgr.job.shard import Part
-from syncmgr.spark.ancestry import DATA_FILES, EPOCH_MARK, PART_MARK, UPKEEP_MARK, has_others_rows, is_replaced
+from syncmgr.spark.ancestry import (
+    DATA_FILES,
+    EPOCH_MARK,
+    PART_MARK,
+    UPKEEP_MARK,
+    has_gone,
+    has_others_rows,
+    is_replaced,
+)
 from syncmgr.spark.layout import Snapshot
 
 OURS, OTHERS = "me:2", "you:9"
@@ -54,3 +62,18 @@ def test_before_the_first_commit() -> None:
     assert not has_others_rows([], token="me", last_snapshot=None)
     assert has_others_rows([FIRST], token="me", last_snapshot=None)
     assert not is_replaced([FIRST], token="me", epoch=0, last_snapshot=None)
+
+
+@pytest.mark.parametrize(
+    ("why", "snapshots", "gone"),
+    [
+        ("it is there", history((6, {}, "replace"), (5, {EPOCH_MARK: OURS}, "append")), False),
+        ("an older one of ours is the newest", history((6, {}, "replace"), (4, {EPOCH_MARK: "me:1"}, "append")), True),
+        ("expired, none of ours is left", history((9, {EPOCH_MARK: OTHERS}, "append")), False),
+        ("known from its beginning", [FIRST], True),
+        ("without a snapshot", [], True),
+    ],
+)
+def test_an_epoch_that_the_token_tells(why: str, snapshots: list[Snapshot], *, gone: bool) -> None:
+    """Its snapshot has been rolled back where the history is known without it; one that was cut off does not tell."""
+    assert has_gone(snapshots, token="me", epoch=2) is gone, why

@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import OP, SEQ, ChangeKind
 from syncmgr.job.compacting import Calm
 from syncmgr.job.description import MappedColumn
-from syncmgr.job.epoch import ChannelCommit, StagedFile
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, StagedFile
 from syncmgr.spark.arrow import arrow_schema
 from syncmgr.spark.commit import Commit
 from syncmgr.spark.compaction import Compaction
@@ -183,11 +184,38 @@ class House:
         finally:
             self.others.often = 0.0
 
-    def commit(self, changes: list[tuple[int, int, int]]) -> None:
+    def commit(self, changes: list[tuple[int, int, int]], *, answered: bool = True) -> None:
+        """Again, where the answer was lost: whoever lives after a crash knows no more than the one before."""
+        channel = self.prepared(changes)
+        for _ in range(1 if answered else 2):
+            done = self.run(channel)
+        assert done.passed_over is not answered
+        self.last_snapshot = self.last_snapshot if done.snapshot is None else done.snapshot
+
+    def prepared(self, changes: list[tuple[int, int, int]]) -> ChannelCommit:
         self.epoch += 1
+        return self._channel(changes)
+
+    def run(self, channel: ChannelCommit) -> ChannelCommitted:
         with self.busy(0.04):
-            done = Commit(self.iceberg, self._channel(changes), [], self.indexing).run()  # type: ignore[arg-type]
-        self.last_snapshot = done.snapshot
+            return Commit(self.iceberg, channel, [], self.indexing).run()  # type: ignore[arg-type]
+
+    def rolled_back(self, *, answered: bool) -> bool:
+        """Somebody takes back what was committed last; the job, which may have had no answer yet, must stop."""
+        before = self.catalog.meta.current
+        if before is None:
+            return False
+        channel = self.prepared(self.changes(3, new=False))
+        done = Commit(self.iceberg, channel, [], self.indexing).run()  # type: ignore[arg-type]
+        if answered:
+            self.last_snapshot = done.snapshot
+            channel = self.prepared(self.changes(3, new=True))
+        known = {**self.catalog.meta.known, before.id: before}
+        self.catalog.meta = replace(self.catalog.meta, current=before, known=known)
+        with pytest.raises(SyncError) as caught:
+            self.run(channel)
+        assert caught.value.code is Code.TARGET_REPLACED
+        return True
 
     def _channel(self, changes: list[tuple[int, int, int]]) -> ChannelCommit:
         self.seq += len(changes)
@@ -214,7 +242,10 @@ class House:
             last_snapshot=self.last_snapshot,
         )
 
-    def epoch_of(self, count: int, *, new: bool) -> None:
+    def epoch_of(self, count: int, *, new: bool, answered: bool = True) -> None:
+        self.commit(self.changes(count, new=new), answered=answered)
+
+    def changes(self, count: int, *, new: bool) -> list[tuple[int, int, int]]:
         changes = []
         for _ in range(count):
             self.number += 1
@@ -225,7 +256,7 @@ class House:
                 kind, key = self.dice.choice([ChangeKind.UPDATE, ChangeKind.DELETE]), self.dice.choice(known)
             changes.append((int(kind), key, self.number))
             self.source.pop(key, None) if kind is ChangeKind.DELETE else self.source.update({key: self.number})
-        self.commit(changes)
+        return changes
 
     def take_over(self) -> None:
         """The source gets a key that somebody else has inserted."""
@@ -263,7 +294,8 @@ class House:
         assert self.indexing.standing().missing == 0
 
 
-STEPS = st.lists(st.sampled_from(["new", "mixed", "taken", "upkeep"]), min_size=1, max_size=12)
+KINDS = ["new", "mixed", "lost", "taken", "upkeep", "rolled back"]
+STEPS = st.lists(st.sampled_from(KINDS), min_size=1, max_size=12)
 
 
 def lived_through(steps: list[str], seed: int) -> None:
@@ -275,18 +307,22 @@ def lived_through(steps: list[str], seed: int) -> None:
                     house.epoch_of(3, new=True)
                 case "mixed":
                     house.epoch_of(4, new=False)
+                case "lost":
+                    house.epoch_of(4, new=False, answered=False)
                 case "taken":
                     house.take_over()
                 case "upkeep":
                     house.upkeep()
+                case "rolled back" if house.rolled_back(answered=house.dice.random() < 0.5):
+                    return
             house.assert_right()
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, seed=st.integers(0, 2**32))
 def test_rows_and_index_are_right_whoever_comes_between(steps: list[str], seed: int) -> None:
-    """Whatever others insert, delete, rewrite or expire between two steps, the table has the rows of both sides once,
-    no file that it names is deleted, and the index knows each row.
+    """Whatever others insert, delete, rewrite or expire between two steps, and whichever answer is lost, the table has
+    the rows of both sides once, no file that it names is deleted, and the index knows each row; a roll-back is told.
     """
     lived_through(steps, seed)
 

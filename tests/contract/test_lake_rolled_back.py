@@ -1,0 +1,88 @@
+"""Somebody rolls a table back: before the job knows that its last commit is in, or before snapshots are expired."""
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.batch import ChangeKind
+from syncmgr.job.lake_change import EmptyTable, FillField, LakeChange
+from tests.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, changes_of, rewrite
+
+INS, UPD, DEL = ChangeKind
+pytestmark = SPARK
+
+
+def rolled_back(table: LakeTable, snapshot: int | None) -> None:
+    table.sql(f"CALL lake.system.rollback_to_snapshot('{table.db}.{table.name}', {snapshot})")
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize("cut_off", [False, True], ids=["whole history", "expired history"])
+def test_an_epoch_that_was_rolled_back_before_its_answer(tables: Tables, *, cut_off: bool, indexed: bool) -> None:
+    """The token outlives a roll-back: an epoch whose rows have gone is not passed over, nor is anything behind it."""
+    table = tables.make()
+    if not indexed:
+        table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(INS, 1, 1)])
+    table.commit([(INS, 2, 2)])
+    died = table.prepared([(INS, 3, 3)])
+    table.lake.commit(died)
+    rolled_back(table, table.last_snapshot)
+    if cut_off:
+        table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    for _ in range(2):
+        with pytest.raises(SyncError, match="of epoch 3") as caught:
+            table.apply(died)
+        assert caught.value.code is Code.TARGET_REPLACED
+    assert table.rows() == [(1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize("change", [EmptyTable(), FillField(name="v", value="7")])
+def test_a_statement_that_was_rolled_back_before_its_answer(tables: Tables, change: LakeChange) -> None:
+    """So is a statement that has changed rows; one that has not leaves nothing that could go."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    died, before = changes_of(table, change), table.last_snapshot
+    table.lake.alter(died)
+    assert table.lake.alter(died).passed_over
+    rolled_back(table, before)
+    with pytest.raises(SyncError) as caught:
+        table.lake.alter(died)
+    assert caught.value.code is Code.TARGET_REPLACED
+    assert table.rows() == [(1, 1)]
+
+
+@pytest.mark.parametrize("change", [EmptyTable(), FillField(name="v", value="7")])
+def test_a_statement_on_a_table_that_was_empty_is_passed_over(tables: Tables, change: LakeChange) -> None:
+    """It has left no snapshot, and none is missed, whoever comes behind it."""
+    table = tables.make()
+    died = changes_of(table, change)
+    table.lake.alter(died)
+    table.sql(FOREIGN_ROW)
+    assert table.lake.alter(died).passed_over
+
+
+def test_an_epoch_whose_snapshot_was_expired_is_passed_over(tables: Tables) -> None:
+    """A history that was cut off does not tell that anything was rolled back."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    died = table.prepared([(INS, 2, 2)])
+    table.lake.commit(died)
+    rewrite(table)
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    assert table.apply(died).passed_over
+    table.commit([(INS, 3, 3)])
+    assert table.rows() == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_a_table_that_was_rolled_back_rewritten_and_expired(tables: Tables) -> None:
+    """Where the expiry has cut the history off, the older metadata of the table tell what went before."""
+    table = tables.make()
+    first = table.commit([(INS, 1, 1)]).snapshot
+    table.commit([(INS, 2, 2)])
+    rolled_back(table, first)
+    rewrite(table)
+    table.sql("CALL lake.system.expire_snapshots('{table}', TIMESTAMP '2999-01-01', 1)")
+    with pytest.raises(SyncError) as caught:
+        table.commit([(INS, 3, 3)])
+    assert caught.value.code is Code.TARGET_REPLACED
+    assert table.rows() == [(1, 1)]
