@@ -157,11 +157,13 @@ class Commit:
                 self._iceberg.set_properties(transaction, self._bearing.properties(table))
                 written.sent = True
                 return self._iceberg.finish(transaction)
+            vanished = self._equality_deletes(table, matching) if deletion is None else []
+            if vanished and written.layout.partition:  # they do not reach rows that somebody moves to another spec
+                self._iceberg.pin(transaction)
             delta = self._iceberg.fenced_delta(transaction)
             if deletion is not None:
                 deletion.add_to(delta, written.folder)
                 passing(CrashPoint.VECTORS_WRITTEN)
-            vanished = self._equality_deletes(table, matching) if deletion is None else []
             self._iceberg.add(delta, self._data_files(table), vanished, marks)
             self._iceberg.set_properties(transaction, self._bearing.properties(table))
             written.sent = True

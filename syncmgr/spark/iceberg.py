@@ -371,6 +371,12 @@ class Iceberg:
         """A snapshot's number in the order of the table's commits."""
         return int(table.snapshot(snapshot).sequenceNumber())
 
+    def pin(self, transaction: Java) -> None:
+        """Refuses the transaction where anybody commits anything before it: a change of the spec, and be it none, is
+        made for the metadata that it was begun with.
+        """
+        transaction.updateSpec().commit()
+
     def fenced_delta(self, transaction: Java) -> Java:
         """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""
         table = transaction.table()

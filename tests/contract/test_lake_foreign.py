@@ -26,6 +26,7 @@ from tests.spark_session import (
     Tables,
     changes_of,
     in_pyiceberg,
+    partitioned_by,
     rewrite,
 )
 
@@ -143,6 +144,24 @@ def test_others_get_through_beside_a_job(tables: Tables) -> None:
     table.commit([(UPD, key, 1) for key in known])
     assert table.rows() == [(key, 1) for key in sorted(known)]
     assert table.indexing.standing().missing == 0
+
+
+def test_a_rewrite_into_another_partition_spec(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no index tells the old rows, somebody who moves them to other partitions during the commit is met."""
+    table = tables.make("(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 4")
+    table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(INS, key, 0) for key in range(8)])
+
+    def moved() -> None:
+        partitioned_by(table, "-id:4", "id:8")
+        rewrite(table)
+
+    before(monkeypatch, Iceberg, "finish", moved)
+    table.commit([(UPD, 1, 1), (DEL, 2, 0), (INS, 8, 0)])
+    assert table.rows() == sorted(({key: 0 for key in range(9) if key != 2} | {1: 1}).items())
+    before(monkeypatch, Iceberg, "finish", lambda: rewrite(table))
+    table.commit([(UPD, 3, 1)])
+    assert table.rows() == sorted(({key: 0 for key in range(9) if key != 2} | {1: 1, 3: 1}).items())
 
 
 # -- keys that come a second time, where no index tells their rows
