@@ -131,7 +131,8 @@ class Commit:
             assert index is not None
             files = list(zip(self._data_files(table), self._data_keys(table, index), strict=True))
             complete = self._channel.where is None and self._channel.settled
-            deletion.took_effect(self._indexing, table, files, count_missing=complete)
+            name = name_of(written.folder)
+            deletion.took_effect(self._indexing, table, name, files, count_missing=complete)
         self._iceberg.delete(*(written.beside[:-1] if matching and deletion is None else written.beside))
         self._sweep(name_of(written.folder))
         return ChannelCommitted(

@@ -177,8 +177,11 @@ class Swap:
         return dead
 
     def took_effect(self, table: Java) -> None:
-        """The index moves with the rows."""
+        """The index moves with the rows; where something else is the newest by now, the next commit looks."""
         head = head_of(table)
+        if head.folder != name_of(_folder(self._copied.path)):
+            self._index.lose()
+            return
         self._index.advanced(head.parent, head.id, lambda: self._move(table, head.sequence))
 
     def _move(self, table: Java, sequence: int) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from syncmgr.spark.ancestry import FILES_MARK
 from syncmgr.spark.iceberg import Iceberg, closing_java, iterated, listed
 from syncmgr.spark.jvm import Java
 from syncmgr.spark.puffin import Blob
@@ -56,21 +57,23 @@ class Contents:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
-    """The current snapshot of a table. `parent` None: it is the first."""
+    """The current snapshot of a table. `parent` None: it is the first. `folder`: of the files of a commit of ours."""
 
     id: int
     parent: int | None
     sequence: int
+    folder: str | None
 
 
 def head_of(table: Java) -> Head:
     """Of a table that has one."""
     snapshot = table.currentSnapshot()
-    parent = snapshot.parentId()
+    parent, folder = snapshot.parentId(), snapshot.summary().get(FILES_MARK)
     return Head(
         id=int(snapshot.snapshotId()),
         parent=None if parent is None else int(parent),
         sequence=int(snapshot.sequenceNumber()),
+        folder=None if folder is None else str(folder),
     )
 
 

@@ -80,7 +80,7 @@ class Fold:
             raise
         if known:
             table.refresh()
-            deletion.took_effect(self._indexing, table, [], count_missing=False)
+            deletion.took_effect(self._indexing, table, name, [], count_missing=False)
         return folded
 
     def _found(self, table: Java, layout: Layout, gone: list[Content], contents: Contents) -> Deaths:

@@ -48,10 +48,15 @@ class Deletion:
         return not self._strike.rows and not self._strike.folded
 
     def took_effect(
-        self, indexing: Indexing, table: Java, written: Sequence[tuple[Java, Keys]], *, count_missing: bool
+        self, indexing: Indexing, table: Java, folder: str, written: Sequence[tuple[Java, Keys]], *, count_missing: bool
     ) -> None:
-        """The transaction is in `table`, with these data files and the keys of their rows."""
+        """The commit of a folder is in `table`, with these data files and the keys of their rows; where something else
+        is the newest by now, the next commit looks.
+        """
         head = head_of(table)
+        if head.folder != folder:
+            indexing.lost()
+            return
 
         def move() -> None:
             if self._touched is not None:

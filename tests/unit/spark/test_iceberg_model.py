@@ -340,3 +340,35 @@ def test_the_model_finds_an_index_that_goes_stale(monkeypatch: pytest.MonkeyPatc
     lives = [(dice.choices(["new", "mixed", "taken", "upkeep"], k=10), seed) for seed in range(100)]
     with pytest.raises(AssertionError):
         list(itertools.starmap(lived_through, lives))
+
+
+@pytest.mark.parametrize("work", ["fold", "compaction"])
+def test_upkeep_that_is_rolled_back_before_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    """What has the same parent as our own snapshot is not taken for it: the index looks at the table."""
+    house = House(tmp_path, 1)
+    for _ in range(9):
+        house.epoch_of(3, new=True)
+    house.others.insert()
+    if work == "fold":
+        house.others.upsert()
+    house.assert_right()
+    before, refresh = house.catalog.meta, Table.refresh
+
+    def rolled_back(table: Table) -> None:
+        if house.catalog.meta.current is not before.current:
+            monkeypatch.undo()
+            house.catalog.meta = replace(house.catalog.meta, current=before.current)
+            house.others.insert()
+        refresh(table)
+
+    monkeypatch.setattr(Table, "refresh", rolled_back)
+    if work == "fold":
+        assert Fold(house.iceberg, None, "demo", "t", house.indexing).run()  # type: ignore[arg-type]
+    else:
+        assert Compaction(house.iceberg, "demo", "t", house.indexing, Calm.IDLE).run()  # type: ignore[arg-type]
+    assert Table.refresh is refresh
+    house.assert_right()
+    house.epoch_of(4, new=False)
+    house.assert_right()
