@@ -6,7 +6,7 @@ Must not know: jobs, intents, statements; how Java is called.
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
@@ -16,6 +16,7 @@ from syncmgr.job.lake_change import DropTable, EmptyTable, FillField
 from syncmgr.spark.ancestry import (
     CHUNK_MARK,
     EPOCH_MARK,
+    FILES_MARK,
     MARKS,
     fingerprint_property,
     part_marks,
@@ -31,6 +32,7 @@ from syncmgr.spark.leaves import files_below
 from syncmgr.spark.refill import refill
 from syncmgr.spark.rows import DATA, KIND
 from syncmgr.spark.schema_change import change_schema
+from syncmgr.spark.written import name_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -38,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 class Alter:
-    """One call: its attempts share nothing but the changes, which were decided before."""
+    """One call: its attempts share nothing but the changes, which were decided before, and what they have written."""
 
     def __init__(self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing) -> None:
         self._iceberg = iceberg
@@ -47,6 +49,7 @@ class Alter:
         self._mark = f"{alter.token}:{alter.epoch}"
         self._marks = {EPOCH_MARK: self._mark, **part_marks(alter.part)}
         self._label = f"{alter.db}.{alter.table}"
+        self._folders: list[str] = []  # of all rows written anew, one for each attempt
 
     def run(self) -> ChannelCommitted:
         """Opens a transaction, looks at the token in its own table, and commits all changes together with the token.
@@ -91,6 +94,7 @@ class Alter:
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
         table = self._iceberg.table_of(transaction)
+        self._sweep(self._folders[-1:])
         current = self._iceberg.current(table)
         snapshot = current.snapshot if current is not None and (empties or fills) else None
         return ChannelCommitted(snapshot=snapshot, sequence=self._sequence(table, snapshot))
@@ -131,10 +135,16 @@ class Alter:
         changes_rows = any(isinstance(change, EmptyTable | FillField) for change in self._alter.changes)
         if found is None and changes_rows and self._alter.last_snapshot is not None:
             refuse_gone(self._iceberg, table, self._alter)
+        if found is not None:
+            self._sweep([each for each in self._folders if name_of(each) == found.marks.get(FILES_MARK)])
         snapshot = None if found is None else found.id
         return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
 
     # -- the changes
+
+    def _sweep(self, referenced: Collection[str]) -> None:
+        """The epoch is in: of all folders that were filled for it the table names at most one."""
+        self._iceberg.delete(*(folder for folder in self._folders if folder not in referenced))
 
     def _fill(self, transaction: Java, before: Layout, values: Mapping[str, str]) -> None:
         """As one replacement of all rows, which nobody may have changed since the transaction opened."""
@@ -143,6 +153,7 @@ class Alter:
             return
         alter, layout = self._alter, self._iceberg.layout(table)
         folder = f"{table.location()}/data/{alter.token}-{alter.epoch}-{uuid.uuid4()}"
+        self._folders.append(folder)
         refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder, alter.part)
         files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", self._label)
-        self._iceberg.replace(transaction, files, self._marks, alter.part)
+        self._iceberg.replace(transaction, files, {**self._marks, FILES_MARK: name_of(folder)}, alter.part)

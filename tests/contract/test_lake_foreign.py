@@ -303,3 +303,20 @@ def test_upkeep_that_was_refused_leaves_nothing(
         work(table)
     assert set() == table.stray_files()
     assert_followed(table)
+
+
+@pytest.mark.parametrize("is_in", [False, True], ids=["refused", "refused and in"])
+def test_a_statement_that_was_refused_leaves_nothing(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, *, is_in: bool
+) -> None:
+    """Rows that were written anew for a commit that gave way are deleted, and those stay that the table names."""
+    table = tables.make()
+    table.commit([(INS, key, 0) for key in range(3)])
+    change = changes_of(table, FillField(name="v", value="7"))
+    if is_in:
+        lying(monkeypatch, table, Iceberg, "commit")
+    else:
+        before(monkeypatch, Iceberg, "commit", lambda: table.sql(FOREIGN_ROW))
+    assert table.lake.alter(change).passed_over is is_in
+    assert table.rows() == [(0, 7), (1, 7), (2, 7), *([] if is_in else [(500, 7)])]
+    assert set() == table.stray_files()
