@@ -10,6 +10,7 @@ from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.batch import ChangeKind
 from syncmgr.spark.layout import CHANGES
 from tests.spark_session import SPARK, Tables, statement
+from tests.unit.spark.iceberg_model import REPEATS
 
 pytestmark = SPARK
 WHOLE = """CREATE TABLE `{db}`.`All Words` (
@@ -42,6 +43,14 @@ def test_show_create_table_gives_the_statement_back(tables: Tables) -> None:
     node = statement(WHOLE.format(db=tables.db))
     tables.catalog.create_table(node, None)
     assert node.sql() == tables.catalog.create_table_text(tables.db, "All Words")
+
+
+def test_how_often_iceberg_repeats_a_commit_is_its_own_choice(tables: Tables) -> None:
+    """No table is made with other repeats than those by which the model of its rules tests our commits."""
+    iceberg, table = tables.lake.iceberg(), tables.make()
+    properties = iceberg.properties(iceberg.load(table.db, table.name))
+    assert [name for name in properties if name.startswith("commit.retry.")] == []
+    assert iceberg.jvm.org.apache.iceberg.TableProperties.COMMIT_NUM_RETRIES_DEFAULT == REPEATS
 
 
 def forgiven(notes: tuple[Remark, ...]) -> list[Code]:

@@ -338,6 +338,28 @@ def test_one_that_was_replaced_sweeps_nothing(bench: Bench, monkeypatch: pytest.
     assert [path.name for path in other.iterdir()] == ["1-token-1-0.parquet"]
 
 
+def test_what_is_staged_while_it_reads_what_is_wanted_stays(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there is listed before the metadata say what of it is wanted: a file that came later may be."""
+    other, intents, hold = bench.folder / "other", bench.ledger.intents, bench.ledger.hold
+    staged = ["0-token-1-0.parquet"]
+    other.mkdir(parents=True)
+    (other / staged[0]).touch()
+
+    def reading() -> object:
+        staged.append(f"{len(staged)}-token-1-0.parquet")
+        (other / staged[-1]).touch()
+        return intents()
+
+    def holding() -> None:
+        monkeypatch.undo()
+        hold()
+
+    monkeypatch.setattr(bench.ledger, "intents", reading)
+    monkeypatch.setattr(bench.ledger, "hold", holding)
+    bench.run_through(ScriptedSource(transactions=5), 5)
+    assert [path.name for path in other.iterdir()] == staged[-1:]
+
+
 def test_the_folder_of_staged_rows_survives_a_power_failure(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker syncs the folders in which its own is named: files in one that nobody finds would be lost."""
     synced = list[str]()
