@@ -106,6 +106,8 @@ make_python() {
   printf '%s\n' "$PROJECT" "$PROJECT/grammar" >"$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth"
   step "installing the Python packages of $1 (the first time 600 MB, most of it Spark: some minutes)" \
     "$PYTHON" -m pip install --disable-pip-version-check --require-hashes --requirement "$PROJECT/$1"
+  # venv brings an old one up to Python 3.11, which no lock names and nothing here needs
+  step "removing setuptools" "$PYTHON" -m pip uninstall --disable-pip-version-check --yes setuptools
   cp "$PROJECT/$1" "$PROJECT/.venv/$1"
 }
 

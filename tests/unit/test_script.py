@@ -93,6 +93,15 @@ def test_the_tests_look_where_the_script_installs() -> None:
     assert elsewhere.strip() == "/elsewhere/syncmgr/data"
 
 
+def test_the_environment_holds_what_is_locked_alone(tmp_path: Path) -> None:
+    """And pip, by which it came: what venv brings besides is no part of the locks, and is removed."""
+    (tmp_path / "none.lock").touch()
+    program = f'source "{ROOT}/bin/environment.sh"; PROJECT={tmp_path} PYTHON={tmp_path}/.venv/bin/python'
+    program += '; make_python none.lock >&2 && "$PYTHON" -m pip list --disable-pip-version-check --format=freeze'
+    listed = subprocess.check_output(["bash", "-c", program], text=True, cwd=ROOT)
+    assert [line.partition("==")[0] for line in listed.split()] == ["pip"]
+
+
 def has_ended(pid: int) -> bool:
     """Also where whoever has inherited it has yet to hear of that."""
     try:
