@@ -22,7 +22,7 @@ from syncmgr.spark.queries.gateway import JavaFailedError
 from syncmgr.spark.queries.queries import Queries
 from syncmgr.spark.queries.query import Query
 from syncmgr.spark.queries.starved import Starved, cores, times_of
-from tests.spark_session import SPARK, Tables
+from tests.spark_session import SPARK, STORE_KEY, Tables
 from tests.until import HANG_SECOND, until
 
 pytestmark = SPARK
@@ -213,6 +213,20 @@ def test_the_engine_goes_behind_the_commits_and_writes_nothing(queries: Queries,
     session = engine._spark.new_session({}, None)
     with pytest.raises(JavaFailedError, match="SQL"):
         session.sql("CREATE NAMESPACE lake.made_by_a_query")
+
+
+def test_secrets_are_no_properties_of_the_engine(queries: Queries) -> None:
+    """Nor arguments of its process: whoever reads them finds no key of an object store."""
+    asked(queries, "SELECT 1")
+    engine = queries._engine
+    assert engine is not None
+    ((name, value),) = STORE_KEY.items()
+    hadoop = engine._spark._context.hadoopConfiguration()
+    assert hadoop.get(name.removeprefix("spark.hadoop.")) == value
+    properties = str(engine._gateway.jvm.java.lang.System.getProperties().toString())
+    assert "user.timezone" in properties
+    assert (name in properties, value in properties) == (False, False)
+    assert not any(value in argument for argument in psutil.Process(queries.pid).cmdline())
 
 
 def test_an_engine_that_nobody_needs_ends(queries: Queries, monkeypatch: pytest.MonkeyPatch) -> None:
