@@ -255,6 +255,11 @@ class Code(Enum):
         "The MySQL server at {address} answers a question by asking for a file of this machine ({file}), and was given none",
     )
     SOURCE_ANSWER = 20173, "HY000", "The MySQL server at {address} does not answer as MySQL does: {reason}"
+    REPLICA_FILTERED = (
+        20174,
+        "HY000",
+        "The replica at {address} leaves out changes that count as executed there, so first rows cannot be read from it: {reason}; name a replica that has all rows in snapshot.host, or leave snapshot.host out",
+    )
     SOURCE_LOCKED = (
         20180,
         "HY000",

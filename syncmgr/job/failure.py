@@ -171,6 +171,11 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SOURCE_UNLOGGED: _O("Read the server that it replicates from, or let it log. Rows are missing: " + _AGAIN),
     Code.SOURCE_FILTERED: _O("Start the server without the filter. Rows of filtered databases are missing: " + _AGAIN),
+    Code.REPLICA_FILTERED: _O(
+        "The replica lacks rows, also once the filter is gone: make it anew, without one, then RESUME. Else STOP the "
+        "job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again, without "
+        "it in snapshot.host."
+    ),
     Code.DEAD_LETTERS_FULL: _O(
         "Read information_schema.sync_dead_letters, and mend the source where it can be. ALTER SYNC JOB ... SET "
         '("max_dead_letters" = "more"), then RESUME.'

@@ -4,13 +4,16 @@ Owns: what is asked of a server's settings; what those that leave something out 
 Must not know: connections, how the server was asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.errors import Code
 
 UPDATES: Final = ("log_replica_updates", "log_slave_updates")  # the newer name first: MySQL 8.0.26 has both
+SKIPS: Final = ("replica_skip_errors", "slave_skip_errors")
+OFF: Final = "OFF"
+FILTER: Final = "Replicate_"  # how the columns of SHOW REPLICA STATUS begin that name a filter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,6 +138,17 @@ def refusal(variables: Mapping[str, str]) -> tuple[Asked, str] | None:
 def without_replicated(variables: Mapping[str, str]) -> str | None:
     """The variable by which a server leaves out what comes from other servers; None: it does not."""
     return next((name for name in UPDATES if variables.get(name) == "OFF"), None)
+
+
+def unapplied(replication: Iterable[Mapping[str, object]], variables: Mapping[str, str]) -> str | None:
+    """What lets a replica count transactions as executed that it has not applied whole; None: nothing.
+
+    `replication`: the answer of SHOW REPLICA STATUS, a row for each channel.
+    """
+    rules = {(name, value) for row in replication for name, value in row.items() if name.startswith(FILTER) and value}
+    passed = {(name, variables.get(name, OFF)) for name in SKIPS}
+    found = rules | {(name, value) for name, value in passed if value != OFF}
+    return ", ".join(sorted(f"{name}: {value}" for name, value in found)) or None
 
 
 def left_out(only: str, without: str) -> str | None:

@@ -21,8 +21,8 @@ TRIES: Final = 5
 def start_at(replica: MysqlAddress, source: MysqlAddress, tables: Sequence[SourceTable], server: str) -> Position:
     """What the replica has executed: a lower bound of whatever is read from it later. `server`: the source's id.
 
-    Raises SOURCE_UNSUPPORTED where it is no replica of the source, or its tables are other ones; SOURCE_UNREACHABLE,
-    SOURCE_ACCESS_DENIED.
+    Raises SOURCE_UNSUPPORTED where it is no replica of the source, or its tables are other ones; REPLICA_FILTERED,
+    SOURCE_GRANT_MISSING, SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
     """
     with closing(connect(replica)) as connection, naming_failures(replica):
         _check_server(replica, Server(replica, connection))
@@ -34,9 +34,12 @@ def start_at(replica: MysqlAddress, source: MysqlAddress, tables: Sequence[Sourc
 def check_reaches(replica: MysqlAddress, start: Position, source: MysqlAddress) -> None:
     """Whether its rows are those of the job: as new as its start, and none that the source does not have.
 
-    Raises SOURCE_UNREACHABLE while it is behind the start, SOURCE_UNSUPPORTED where it went ways of its own.
+    Raises SOURCE_UNREACHABLE while it is behind the start, SOURCE_UNSUPPORTED where it went ways of its own,
+    REPLICA_FILTERED.
     """
-    executed = _executed_on(replica)
+    with closing(connect(replica)) as connection, naming_failures(replica):
+        _check_server(replica, Server(replica, connection))
+        executed = _executed(connection)
     left = GtidSet.parse(start.gtids).subtract(executed)
     if left:
         raise unreachable(replica, f"it has not executed {left}, which the job counts as read")
@@ -62,6 +65,7 @@ def _executed(connection: Connection) -> GtidSet:
 def _check_server(replica: MysqlAddress, server: Server) -> None:
     if server.mariadb or not server.by_gtid:
         raise _refused(replica, "rows are read from a replica by MySQL's GTIDs alone, and gtid_mode is not ON there")
+    server.refuse_unapplied()
 
 
 def _settled(replica: MysqlAddress, connection: Connection, tables: Sequence[SourceTable]) -> GtidSet:

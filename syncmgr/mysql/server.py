@@ -10,7 +10,7 @@ from typing import Any, Final
 from pymysql import err
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.logged import UPDATES, left_out, without_replicated
+from syncmgr.job.logged import SKIPS, UPDATES, left_out, unapplied, without_replicated
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
 from syncmgr.mysql.address import Connection, MysqlAddress, query
 from syncmgr.mysql.grants import Lacking, grants_missing
@@ -31,6 +31,7 @@ VARIABLES: Final = (
     "system_time_zone",
     "version",
     "wsrep_on",
+    *SKIPS,
     *UPDATES,
 )
 PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
@@ -93,6 +94,14 @@ class Server:
             end = "STOP SLAVE and RESET SLAVE ALL" if self.mariadb else "STOP REPLICA and RESET REPLICA ALL"
             raise SyncError(Code.SOURCE_UNLOGGED, address=label, variable=variable, end=end)
 
+    def refuse_unapplied(self) -> None:
+        """A replica, MySQL's, that has not applied all that it has executed. Raises REPLICA_FILTERED,
+        SOURCE_GRANT_MISSING.
+        """
+        reason = unapplied(self._replica_status(), self.variables)
+        if reason is not None:
+            raise SyncError(Code.REPLICA_FILTERED, address=self._address.label, reason=reason)
+
     def hidden(self) -> Iterator[Lacking]:
         """What it may not be asked, for want of a grant."""
         asks: list[Callable[[], object]] = [self._binlog_status]
@@ -109,9 +118,12 @@ class Server:
     def _replicates(self) -> bool:
         """Whether it has a source, even one that it does not follow at the moment."""
         if not self.mariadb:
-            return bool(self.privileged("SHOW REPLICA STATUS", "SHOW SLAVE STATUS"))
+            return bool(self._replica_status())
         grant = SEES_REPLICATION if self._has_fine_grants else SEES_BINLOG
         return bool(self.privileged("SHOW ALL SLAVES STATUS", grant=grant))
+
+    def _replica_status(self) -> list[dict[str, Any]]:
+        return self.privileged("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
 
     @property
     def _has_fine_grants(self) -> bool:

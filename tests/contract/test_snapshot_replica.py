@@ -1,5 +1,6 @@
 """A replica whose rows a snapshot reads: what must hold of it."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,6 +86,59 @@ def test_a_table_without_a_key_is_refused(pair: tuple[MysqlServer, MysqlServer])
     with pytest.raises(SyncError, match=r"leave out snapshot\.host") as caught:
         opening.check_exact(described(source, replica), tables, connect_timeout=HANG_SECOND, locking=Locking())
     assert caught.value.code is Code.SNAPSHOT_REFUSED
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("REPLICATE_IGNORE_TABLE = (spared.unseen)", r"Replicate_Ignore_Table: spared\.unseen"),
+        ("REPLICATE_DO_DB = (elsewhere)", "Replicate_Do_DB: elsewhere"),
+        ("REPLICATE_WILD_IGNORE_TABLE = ('spared.uns%')", r"Replicate_Wild_Ignore_Table: spared\.uns%"),
+        ("REPLICATE_REWRITE_DB = ((spared, elsewhere))", r"Replicate_Rewrite_DB: \(spared,elsewhere\)"),
+    ],
+)
+def test_a_replica_with_a_filter_is_refused(pair: tuple[MysqlServer, MysqlServer], rule: str, told: str) -> None:
+    """What a filter leaves out counts as executed there, so neither its rows nor the binlog would bring it."""
+    source, replica = pair
+    replica.run("START REPLICA SQL_THREAD")
+    source.run(*(f"CREATE DATABASE IF NOT EXISTS {db}" for db in ("spared", "elsewhere")))
+    source.run(*(f"DROP TABLE IF EXISTS {db}.unseen" for db in ("spared", "elsewhere")))
+    source.run(*(f"CREATE TABLE {db}.unseen (id INT PRIMARY KEY)" for db in ("spared", "elsewhere")))
+    until(lambda: executed(replica) == executed(source), why="the tables on the replica")
+    start = inspect(source, replica).start
+    with filtering(replica, rule):
+        source.run("INSERT INTO spared.unseen VALUES (1)")
+        until(lambda: executed(replica) == executed(source), why="what is left out")
+        assert not replica.run("SELECT * FROM spared.unseen")
+        for ask in (
+            lambda: inspect(source, replica),
+            lambda: MysqlSnapshot([address(source)], address(replica)).settle(start),
+        ):
+            with pytest.raises(SyncError, match=told) as caught:
+                ask()
+            assert caught.value.code is Code.REPLICA_FILTERED
+    assert inspect(source, replica).start
+
+
+@contextlib.contextmanager
+def filtering(replica: MysqlServer, rule: str) -> Iterator[None]:
+    """It applies by this rule alone, and nothing behind it."""
+    replica.run("STOP REPLICA SQL_THREAD", f"CHANGE REPLICATION FILTER {rule}", "START REPLICA SQL_THREAD")
+    try:
+        yield
+    finally:
+        replica.run("STOP REPLICA SQL_THREAD", f"CHANGE REPLICATION FILTER {rule.split(' ', maxsplit=1)[0]} = ()")
+
+
+def test_a_replica_that_passes_over_errors_is_refused(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """What it does not apply since it fails counts as executed, too."""
+    source, replica = pair
+    replica.restart({"replica-skip-errors": "1032", "skip-replica-start": "ON"})
+    with pytest.raises(SyncError, match="replica_skip_errors: 1032") as caught:
+        inspect(source, replica)
+    assert caught.value.code is Code.REPLICA_FILTERED
+    replica.restart({"replica-skip-errors": "OFF", "skip-replica-start": "ON"})
+    assert inspect(source, replica).start
 
 
 def test_a_replica_that_went_its_own_way_is_refused(pair: tuple[MysqlServer, MysqlServer]) -> None:

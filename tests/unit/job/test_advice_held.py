@@ -42,6 +42,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.SOURCE_XA: SOURCE + "rows_of_an_xa_transaction_that_are_unknown_come_with_a_new_job",
     Code.SOURCE_UNLOGGED: SOURCE + "a_server_that_leaves_changes_out_is_set_right",
     Code.SOURCE_FILTERED: SOURCE + "a_server_that_leaves_changes_out_is_set_right",
+    Code.REPLICA_FILTERED: "contract/test_snapshot_replica.py::test_a_replica_with_a_filter_is_refused",
     Code.DEAD_LETTERS_FULL: ADVICE + "more_dead_letters_are_let_be",
     Code.PREPARED_LOST: SOURCE + "rows_of_an_xa_transaction_that_are_unknown_come_with_a_new_job",
     Code.SNAPSHOT_REFUSED: SOURCE + "a_table_without_a_key_is_read_once_it_may_be_locked",

@@ -1,7 +1,7 @@
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.logged import left_out, refusal, without_replicated
+from syncmgr.job.logged import left_out, refusal, unapplied, without_replicated
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,23 @@ def test_settings_that_will_not_do(variables: dict[str, str], code: Code | None)
     """Each has its own error; a server that is too old for a setting does as is wanted."""
     found = refusal(variables)
     assert (None if found is None else found[0].code) == code
+
+
+@pytest.mark.parametrize(
+    ("channels", "variables", "told"),
+    [
+        ([], {}, None),
+        ([{"Replicate_Do_DB": "", "Last_Errno": 0}], {"replica_skip_errors": "OFF", "slave_skip_errors": "OFF"}, None),
+        (
+            [{"Replicate_Do_DB": ""}, {"Replicate_Do_DB": "a,b", "Replicate_Ignore_Table": "a.c"}],
+            {},
+            "Replicate_Do_DB: a,b, Replicate_Ignore_Table: a.c",
+        ),
+        ([], {"slave_skip_errors": "all"}, "slave_skip_errors: all"),
+    ],
+)
+def test_what_a_replica_does_not_apply(
+    channels: list[dict[str, object]], variables: dict[str, str], told: str | None
+) -> None:
+    """The filters of whichever channel, and errors that it passes over."""
+    assert unapplied(channels, variables) == told
