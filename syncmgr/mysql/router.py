@@ -158,6 +158,11 @@ class Router:
         """Whether a part of the open transaction was delivered."""
         return self._delivered is not None
 
+    @property
+    def _delivered_tables(self) -> frozenset[tuple[str, str]]:
+        """Of which rows of the open transaction went out."""
+        return frozenset[tuple[str, str]]() if self._delivered is None else self._delivered.tables
+
     # -- taking
 
     @property
@@ -183,7 +188,8 @@ class Router:
         is_open = self._full and not self.ready
         lanes = self._waiting.take_all() if is_open else self._waiting.take_whole()
         if is_open:
-            self._delivered = Part(events=self._taken, file=self._file, log_pos=self._last_log_pos)
+            tables = self._delivered_tables | {lane.table.table for lane in lanes if lane.xid == self._branch}
+            self._delivered = Part(events=self._taken, file=self._file, log_pos=self._last_log_pos, tables=tables)
         batch = Batch(
             changes=self._changes([lane for lane in lanes if lane.xid is None]),
             end=None if is_open else self._before_ddl or self.position(),
@@ -464,9 +470,14 @@ class Router:
             self._end_transaction(data, start)
 
     def _rollback(self, text: str, data: memoryview, start: int) -> None:
-        """Written only where a table without transactions took part: which rows stay depends on their engines."""
+        """Written only where a table without transactions took part: which rows stay depends on their engines.
+
+        One table is named, which stops alone; the next one is met when it is read again without that.
+        """
         if self._taken:
-            raise self._unsupported("a ROLLBACK behind rows of synced tables, beside a table without transactions")
+            label = ".".join(min(self._delivered_tables | self._waiting.open_tables()))
+            reason = f"a ROLLBACK behind rows of {label}, beside a table without transactions"
+            raise self._unsupported(reason, table=label)
         if text.strip().upper() == "ROLLBACK":
             self._end_transaction(data, start)
 

@@ -16,11 +16,15 @@ from syncmgr.mysql.values import PADDING
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """What was delivered of a transaction that is still open: its first `events` rows events, up to a coordinate."""
+    """What was delivered of a transaction that is still open: its first `events` rows events, up to a coordinate.
+
+    `tables`: of their rows.
+    """
 
     events: int
     file: str
     log_pos: int
+    tables: frozenset[Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,10 @@ class Waiting:
         self._next += 1
         self.events += 1
         self.bytes += len(event)
+
+    def open_tables(self) -> frozenset[Table]:
+        """Of which rows of the open transaction wait."""
+        return frozenset(lane.table.table for lane in self._lanes.values() if lane.numbers[-1] >= self._boundary)
 
     def end_transaction(self) -> None:
         """All that waits belongs to whole transactions."""
