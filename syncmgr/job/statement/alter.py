@@ -100,6 +100,8 @@ def _loud(words: Words, db: str) -> list[Clause]:
         return [RowsChange(what=name)]
     if name := words.skip_phrase(_LOUD_ALONE):
         return [RowsChange(what=name)]
+    if engine := options.emptying(words):
+        return [RowsChange(what=f"ENGINE = {engine}")]
     if words.skip("EXCHANGE", "PARTITION"):
         words.name()
         words.expect("WITH", "TABLE")

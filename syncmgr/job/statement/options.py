@@ -59,6 +59,13 @@ CHARSETS: Final = (  # of a table; what follows is read where charsets are known
     "DEFAULT CHAR SET",
 )
 COLLATIONS: Final = ("DEFAULT COLLATE", "COLLATE")
+# Engines that keep the rows of a table that comes to them. BLACKHOLE drops them, others show those of another place.
+KEEPING: Final = frozenset(
+    {
+        *("INNODB", "INNOBASE", "MYISAM", "ARIA", "MEMORY", "HEAP", "ARCHIVE", "CSV"),
+        *("ROCKSDB", "TOKUDB", "NDB", "NDBCLUSTER", "COLUMNSTORE"),
+    },
+)
 # Clauses of ALTER TABLE that are nothing but their words.
 _BARE: Final = (
     "FORCE",
@@ -154,6 +161,19 @@ def comment(words: Words) -> str | None:
         return None
     words.skip("=")
     return words.string()
+
+
+def emptying(words: Words) -> str:
+    """Take ENGINE = one that may not keep the rows of the table; its name, "" if none stands here."""
+    if not words.sees("ENGINE"):
+        return ""
+    at = 2 if words.ahead(1).word == "=" else 1
+    engine = words.ahead(at).text
+    if engine.upper() in KEEPING:
+        return ""
+    for _ in range(at + 1):
+        words.take()
+    return engine
 
 
 def quiet_clause(words: Words) -> str:

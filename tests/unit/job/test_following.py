@@ -191,6 +191,8 @@ def test_what_the_target_becomes(clauses: str, expected: list[LakeChange]) -> No
         ("TRUNCATE PARTITION p", "TRUNCATE PARTITION changes rows"),
         ("EXCHANGE PARTITION p WITH TABLE x", "EXCHANGE PARTITION changes rows"),
         ("IMPORT TABLESPACE", "IMPORT TABLESPACE changes rows"),
+        ("ENGINE = BLACKHOLE", "ENGINE = BLACKHOLE changes rows"),
+        ("ADD COLUMN c INT, ENGINE 'blackhole'", "ENGINE = blackhole changes rows"),
         ("FROBNICATE", "cannot be read"),
     ],
 )
