@@ -1,23 +1,29 @@
-"""python -m tests.attacks NAME PORT   Rounds without end, one word a round on standard output, until it is killed."""
+"""python -m tests.attacks NAME PORT SOURCE   Rounds without end, a line of JSON each, until it is killed.
 
-import contextlib
+The first line comes before the first round. SOURCE is the port of a MySQL server.
+"""
+
+import json
 import os
 import sys
 
-import pymysql
+from tests.attacks.console import Console
+from tests.attacks.rounds import run
 
-from tests.attacks.rounds import ATTACKS, Console
 
-
-def main(name: str, port: int) -> None:
+def main(name: str, port: int, source: int) -> None:
     os.nice(10)  # an attacker has a machine of his own
-    console = Console(port=port)
+    tell({})
     while True:
-        with contextlib.suppress(pymysql.err.MySQLError, OSError):
-            ATTACKS[name](console)
-        sys.stdout.write("round\n")
-        sys.stdout.flush()
+        console = Console(port=port, source=source)
+        broken = run(name, console)
+        tell({"sent": console.sent, "answers": dict(console.answers), "broken": broken})
+
+
+def tell(what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

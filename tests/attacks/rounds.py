@@ -1,58 +1,27 @@
 """The attacks, a round each.
 
-Owns: what is sent. An error is the answer that is wanted, and a connection that is refused or cut off too.
+Owns: what is sent. An error is the answer that is wanted, a login that is refused or cut off too.
 Must not know: what the frontend does meanwhile.
 """
 
 import contextlib
-import itertools
-import socket
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import pymysql
 
-PASSWORD: Final = "secret-of-a-test"
-NOBODY, READER, LOADER = "nobody", "reader", "loader"  # without a grant; SELECT on one table; LOAD on one database
-PATIENCE_SECOND: Final = 15
+from tests.attacks import jobs, queries
+from tests.attacks.console import NOBODY, Console
+
 BURST: Final = 50
 SILENCE_SECOND: Final = 0.1  # of a frontend that has no place for one more
-MARK: Final = itertools.count()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Console:
-    """Where the frontend listens."""
-
-    port: int
-
-    @contextlib.contextmanager
-    def as_user(self, user: str, password: str = PASSWORD, **options: Any) -> Iterator[Any]:
-        connection = pymysql.connect(
-            host="127.0.0.1", port=self.port, user=user, password=password, read_timeout=PATIENCE_SECOND, **options
-        )
-        try:
-            yield connection
-        finally:
-            connection._force_close()  # type: ignore[attr-defined]
-
-    def ask(self, user: str, *statements: str) -> None:
-        """One after the other, whatever comes of each."""
-        with self.as_user(user) as connection, connection.cursor() as cursor:
-            for statement in statements:
-                with contextlib.suppress(pymysql.err.ProgrammingError, pymysql.err.InternalError):
-                    cursor.execute(statement)
-                    cursor.fetchall()
-
-    def socket(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECOND)
+PREPARED: Final = 1000  # of a connection: 100,000 of all
 
 
 def guesses(console: Console) -> None:
     for number in range(BURST):
         user = NOBODY if number % 2 else f"guess{number}"
-        with contextlib.suppress(pymysql.err.MySQLError), console.as_user(user, f"wrong{number}"):
+        with console.counted(), console.as_user(user, f"wrong{number}"):
             pass
 
 
@@ -78,7 +47,7 @@ def half_packets(console: Console) -> None:
 
 def visits(console: Console) -> None:
     for _ in range(BURST):
-        with console.as_user(NOBODY):
+        with console.counted(), console.as_user(NOBODY):
             pass
 
 
@@ -110,53 +79,42 @@ def metadata(console: Console) -> None:
     )
 
 
+def without_rights(console: Console) -> None:
+    questions = (
+        "SELECT * FROM attacked.t",
+        "SELECT count(*) FROM range(10)",
+        "EXPLAIN SELECT * FROM attacked.t",
+        "SHOW CREATE TABLE attacked.t",
+        "SHOW SYNC JOB FROM attacked",
+        "STOP SYNC JOB attacked.job1",
+        "PAUSE SYNC JOB attacked.job1",
+        "DROP TABLE attacked.t",
+        "CREATE USER x IDENTIFIED BY 'y'",
+        "GRANT ADMIN_PRIV ON *.* TO nobody",
+        "ADMIN SET FRONTEND CONFIG ('audit_log' = 'OFF')",
+        "SELECT @@version, current_user(), '${env:HOME}'",
+    )
+    console.ask(NOBODY, *questions * 10)
+
+
 def prepared(console: Console) -> None:
-    with console.as_user(NOBODY) as connection:
-        for number in range(20 * BURST):
-            connection._execute_command(0x16, f"SELECT {number}, ?, '{'x' * 1000}'")
-            connection._read_bytes(4)
-
-
-def endless_queries(console: Console) -> None:
-    like = "LIKE concat(repeat('%a', 60), 'b')"
-    console.ask(
-        READER,
-        "SET max_execution_time = 3000",
-        f"SELECT count(*) FROM range(4) WHERE concat(repeat('a', 300), id) {like}",
-    )
-
-
-def products(console: Console) -> None:
-    console.ask(
-        READER,
-        "SET max_execution_time = 5000",
-        "SELECT count(*) FROM range(1e11) a JOIN range(10) b ON a.id < b.id",
-    )
-
-
-def memory(console: Console) -> None:
-    console.ask(READER, "SELECT length(concat_ws('', collect_list(repeat('x', 1000000)))) FROM range(5000)")
-
-
-def wide_plans(console: Console) -> None:
-    columns = ", ".join(f"id + {number} AS c{number}" for number in range(3000))
-    console.ask(READER, f"SELECT {columns} FROM range(10)")
-
-
-def unread_rows(console: Console) -> None:
+    """On many connections, all of which stay."""
     with contextlib.ExitStack() as stack:
-        for _ in range(BURST // 5):
-            connection = stack.enter_context(console.as_user(READER, cursorclass=pymysql.cursors.SSCursor))
-            connection.cursor().execute("SELECT id, repeat('x', 1000) FROM range(1e7)")
+        for _ in range(2 * BURST):
+            connection = stack.enter_context(console.as_user(NOBODY))
+            for number in range(PREPARED):
+                console.prepare(connection, f"SELECT {number}, ?, '{'x' * 1000}'")
 
 
-def dead_hosts(console: Console) -> None:
-    with console.socket() as taken:
-        address = taken.getsockname()[0]
-    source = f'FROM BINLOG ("type" = "mysql", "mysql.host" = "{address}", "mysql.port" = "1", "mysql.user" = "u")'
-    names = [f"own.j{next(MARK)}" for _ in range(5)]
-    creates = [f"CREATE SYNC {name} (FROM shop.t INTO own.t) {source}" for name in names]
-    console.ask(LOADER, *creates, *(f"STOP SYNC JOB {name}" for name in names))
+def metadata_cursors(console: Console) -> None:
+    """As many as there are, on connections that stay; none is fetched."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(BURST):
+            connection = stack.enter_context(console.as_user(NOBODY))
+            for _ in range(16):
+                statement = console.prepare(connection, "SELECT * FROM information_schema.columns")
+                if statement is not None:
+                    console.open_cursor(connection, statement)
 
 
 ATTACKS: Final[Mapping[str, Callable[[Console], None]]] = {
@@ -169,11 +127,18 @@ ATTACKS: Final[Mapping[str, Callable[[Console], None]]] = {
     "long-texts": long_texts,
     "variables": variables,
     "metadata": metadata,
+    "without-rights": without_rights,
     "prepared": prepared,
-    "endless-queries": endless_queries,
-    "products": products,
-    "memory": memory,
-    "wide-plans": wide_plans,
-    "unread-rows": unread_rows,
-    "dead-hosts": dead_hosts,
+    "metadata-cursors": metadata_cursors,
+    **queries.ATTACKS,
+    **jobs.ATTACKS,
 }
+
+
+def run(name: str, console: Console) -> str:
+    """A round; why it has ended before its end, or nothing."""
+    try:
+        ATTACKS[name](console)
+    except (pymysql.err.MySQLError, OSError) as error:
+        return repr(error)
+    return ""
