@@ -19,9 +19,8 @@ T = TypeVar("T")
 class Turns:
     """Lives on the event loop. A call that its asker has given up keeps its place until its thread has ended."""
 
-    def __init__(self, at_once: int, *, per_key: int | None = None, rest: float = 0.0) -> None:
-        """`rest`: a place stays empty behind each call, for so many times as long as that took."""
-        self._at_once, self._per_key, self._rest = at_once, per_key or at_once, rest
+    def __init__(self, at_once: int, *, per_key: int | None = None) -> None:
+        self._at_once, self._per_key = at_once, per_key or at_once
         self._running: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
@@ -33,21 +32,16 @@ class Turns:
         """The call that `submit` begins in a thread, once it is the turn of `key`."""
         await self._turn(key)
         loop = asyncio.get_running_loop()
-        begun_at = loop.time()
         try:
             begun = submit()
         except BaseException:
             self._next(key)
             raise
-        begun.add_done_callback(lambda _: _soon(loop, partial(self._rested, key, begun_at)))
+        begun.add_done_callback(lambda _: _soon(loop, partial(self._next, key)))
         return begun
 
     def _may(self, key: str) -> bool:
         return self._running.total() < self._at_once and self._running[key] < self._per_key
-
-    def _rested(self, key: str, begun_at: float) -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_later(self._rest * (loop.time() - begun_at), self._next, key)
 
     async def _turn(self, key: str) -> None:
         if self._may(key):

@@ -30,7 +30,6 @@ T = TypeVar("T")
 
 LONG_TEXT: Final = 4 * KiB  # characters, which a parser may take 50 ms for
 LONGER_TEXT: Final = 32 * KiB  # of these one is read at a time
-REST: Final = 1.0  # of the time that one took, in which none is read: commits need the same Python
 LONG_TEXTS_AT_ONCE: Final = 2
 SMALL_BATCH: Final = 256 * KiB  # as much as a connection may have on its way to its client
 
@@ -51,7 +50,7 @@ class Workers:
         self._source_second = source_second
         self._texts = ThreadPoolExecutor(LONG_TEXTS_AT_ONCE + 1, thread_name_prefix="console-text")
         self._selects = Turns(threads, per_key=queries_per_account)
-        self._long_texts, self._longer_texts = Turns(LONG_TEXTS_AT_ONCE), Turns(1, rest=REST)
+        self._long_texts, self._longer_texts = Turns(LONG_TEXTS_AT_ONCE), Turns(1)
         self.shown: Together[list[tuple[str | None, ...]]] = Together()  # what SHOW SYNC JOB answers, by database
         self.known: Together[None] = Together()  # whether there is such a database
 

@@ -1,9 +1,5 @@
-"""Turns at what few may do at one time."""
-
 import asyncio
-import threading
-import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 
 from syncmgr.console.turns import Turns
@@ -86,24 +82,3 @@ def test_who_gives_up_is_forgotten() -> None:
         assert calls.begun == ["a1", "a3"]
 
     asyncio.run(run())
-
-
-CALL_SECOND = 0.05
-
-
-def test_a_place_rests_behind_a_call() -> None:
-    """For so many times as long as that took, whoever is next; then it is his."""
-
-    def call() -> tuple[float, float]:
-        begun = time.monotonic()
-        threading.Event().wait(CALL_SECOND)
-        return begun, time.monotonic()
-
-    async def two(pool: ThreadPoolExecutor) -> list[tuple[float, float]]:
-        turns = Turns(1, rest=3.0)
-        submit: partial[Future[tuple[float, float]]] = partial(pool.submit, call)
-        return await asyncio.gather(*(turns.run(key, submit) for key in "ab"))
-
-    with ThreadPoolExecutor(2) as pool:
-        (_, ended), (begun, _) = asyncio.run(two(pool))
-    assert begun - ended >= 3 * CALL_SECOND
