@@ -4,6 +4,7 @@ Owns: the syntax and its values; parse(statement.sql()) gives the same statement
 Must not know: what any statement does.
 """
 
+from syncsql.budget import is_query
 from syncsql.errors import NestedTooDeeplyError, SqlSyntaxError, TooLargeError
 from syncsql.expression import Expression
 from syncsql.filter import Filter, Limit, OrderItem
@@ -184,6 +185,7 @@ __all__ = [
     "ValueKind",
     "WholeDatabase",
     "escaped",
+    "is_query",
     "parse",
     "quote_name",
     "quote_string",

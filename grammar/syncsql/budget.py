@@ -41,7 +41,7 @@ _APART: Final = frozenset({",", "AND", "OR", "WHEN", "THEN", "ELSE"})
 _FLATTEN: Final = "write it flatter: WITH names a part of a query, IN takes a list, CASE several WHENs"
 
 
-def check(source: str) -> bool:
+def is_query(source: str) -> bool:
     """Whether it is one query and nothing else.
 
     Raises TooLargeError or NestedTooDeeplyError for a text that nobody is to read.

@@ -93,7 +93,7 @@ class TokenisedStatement:
 def statements(sql: str) -> Iterator[TokenisedStatement]:
     """The statements between semicolons; empty ones are left out. Raises TooLargeError, too."""
     source = expand_conditional_comments(sql)
-    is_query = budget.check(source)
+    is_query = budget.is_query(source)
     raw = raw_tokens(budget.without_numbers(source) if is_query else source)
     group: list[Token] = []
     for token in _tokens(source, raw):

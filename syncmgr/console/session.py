@@ -40,7 +40,7 @@ from syncmgr.console.texts import (
     is_short_show,
     nested_too_deeply,
     one_at_a_time,
-    refuse_long_queries,
+    read,
     syntax,
     timeout_of,
     too_long,
@@ -101,7 +101,6 @@ from syncsql import (
     Transaction,
     Use,
     ValueKind,
-    parse,
 )
 
 P = ParamSpec("P")
@@ -238,7 +237,7 @@ class StatementSession:
 
     async def _parse(self, sql: str, *, multi: bool) -> tuple[Parsed, ...]:
         try:
-            parsed = asked_again(sql) if is_short_show(sql) else await self._read(parse, sql)
+            parsed = asked_again(sql) if is_short_show(sql) else await self._read(read, sql, self._limits.max_query)
         except TooLargeError as error:
             raise too_many(error) from error
         except NestedTooDeeplyError as error:
@@ -249,7 +248,6 @@ class StatementSession:
             raise SyncError(Code.EMPTY_QUERY)
         if len(parsed) > 1 and not multi:
             raise one_at_a_time(sql, parsed)
-        refuse_long_queries(parsed, self._limits.max_query)
         return parsed
 
     async def _run(self, statement: Statement) -> Result:

@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncsql import ExplainSelect, NestedTooDeeplyError, Parsed, Select, TooLargeError, parse
+from syncsql import ExplainSelect, NestedTooDeeplyError, Parsed, Select, TooLargeError, is_query, parse
 
 SHORT: Final = 200  # characters of a statement that is kept
 LONGEST: Final = 4096  # characters at its beginning that are looked at
 _COMMENT: Final = r"(?:/\*(?![+!]).*?\*/|--\s[^\n]*(?:\n|\Z)|#[^\n]*(?:\n|\Z)|\s|\()*+"
 _HINTS: Final = re.compile(_COMMENT + r"SELECT\s*/\*\+(.*?)\*/", re.IGNORECASE | re.DOTALL)
+_QUERY: Final = re.compile(_COMMENT + r"(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL)
 _TIME: Final = re.compile(r"\bMAX_EXECUTION_TIME\s*\(\s*(\d{1,10})\s*\)", re.IGNORECASE)
 _COUNTS: Final = re.compile(r"@@\s*(?:session\s*\.\s*)?`?(?:warning|error)_count\b", re.IGNORECASE)
 
@@ -59,12 +60,24 @@ def nested_too_deeply(error: NestedTooDeeplyError) -> SyncError:
     return SyncError(Code.NESTED_TOO_DEEPLY, more=f": {place}")
 
 
-def refuse_long_queries(parsed: Sequence[Parsed], limit: int) -> None:
-    """Spark takes a hundred times as long for a text as we do. Raises STATEMENT_TOO_LARGE."""
+def read(sql: str, most_of_query: int) -> tuple[Parsed, ...]:
+    """The statements of a text. Spark takes a hundred times as long for one as we do, so that a query has at most so
+    many bytes: one that stands alone is refused before it is read, which takes seconds for megabytes.
+
+    Raises STATEMENT_TOO_LARGE, and what `parse` raises.
+    """
+    if len(sql) > most_of_query and _QUERY.match(sql, 0, LONGEST) and is_query(sql):
+        raise _long_query(most_of_query)
+    parsed = parse(sql)
     for each in parsed:
-        if isinstance(each.statement, Select | ExplainSelect) and len(each.text.encode()) > limit:
-            advice = "join a table instead of a long list of values, or raise max_query_bytes in conf/fe.conf"
-            raise SyncError(Code.STATEMENT_TOO_LARGE, limit=limit, what="bytes of a query", advice=advice)
+        if isinstance(each.statement, Select | ExplainSelect) and len(each.text.encode()) > most_of_query:
+            raise _long_query(most_of_query)
+    return parsed
+
+
+def _long_query(limit: int) -> SyncError:
+    advice = "join a table instead of a long list of values, or raise max_query_bytes in conf/fe.conf"
+    return SyncError(Code.STATEMENT_TOO_LARGE, limit=limit, what="bytes of a query", advice=advice)
 
 
 def one_at_a_time(sql: str, parsed: Sequence[Parsed]) -> SyncError:

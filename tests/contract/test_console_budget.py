@@ -52,6 +52,21 @@ def test_a_long_query_is_refused_in_words(console: Running) -> None:
     assert len(console.frontend.queries.asked) == before
 
 
+def test_a_query_that_is_too_long_is_not_read(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is refused for its length costs no second of a parser, which would be everybody's."""
+    read = list[str]()
+
+    def noted(sql: str) -> tuple[Parsed, ...]:
+        read.append(sql)
+        return parse(sql)
+
+    monkeypatch.setattr("syncmgr.console.texts.parse", noted)
+    for begin in ("SELECT ", "/* a */ ((select ", "WITH a AS (SELECT 1) SELECT "):
+        end = ")" * begin.count("((") * 2
+        assert refused(console, f"{begin}'{'x' * 300 * KiB}'{end}")[0] == TOO_LARGE
+    assert not [text for text in read if len(text) > 300 * KiB]
+
+
 def test_brackets_are_refused_in_words(console: Running) -> None:
     """Two hundred thousand in one another: MySQL's 1436 with the limit and what to do, before the lake sees them."""
     before = len(console.frontend.queries.asked)
@@ -77,7 +92,7 @@ def test_long_lists_and_many_channels_are_read(console: Running) -> None:
 def test_the_time_of_a_statement_begins_at_its_packet(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """max_execution_time ends a statement that is still being read, and one that waits for its turn at that."""
     slow = StandsStill()
-    monkeypatch.setattr("syncmgr.console.session.parse", slow)
+    monkeypatch.setattr("syncmgr.console.session.read", slow)
     with console.connect() as first, console.connect() as second:
         for connection in (first, second):
             with connection.cursor() as cursor:
@@ -96,7 +111,7 @@ class StandsStill:
         self.go_on = threading.Event()
         self.texts: list[str] = []
 
-    def __call__(self, sql: str) -> tuple[Parsed, ...]:
+    def __call__(self, sql: str, _most_of_query: int) -> tuple[Parsed, ...]:
         if len(sql) < KiB:
             return parse(sql)
         self.texts.append(sql)
@@ -108,7 +123,7 @@ def test_long_texts_of_one_account_hold_up_no_other(console: Running, monkeypatc
     """Who sends many long statements waits for his own: another account's long one has its turn behind the first."""
     console.ask("CREATE USER flood IDENTIFIED BY 'x'")
     slow = StandsStill()
-    monkeypatch.setattr("syncmgr.console.session.parse", slow)
+    monkeypatch.setattr("syncmgr.console.session.read", slow)
     waiting = console.console._workers._longer_texts._waiting
 
     def send(user: str, password: str) -> None:
