@@ -25,6 +25,11 @@ RESUME: Final = "ALTER SYNC JOB ... RESYNC TABLE, and RESUME"
 ANEW: Final = "a job on canal cannot go past it; the advice in Status says how to begin anew"
 
 
+def concerned(error: SyncError, channels: Sequence[ChannelDescription]) -> list[ChannelDescription]:
+    """The channels that are read, and whose table an error names."""
+    return [each for each in channels if each.is_read and each.source.label == error.context.get("table")]
+
+
 def stopped_by(
     error: SyncError, channels: Sequence[ChannelDescription], on_ddl: OnDdlStop
 ) -> ChannelDescription | None:
@@ -32,9 +37,8 @@ def stopped_by(
     stops = error.code in OF_ONE_TABLE or (error.code is Code.SOURCE_DDL and on_ddl is OnDdlStop.TABLE)
     if not stops:
         return None
-    read = [channel for channel in channels if channel.is_read]
-    found = [channel for channel in read if channel.source.label == error.context.get("table")]
-    return found[0] if found and len(read) > 1 else None
+    found = concerned(error, channels)
+    return found[0] if found and sum(channel.is_read for channel in channels) > 1 else None
 
 
 def needs_all_rows(number: int | None) -> bool:

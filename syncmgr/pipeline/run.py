@@ -27,7 +27,7 @@ from syncmgr.job.following import arrived, not_followed, refused, settle
 from syncmgr.job.freshness import Reading, of_table
 from syncmgr.job.position import Position
 from syncmgr.job.schema import SourceTable
-from syncmgr.job.stopping import advised, standstill, stop_of, stopped_by
+from syncmgr.job.stopping import advised, concerned, standstill, stop_of, stopped_by
 from syncmgr.pipeline import worker
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
@@ -224,11 +224,8 @@ class JobRun:
 
     def _overturn(self, error: SyncError) -> None:
         """A statement was not followed after all where the columns of the next rows disagree with it."""
-        if error.code is not Code.SOURCE_SCHEMA:
-            return
-        for channel in self._channels:
-            if channel.is_read and channel.source.label == error.context.get("table"):
-                self._ledger.overturn(channel.token, str(error))
+        for channel in concerned(error, self._channels) if error.code is Code.SOURCE_SCHEMA else ():
+            self._ledger.overturn(channel.token, str(error))
 
     def _leaves_out(self, error: SyncError) -> bool:
         """Whether it stops one table alone: the others are read on, from behind the last epoch."""
