@@ -113,8 +113,8 @@ class Queries:
             vitals, now = engine.vitals(), time.monotonic()
             reason = wedged(vitals, now) or overflowing(vitals, self._spill)
             if reason is not None:
+                logger.warning("the query engine is replaced: %s", reason)  # first: its end may take long
                 self._leave(engine, reason)
-                logger.warning("the query engine is replaced: %s", reason)
                 return
             if is_idle(vitals, now):
                 self._leave(engine, "nobody has asked for long")
