@@ -122,6 +122,7 @@ def test_what_begins_after_a_cancel_is_cancelled_too(
     query.cancel()
     engine = queries._engine
     assert engine is not None
+    until(lambda: query not in engine._cancelled, why="the look that finds nothing of it")  # a later one would cancel
     session = engine._session(None, "UTC")
 
     def compute() -> None:
