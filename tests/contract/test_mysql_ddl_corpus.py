@@ -201,7 +201,17 @@ def statements(reader: Reader, end: Position) -> Iterator[Ddl | None]:
     raise AssertionError(f"{end} was not reached: {reader.batches[-1:]}")
 
 
-@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
+# each server and each form of the metadata in every run
+@pytest.mark.parametrize(
+    ("any_server", "metadata"),
+    [
+        ("mysql", "MINIMAL"),
+        ("mariadb", "FULL"),
+        pytest.param("mysql", "FULL", marks=pytest.mark.long),
+        pytest.param("mariadb", "MINIMAL", marks=pytest.mark.long),
+    ],
+    indirect=["any_server"],
+)
 def test_the_columns_are_those_of_the_server(any_server: MysqlServer, metadata: str) -> None:
     """After each statement of the corpus, which is read to its end; it stops where its case says so, and why."""
     with (

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,18 +80,3 @@ def test_a_name_in_an_unknown_charset_is_unclear() -> None:
     with pytest.raises(UnclearError):
         read(f"TRUNCATE {strange}")
     assert read(f"ALTER TABLE t COMMENT '{strange}'") is not None
-
-
-@pytest.mark.long
-def test_it_reads_ten_thousand_statements_a_second() -> None:
-    """The whole corpus, several times over."""
-    begun = time.process_time()
-    for _ in range(20):
-        for case in CASES:
-            try:
-                read(case.sql, "shop")
-            except UnclearError:
-                continue
-    rate = 20 * len(CASES) / (time.process_time() - begun)
-    print(f"{rate:.0f} statements/s")
-    assert rate > 10_000
