@@ -23,7 +23,7 @@ CLAIMED_VERSION: Final = 80099  # conditional comments up to MySQL 8.0 are ours
 # One alternative per thing that may hold any character; the last three are those that never end.
 _OPAQUE: Final = re.compile(
     r"""
-      '(?:[^'\\]|\\.|'')*+' | "(?:[^"\\]|\\.|"")*+" | `(?:[^`]|``)*+`
+      '(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+" | `(?:[^`]++|``)*+`
     | (?P<conditional>/\*!(?P<version>\d{5,6})?(?P<body>.*?)\*/)
     | /\*.*?\*/ | \#[^\n]* | --(?=\s|\Z)[^\n]*
     | (?P<open>['"`]|/\*)

@@ -13,7 +13,7 @@ MOST: Final = 0xFFFF  # the protocol counts them by 16 bits
 # what is not closed goes to the end: were it tried again from each character, a long text would take for ever
 _OPAQUE: Final = re.compile(
     r"""
-      '(?:[^'\\]|\\.|'')*+(?:'|\\?\Z) | "(?:[^"\\]|\\.|"")*+(?:"|\\?\Z) | `(?:[^`]|``)*+(?:`|\Z)
+      '(?:[^'\\]++|\\.|'')*+(?:'|\\?\Z) | "(?:[^"\\]++|\\.|"")*+(?:"|\\?\Z) | `(?:[^`]++|``)*+(?:`|\Z)
     | /\*.*?(?:\*/|\Z) | \#[^\n]* | --(?=\s|\Z)[^\n]*
     | (?P<place>\?)
     """,

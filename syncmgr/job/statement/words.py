@@ -63,8 +63,8 @@ class Token(NamedTuple):
 
 MAX_TOKENS: Final = 2_000_000  # which take a quarter of a GiB; an INSERT of 8 MiB of numbers has as many
 _CHARACTER: Final = r"[\w$\u0080-\U0010ffff]"
-_ESCAPED: Final = {q: rf"{q}(?:[^{q}\\]|\\.|{q}{q})*+{q}" for q in "'\""}
-_PLAIN: Final = {q: rf"{q}(?:[^{q}]|{q}{q})*+{q}" for q in "'\"`"}
+_ESCAPED: Final = {q: rf"{q}(?:[^{q}\\]++|\\.|{q}{q})*+{q}" for q in "'\""}
+_PLAIN: Final = {q: rf"{q}(?:[^{q}]++|{q}{q})*+{q}" for q in "'\"`"}
 _ESCAPES: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 
