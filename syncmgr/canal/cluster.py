@@ -9,11 +9,12 @@ import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.interfaces import IAsyncResult
 
 from syncmgr.canal.connector import CanalLostError, Endpoint
 from syncmgr.canal.packet import CLIENT_ID
@@ -79,7 +80,7 @@ class Cluster:
     def connected(self, local_address: str) -> None:
         """As canal's clients do, for whoever looks into ZooKeeper."""
         with self._naming_failures():
-            self._started().set(self._own, self._told(local_address))
+            self._waited(self._started().set_async(self._own, self._told(local_address)))
 
     def lost(self) -> bool:
         return self._over
@@ -97,8 +98,8 @@ class Cluster:
             self._over = False
             client = KazooClient(self._zk_servers, timeout=SESSION_SECOND)
             client.add_listener(self._on_state)
+            client.start(self._endpoint.connect_timeout)  # one that fails is closed for good
             self._client = client
-            client.start(self._endpoint.connect_timeout)
         return self._client
 
     def _on_state(self, state: str) -> None:
@@ -109,9 +110,9 @@ class Cluster:
     def _take(self, client: KazooClient) -> None:
         """The node that says who reads. One of an earlier life of this job is not waited for."""
         try:
-            client.create(self._own, self._told(""), ephemeral=True, makepath=True)
+            self._create(client)
         except NodeExistsError:
-            told, stat = client.get(self._own)
+            told, stat = self._waited(client.get_async(self._own))
             if stat.ephemeralOwner == client.client_id[0]:
                 return
             if _fact(told, "owner") != self._owner:
@@ -121,8 +122,19 @@ class Cluster:
                     SyncError(Code.CANAL_IN_USE, address=self._zk_servers, destination=there.destination, reader=reader)
                 ) from None
             with contextlib.suppress(NoNodeError):
-                client.delete(self._own)
-            client.create(self._own, self._told(""), ephemeral=True, makepath=True)
+                self._waited(client.delete_async(self._own, stat.version))
+            self._create(client)
+
+    def _create(self, client: KazooClient) -> None:
+        self._waited(client.create_async(self._own, self._told(""), ephemeral=True, makepath=True))
+
+    def _waited(self, asked: IAsyncResult) -> Any:  # noqa: ANN401 - kazoo has no types
+        """While ZooKeeper is away kazoo keeps all that it is asked, without an end: such a session is given up."""
+        try:
+            return asked.get(timeout=self._endpoint.connect_timeout)
+        except KazooTimeoutError:
+            self._over = True
+            raise
 
     def _told(self, local_address: str) -> bytes:
         facts = {"active": True, "address": local_address, "clientId": int(CLIENT_ID), "owner": self._owner}
@@ -130,7 +142,7 @@ class Cluster:
 
     def _data(self, client: KazooClient, path: str) -> bytes:
         try:
-            data: bytes = client.get(path)[0]
+            data: bytes = self._waited(client.get_async(path))[0]
         except NoNodeError:
             return b""
         return data

@@ -1,6 +1,9 @@
 """Canal servers that share a ZooKeeper: who is active, who reads, and what a takeover leaves of the rows."""
 
+import contextlib
 import json
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +13,8 @@ from uuid import uuid4
 import pytest
 from kazoo.client import KazooClient
 
+from syncmgr.canal.cluster import Cluster
+from syncmgr.canal.connector import CanalLostError, Endpoint
 from syncmgr.canal.source import SourceOptions
 from syncmgr.errors import Code
 from syncmgr.job.failure import Retry
@@ -165,3 +170,30 @@ def test_a_cluster_without_an_active_server_is_told(zookeeper: ZooKeeper, destin
     away.port = 1
     with reading(away, [], options=options, connect_timeout=0.5) as reader:
         assert "ZooKeeper does not answer" in str(reader.until_error())
+
+
+def test_a_zookeeper_that_never_answers_holds_nobody(zookeeper: ZooKeeper, destination: str) -> None:
+    """Each question has an end, however often it is asked; it held the thread of its job for ever."""
+    nowhere = Endpoint(
+        host="", port=0, destination=destination, user="", password="", connect_timeout=0.5, read_timeout=0.5
+    )
+    cluster = Cluster(zookeeper.address, nowhere, "job")
+    with contextlib.closing(cluster):
+        with pytest.raises(CanalLostError, match="no canal server is active"):
+            cluster.locate()
+        os.kill(zookeeper.pid, signal.SIGSTOP)
+        try:
+            for _ in range(3):
+                with pytest.raises(CanalLostError, match="ZooKeeper does not answer"):
+                    cluster.locate()
+        finally:
+            os.kill(zookeeper.pid, signal.SIGCONT)
+        until(lambda: answers(cluster), why="ZooKeeper's answer")
+
+
+def answers(cluster: Cluster) -> bool:
+    try:
+        cluster.locate()
+    except CanalLostError as error:
+        return "no canal server is active" in str(error)
+    return False
