@@ -4,7 +4,7 @@ Owns: which channels a statement concerns, and that either all of them follow or
 Must not know: how a table of the lake is changed, when.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, assert_never
@@ -53,6 +53,7 @@ class Rules:
 
     `describe` gives a target table. `forced`: nothing stops. `deeds`: what holds of one kind whatever the policy.
     `stop`: what a statement stops. `unlogged`: what foreign keys change may be missed.
+    `held`: tables as which channels are known that a statement does not meet, since they are stopped.
     """
 
     policy: OnDdl
@@ -63,6 +64,7 @@ class Rules:
     stop: OnDdlStop = OnDdlStop.TABLE
     unlogged: bool = False
     on_value_error: OnValueError | None = None
+    held: frozenset[Table] = frozenset()
 
     def deed(self, kind: Kind) -> Deed:
         """What is done with DDL of that kind."""
@@ -430,16 +432,32 @@ class _Following:
         for old, new in pairs:
             self._of(old)
             self._of(new)
-            known = next((each for each in places if self._same_name(".".join(each), ".".join(old))), old)
+            known = self._alike(old, places)
             token = places.pop(known, None)
             if token is None:
                 taken[new] = taken.pop(known, known)
             else:
+                self._refuse_held(known, new, places)
                 places[new] = token
         swapped = {token for name, other in taken.items() for token in self._take_over(name, other)}
         for place, token in places.items():
             if token not in swapped:
-                self._read_under(self._channels[token], place)
+                self._read_under(self._channels[token], place, places)
+
+    def _alike(self, table: Table, tables: Iterable[Table]) -> Table:
+        return next((each for each in tables if self._same_name(".".join(each), ".".join(table))), table)
+
+    def _refuse_held(self, old: Table, new: Table, places: Collection[Table]) -> None:
+        """Two channels would read one table. The one that was dropped stops first, whose target has other rows; a
+        statement that is met again finds it stopped.
+        """
+        holder = self._alike(new, places)
+        if holder in places:
+            self.at = holder
+            raise RefusedError(f"table {'.'.join(old)} takes its name")
+        if self._alike(new, self._rules.held) in self._rules.held:
+            self.at = old
+            raise RefusedError(f"it renames the table to {'.'.join(new)}, as which another table of the job is known")
 
     def _take_over(self, name: Table, other: Table) -> Iterator[str]:
         """Another table has the name now: a shadow of the one that had it, or a stranger. The channels that stay."""
@@ -475,7 +493,7 @@ class _Following:
         self._done[channel.token].append(f"its copy {'.'.join(other)} took its place")
         self._take(evolve(replace(channel, shadows=kept, gone=False), target, alteration, terms))
 
-    def _read_under(self, channel: ChannelDescription, place: Table) -> None:
+    def _read_under(self, channel: ChannelDescription, place: Table, places: Collection[Table]) -> None:
         if _table(channel) == place:
             return
         db, name = place
@@ -483,7 +501,7 @@ class _Following:
         self._refuse(Kind.RENAME_TABLE, f"it renames the table to {db}.{name}")
         if channel.part is not None and db != channel.source.db:
             raise RefusedError(f"it moves the table to {db}, and its rows are those of {channel.part.value}")
-        if ddl.is_set_aside(place, of=_table(channel)):
+        if ddl.is_set_aside(place, of=_table(channel)) and _table(channel) not in places:
             self._channels[channel.token] = replace(channel, gone=True)
             self._done.setdefault(channel.token, []).append(f"set aside as {db}.{name}; its copy is to follow")
             return

@@ -364,7 +364,9 @@ class JobRun:
         try:
             channels = [channel for channel in self._channels if self._has_begun(channel, met.epoch.end)]
             self._refuse_reshaped(met, channels)
-            step = settle(self._ledger.settled(met.epoch.end), met.said, channels, self._options.rules)
+            met_not = [channel for channel in self._channels if channel not in channels and not channel.dropped]
+            rules = replace(self._options.rules, held=frozenset((c.source.db, c.source.name) for c in met_not))
+            step = settle(self._ledger.settled(met.epoch.end), met.said, channels, rules)
         except SyncError as error:
             if error.code is Code.SOURCE_DDL:
                 self._refuse(met, error)
@@ -506,6 +508,7 @@ class JobRun:
 
     def _worker_channels(self) -> tuple[WorkerChannel, ...]:
         read = [channel for channel in self._channels if self._is_read(channel)]
+        assert len({(c.source.db, c.source.name) for c in read}) == len(read), "each table has one channel"
         points = self._points()
         return tuple(WorkerChannel.of(c, self._options.rules, points.get(c.token, c.after)) for c in read)
 

@@ -125,6 +125,34 @@ def test_a_target_is_dropped_with_its_source(mysql_server: MysqlServer, frontend
     assert frontend.sql("SHOW TABLES FROM dropping") == []
 
 
+def test_a_table_that_is_promoted_to_a_dropped_ones_name(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """Both stop and the third goes on; rows of the one went into the target of the other. RESYNC brings back the one
+    whose name is in use.
+    """
+    t = Altered("promoted", mysql_server, frontend, tables=("fresh", "old", "other"), rows=3)
+    t.wait_until_equal("other", "other")
+    t.wait_until_equal("fresh", "fresh")
+    t.wait_until_equal("old", "old")
+    t.run(
+        "INSERT INTO promoted.fresh VALUES (8, 8, 'eight', 8)",
+        "DROP TABLE promoted.old",
+        "RENAME TABLE promoted.fresh TO promoted.old",
+        "INSERT INTO promoted.old VALUES (9, 9, 'nine', 9)",
+        "INSERT INTO promoted.other VALUES (9, 9, 'nine', 9)",
+    )
+    t.wait_until_equal("other", "other")
+    assert [row[0] for row in t.lake("fresh")] == ["id", 0, 1, 2, 8]
+    assert [row[0] for row in t.lake("old")] == ["id", 0, 1, 2]
+    states = "SELECT target_table, state, reason FROM information_schema.sync_channels WHERE job_schema = 'promoted'"
+    fresh, old, other = (frontend.sql(f"{states} AND target_table = '{each}'")[0] for each in ("fresh", "old", "other"))
+    assert (fresh["state"], old["state"], other["state"]) == ("STOPPED", "STOPPED", "STREAMING")
+    assert "table promoted.fresh takes its name" in str(old["reason"])
+    assert "renames the table to promoted.old" in str(fresh["reason"])
+    frontend.sql("ALTER SYNC JOB promoted.job1 RESYNC TABLE promoted.old")
+    t.run("INSERT INTO promoted.old VALUES (10, 10, 'ten', 10)")
+    t.wait_until_equal("old", "old")
+
+
 def test_what_cannot_be_followed_pauses_and_is_told(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """The rows before it are there, the message says why and what to do, and sync_ddl has it once, however often it
     was tried.

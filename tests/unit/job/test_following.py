@@ -75,6 +75,7 @@ def followed(
     holds: bool = True,
     seen: dict[tuple[str, str], SourceTable] | None = None,
     deeds: Mapping[Kind, Deed] | None = None,
+    held: frozenset[tuple[str, str]] = frozenset(),
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
     said = Said(
@@ -86,7 +87,7 @@ def followed(
         seen=seen or {},
     )
     rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
-    return follow(said, channels or (channel(),), rules)
+    return follow(said, channels or (channel(),), replace(rules, held=held))
 
 
 def changes(text: str, *channels: ChannelDescription, **terms: object) -> tuple[LakeChange, ...]:
@@ -339,6 +340,25 @@ def test_tables_exchange_their_names() -> None:
     assert {token: c.source.name for token, c in step.channels.items()} == {
         "token-orders": "items",
         "token-items": "orders",
+    }
+
+
+@pytest.mark.parametrize("rename", ["RENAME TABLE orders TO items", "ALTER TABLE orders RENAME TO items"])
+def test_two_tables_of_a_job_never_have_one_name(rename: str) -> None:
+    """The one that was dropped stops, then the one that takes its name: rows went into the target of either."""
+    gone = replace(channel(name="items"), gone=True)
+    assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, channel(), gone)
+    assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, gone, channel())
+    stopped = frozenset({("shop", "items")})
+    assert "'shop.orders' cannot be followed: it renames the table to shop.items" in refusal(rename, held=stopped)
+
+
+def test_a_synced_table_takes_the_name_of_one_that_is_kept() -> None:
+    """Also where that one gets a name as tools give it: the new table is no copy."""
+    step = followed("RENAME TABLE orders TO _orders_old, items TO orders", channel(), channel(name="items"))
+    assert {token: (c.source.name, c.gone) for token, c in step.channels.items()} == {
+        "token-orders": ("_orders_old", False),
+        "token-items": ("orders", False),
     }
 
 
