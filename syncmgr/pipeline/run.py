@@ -100,6 +100,7 @@ class JobRun:
         self._life: Life | None = None
         self._recovers = True
         self._abandoned = self._healthy = self._standing = self._slow = False  # the last: a slow commit was told
+        self._unanswered = False  # the store has perhaps more than this run knows of
         self._series = Series()
         self._watermark = Watermark(options.silence_second, options.synced_until)
         self._committing_since = 0.0  # monotonic
@@ -178,8 +179,15 @@ class JobRun:
         self._ending.set()
         if self._snapshot is not None:
             self._snapshot.join()
-        late, _ = self._outcome(self._committer.laggards.settle)
+        late, _ = self._outcome(self._settle)
         self._listeners.on_end(error or late, kind)
+
+    def _settle(self) -> None:
+        try:
+            self._committer.laggards.settle()
+        except SyncError as error:
+            if error.code is not Code.META_DOWN:  # else the next run finds what is stored
+                raise
 
     def _work(self) -> None:
         self._retrying(self._finish_intents)
@@ -201,7 +209,7 @@ class JobRun:
         """Run a step until it ends; passing troubles are told and waited out."""
         while True:
             try:
-                return step()
+                return self._begin_anew() if self._unanswered else step()
             except WorkerLost as lost:
                 if self._abandoned:
                     return None
@@ -210,9 +218,10 @@ class JobRun:
                 error = self._advised(raised)
             kind = FailType.SUBMIT_FAIL if self._watermark.committing() is None else FailType.RUN_FAIL
             self._bury()
-            self._overturn(error)
-            if self._leaves_out(error):
+            left = self._left_of(error)
+            if left is None:
                 continue
+            error, self._unanswered = left, self._unanswered or left.code is Code.META_DOWN
             retry, now = self._options.retry(), time.monotonic()
             self._series = self._series.failed(now)
             if remedy(error.code) is not Remedy.RETRY or self._series.is_over(retry, now):
@@ -221,6 +230,21 @@ class JobRun:
             self._tell(error)
             if self._ending.wait(self._series.wait(retry)):
                 return None
+
+    def _begin_anew(self) -> None:
+        """Once the metadata are there again: what they were told last may be in them although the answer was lost, so
+        that the next run has to begin with what they have.
+        """
+        self._ledger.hold()
+        self.pause()
+
+    def _left_of(self, error: SyncError) -> SyncError | None:
+        """What is to be waited out; None: a table stands alone with it."""
+        try:
+            self._overturn(error)
+            return None if self._leaves_out(error) else error
+        except SyncError as down:
+            return down
 
     def _overturn(self, error: SyncError) -> None:
         """A statement was not followed after all where the columns of the next rows disagree with it."""

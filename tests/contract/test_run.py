@@ -110,6 +110,9 @@ class Bench:
         return self.ledger.last_epoch().end.offset == transactions and not self.ledger.intents()
 
 
+META_DOWN = SyncError(Code.META_DOWN, reason="the connection was lost")
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     bench = Bench(tmp_path)
@@ -168,7 +171,7 @@ def test_when_a_source_was_asked_outlives_the_worker(bench: Bench) -> None:
 
 
 def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the metadata are away the worker is started anew, and asks again."""
+    """Where the metadata are away the job runs anew, and asks again."""
     tries: list[int] = []
 
     def keep(second: int) -> None:
@@ -178,9 +181,39 @@ def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monke
         bench.ledger.asked.append(second)
 
     monkeypatch.setattr(bench.ledger, "keep_asked", keep)
-    bench.run_through(AskingSource(transactions=5), 5)
+    for _ in range(3):
+        bench.run_through(AskingSource(transactions=5), 5)
     assert tries == [100, 100, 100, 10]
     assert bench.lake.rows == scripted_rows(5)
+
+
+@pytest.mark.parametrize("step", ["add_intent", "commit_epoch"])
+def test_an_answer_of_the_metadata_that_is_lost_begins_a_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """What was stored all the same is found by the next run, which begins once the metadata answer: this one would go
+    by what it knew before.
+    """
+    store, lost, away = getattr(bench.ledger, step), [META_DOWN], list[SyncError]()
+
+    def stores_and_is_lost(*args: object, **kwargs: object) -> None:
+        store(*args, **kwargs)
+        away.extend(lost)
+        if lost:
+            raise lost.pop()
+
+    def hold() -> None:
+        if away:
+            raise away.pop()
+
+    monkeypatch.setattr(bench.ledger, step, stores_and_is_lost)
+    monkeypatch.setattr(bench.ledger, "hold", hold)
+    run = bench.start(ScriptedSource(transactions=50))
+    assert run.join(HANG_SECOND)
+    assert bench.ends == [(None, FailType.UNKNOWN)]
+    assert [error for error in bench.troubles if error is not None] == [META_DOWN] * 2
+    bench.run_through(ScriptedSource(transactions=50), 50)
+    assert bench.lake.rows == scripted_rows(50)
 
 
 def test_a_killed_worker_loses_and_doubles_nothing(bench: Bench) -> None:
