@@ -80,13 +80,14 @@ def lost_chunks(history: Iterable[Snapshot], *, plan: str, numbers: Collection[i
     """Chunks of a plan whose commits have gone from the table's history, newest first; none where that was cut off by
     the expiry, and so does not tell.
     """
-    found, oldest = set[str](), None
+    missing, oldest = {f"{plan}:{number}": number for number in numbers}, None
     for snapshot in history:
-        found.add(snapshot.marks.get(CHUNK_MARK, ""))
+        missing.pop(snapshot.marks.get(CHUNK_MARK, ""), None)
+        if not missing:
+            break
         oldest = snapshot
-    if oldest is not None and oldest.parent is not None:
-        return frozenset()
-    return frozenset(number for number in numbers if f"{plan}:{number}" not in found)
+    is_cut_off = oldest is not None and oldest.parent is not None
+    return frozenset(() if is_cut_off else missing.values())
 
 
 def has_others_rows(

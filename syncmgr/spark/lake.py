@@ -181,7 +181,7 @@ class Lake:
         self.ready()
         with asked():
             iceberg = self.iceberg()
-            history = iceberg.history(iceberg.load(db, table), MARKS)
+            history = iceberg.history(iceberg.load(db, table), MARKS, expired=True)
             lost = lost_chunks(history, plan=plan.id, numbers=plan.numbers)
         if lost:
             raise SyncError(Code.TARGET_REPLACED, table=f"{db}.{table}", snapshot=f"chunk {min(lost)}", epoch=0)
