@@ -403,6 +403,10 @@ class StatementSession:
                 return listing(("Variable_name", "Value"), self._variables.rows())
             case MetaKind.STATUS:
                 return listing(("Variable_name", "Value"), self._status())
+            case MetaKind.FRONTENDS:
+                self._frontend.access.need_operator()
+                clock = self._asker().now
+                return show.frontend(self._registry.port, started=clock - dt.timedelta(seconds=self._registry.uptime))
             case MetaKind.WARNINGS | MetaKind.COUNT_WARNINGS | MetaKind.ERRORS | MetaKind.COUNT_ERRORS as kind:
                 return show.remarks(kind, self._remarks.told)
             case MetaKind.INDEX:

@@ -4,11 +4,14 @@ Owns: MySQL's column names of every form, and the filters of SHOW.
 Must not know: where the facts come from, packets.
 """
 
+import datetime as dt
+import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from syncmgr import __version__
 from syncmgr.console.charset import CHARSETS
 from syncmgr.console.create_text import type_text
 from syncmgr.console.lite import Lite, quoted
@@ -206,6 +209,14 @@ def remarks(kind: MetaKind, said: Iterable[Remark]) -> Listing:
 def _engines() -> Listing:
     names = ("Engine", "Support", "Comment", "Transactions", "XA", "Savepoints")
     return listing(names, [(ENGINE, "DEFAULT", "Iceberg tables, written and read by Spark", "NO", "NO", "NO")])
+
+
+def frontend(port: int, *, started: dt.datetime) -> Listing:
+    """Doris' columns, as far as there is something to say; the one that answers is the one that there is."""
+    names = ("Name", "Host", "QueryPort", "Role", "IsMaster", "Alive", "LastStartTime", "Version", "CurrentConnected")
+    host = socket.gethostname()
+    at = started.strftime("%Y-%m-%d %H:%M:%S")
+    return listing(names, [(host, host, port, "FOLLOWER", "true", "true", at, __version__, "Yes")])
 
 
 def _collations() -> Listing:

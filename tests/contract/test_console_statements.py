@@ -370,6 +370,7 @@ def test_charsets(console: Running, charset: str) -> None:
         ("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'", "Tables_in_demo"),
         ("SHOW CREATE DATABASE demo", "Database"),
         ("SHOW FRONTEND CONFIG LIKE 'sync%'", "Key"),
+        ("SHOW FRONTENDS", "Name"),
         ("SHOW PROCESSLIST", "Id"),
         ("HELP 'PAUSE SYNC JOB'", "name"),
     ],

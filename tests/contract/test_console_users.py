@@ -224,6 +224,7 @@ CHANGES = [
     ("REVOKE SELECT ON demo.* FROM alice", 1227),
     ("SHOW GRANTS FOR root", 1227),
     ("SHOW FRONTEND CONFIG", 1227),
+    ("SHOW FRONTENDS", 1227),
     ('ADMIN SET FRONTEND CONFIG ("sync_commit_interval_second" = "1")', 1227),
 ]
 
@@ -264,7 +265,10 @@ def test_who_may_alter_a_job_needs_the_targets_that_it_gets(console: Running) ->
         ("DROP_PRIV ON demo.*", ["DROP TABLE demo.people", "DROP DATABASE demo FORCE"]),
         ("LOAD_PRIV ON demo.*", [CREATE.format(name="three"), "PAUSE SYNC JOB demo.one", "STOP SYNC JOB demo.two"]),
         ("LOAD_PRIV ON JOB demo.one", ["PAUSE SYNC JOB demo.one", "SHOW CREATE SYNC JOB demo.one"]),
-        ("NODE_PRIV ON *.*", ["SHOW FRONTEND CONFIG", 'ADMIN SET FRONTEND CONFIG ("query_port" = "1")']),
+        (
+            "NODE_PRIV ON *.*",
+            ["SHOW FRONTENDS", 'ADMIN SET FRONTEND CONFIG ("query_port" = "1")'],
+        ),
         ("ADMIN_PRIV ON *.*", ["CREATE USER bob IDENTIFIED BY 'x'", "GRANT ALL ON *.* TO bob", "DROP USER bob"]),
         ("ALL ON *.*", ["SHOW GRANTS FOR root", "DROP TABLE demo.people"]),
     ],
