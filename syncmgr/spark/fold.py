@@ -23,13 +23,15 @@ from syncmgr.spark.iceberg import Iceberg
 from syncmgr.spark.index import Deaths, IndexedFile, TableIndex
 from syncmgr.spark.indexing import Indexing
 from syncmgr.spark.jvm import CERTAIN, FAILURES, Java, java_class
-from syncmgr.spark.keys import KeyShape, key_shape
-from syncmgr.spark.layout import Layout
+from syncmgr.spark.keys import KeyShape
+from syncmgr.spark.layout import Field, Layout
 from syncmgr.spark.puffin import vector_rows
 from syncmgr.spark.rows import spark_type
 from syncmgr.spark.vectors import Deletion
 
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
+
+Key = tuple[Field, ...]
 
 
 class Fold:
@@ -48,13 +50,12 @@ class Fold:
             if index is not None:
                 return self._commit(table, index, known=True)
         contents = contents_of(self._iceberg, table)
-        layout = self._iceberg.layout(table)
-        wanted = set(layout.identifier)
-        gone = [file for file in contents.equality if set(file.facts["equality-ids"]) == wanted]
-        if not gone:
+        key = foldable(self._iceberg.layout(table), contents.equality)
+        if not key:
             return 0
-        index = without_keys(table, contents, key_shape(layout))
-        index.pending, index.equality = self._found(table, layout, gone, contents), tuple(gone)
+        gone = [file for file in contents.equality if equals_by(file) == {field.id for field in key}]
+        index = without_keys(table, contents, KeyShape(fields=key))
+        index.pending, index.equality = self._found(table, key, gone, contents), tuple(gone)
         with self._indexing.lock:
             return self._commit(table, index, known=False)
 
@@ -83,21 +84,21 @@ class Fold:
             deletion.took_effect(self._indexing, table, name, [], count_missing=False)
         return folded
 
-    def _found(self, table: Java, layout: Layout, gone: list[Content], contents: Contents) -> Deaths:
+    def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> Deaths:
         """The rows that equality deletes hit, by the place of their file among the data files."""
         hit = self._iceberg.hit_paths(table)
         data = [(number, file) for number, file in enumerate(contents.data) if file.path in hit]
         if not data:
             return {}
-        keys = self._keys(layout, gone)
+        keys = self._keys(key, gone)
         if sum(file.rows for file in gone) <= BROADCAST_KEYS:
             keys = F.broadcast(keys)
         files = self._frame(
             [(at, number, file.sequence) for number, file in data for at in self._iceberg.spark_paths(file.path)],
             ("number", "sequence"),
         )
-        names = [f"k{place}" for place in range(len(layout.identifier))]
-        rows = self._read(layout, [file for _, file in data]).select(
+        names = [f"k{place}" for place in range(len(key))]
+        rows = self._read(key, [file for _, file in data]).select(
             *names,
             F.col("_metadata.file_path").alias("at"),
             F.col("_metadata.row_index").alias("position"),
@@ -107,13 +108,13 @@ class Fold:
         numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
         return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
 
-    def _keys(self, layout: Layout, gone: list[Content]) -> DataFrame:
+    def _keys(self, key: Key, gone: list[Content]) -> DataFrame:
         """Each vanished key once, with the last moment at which it vanished."""
         sequences = self._frame(
             [(at, file.sequence) for file in gone for at in self._iceberg.spark_paths(file.path)], ("gone",)
         )
-        names = [f"k{place}" for place in range(len(layout.identifier))]
-        keys = self._read(layout, gone).select(*names, F.col("_metadata.file_path").alias("at"))
+        names = [f"k{place}" for place in range(len(key))]
+        keys = self._read(key, gone).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
 
@@ -123,9 +124,9 @@ class Fold:
         arrays = [pa.array(at, pa.string()), *(pa.array(column, pa.int64()) for column in columns)]
         return self._session.createDataFrame(pa.table(arrays, names=["at", *numbers]))
 
-    def _read(self, layout: Layout, files: list[Content]) -> DataFrame:
+    def _read(self, key: Key, files: list[Content]) -> DataFrame:
         """The key columns as k0, k1 ..., found by field id: a column may have been renamed since."""
-        return self._session.read.schema(key_schema(layout)).parquet(*(file.path for file in files))
+        return self._session.read.schema(key_schema(key)).parquet(*(file.path for file in files))
 
 
 def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex:
@@ -151,9 +152,26 @@ def known(column: str) -> Column:
     return F.coalesce(F.col(column), F.raise_error(F.concat(F.lit("the fold does not know the file "), F.col("at"))))
 
 
-def key_schema(layout: Layout) -> StructType:
+def key_schema(key: Key) -> StructType:
     fields = []
-    for place, number in enumerate(layout.identifier):
-        kind = DataType.fromDDL(spark_type(layout.by_id(number)))
-        fields.append(StructField(f"k{place}", kind, metadata={"parquet.field.id": number}))
+    for place, field in enumerate(key):
+        kind = DataType.fromDDL(spark_type(field))
+        fields.append(StructField(f"k{place}", kind, metadata={"parquet.field.id": field.id}))
     return StructType(fields)
+
+
+def equals_by(file: Content) -> set[int]:
+    """The columns by which an equality delete finds its rows."""
+    return set(file.facts["equality-ids"])
+
+
+def foldable(layout: Layout, equality: Sequence[Content]) -> Key:
+    """Columns by which some equality deletes find their rows: the table's identifier, or what it was before another
+    engine changed it. None of them is NULL, which is equal to itself there and not in a join. Empty: none are.
+    """
+    sets = {frozenset(equals_by(file)) for file in equality}
+    for ids in sorted(sets, key=lambda ids: (ids != set(layout.identifier), sorted(ids))):
+        fields = tuple(field for field in layout.fields if field.id in ids and field.required)
+        if len(fields) == len(ids):
+            return fields
+    return ()

@@ -77,14 +77,15 @@ class Situation:
     """All that decides about files. `quiet`: seconds since the last commit.
 
     `since`: time since each kind ran, in multiples of how long that took. `compacted_files`: what compaction left.
-    `index_behind`: the key index has to be built. `pressing`: whether the index says that files should be rewritten,
-    which then disturbs no commit; None: there is no index.
+    `unfoldable`: rows in equality deletes that the last fold left. `index_behind`: the key index has to be built.
+    `pressing`: whether the index says that files should be rewritten, which then disturbs no commit; None: no index.
     """
 
     totals: Totals
     quiet: float
     since: Mapping[Kind, float]
     compacted_files: int
+    unfoldable: int = 0
     index_behind: bool = False
     pressing: bool | None = None
 
@@ -95,7 +96,7 @@ def due(at: Situation) -> Kind | None:
     if at.index_behind:
         return Kind.INDEX
     rests_fold = is_quiet or (totals.delete_files >= BUSY_DELETE_FILES and _rested(Kind.FOLD, at.since))
-    if totals.equality_deletes and rests_fold:
+    if totals.equality_deletes > at.unfoldable and rests_fold:
         return Kind.FOLD
     worth_it = _many_small(at, is_quiet=is_quiet) if at.pressing is None else at.pressing
     return (
@@ -134,7 +135,7 @@ class TableUpkeep:
         self._files, self._snapshots = threading.Lock(), threading.Lock()
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
-        self._compacted_files = 0
+        self._compacted_files = self._unfoldable = 0
         self._commits = 0
         self._committed_at = clock() - QUIET_SECOND
         self.ran: deque[Ran] = deque(maxlen=SHOWN)
@@ -153,7 +154,7 @@ class TableUpkeep:
         """Does what is due with the files, at most each kind once. Returns at once where another tick does."""
         work: dict[Kind, Work] = {
             Kind.INDEX: lambda: self._follow_up(iceberg),
-            Kind.FOLD: lambda: Fold(iceberg, session, self._db, self._table, self.indexing).run(),
+            Kind.FOLD: lambda: self._fold(iceberg, session),
             Kind.COMPACT: lambda: self._compact(iceberg, session),
         }
         return self._do(work, lambda: self._due(iceberg), self._files)
@@ -189,6 +190,7 @@ class TableUpkeep:
             quiet=self._quiet(),
             since=self._since(),
             compacted_files=self._compacted_files,
+            unfoldable=self._unfoldable,
             index_behind=self.indexing.is_behind,
             pressing=files_press,
         )
@@ -238,6 +240,13 @@ class TableUpkeep:
     def _follow_up(self, iceberg: Iceberg) -> int:
         self.indexing.follow_up(iceberg, lambda: iceberg.load(self._db, self._table))
         return self.indexing.standing().rows
+
+    def _fold(self, iceberg: Iceberg, session: SparkSession) -> int:
+        """What cannot be folded is not tried again until there is more of it, so that compaction has its turn."""
+        looked_at = self.equality_deletes
+        folded = Fold(iceberg, session, self._db, self._table, self.indexing).run()
+        self._unfoldable = 0 if folded else looked_at
+        return folded
 
     def _remove_orphans(self, session: SparkSession) -> int:
         self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND

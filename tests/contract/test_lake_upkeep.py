@@ -49,6 +49,21 @@ def test_rows_that_others_wrote_are_folded_too(tables: Tables) -> None:
     assert [key for key in range(20) if key != 1] == [row[0] for row in before]
 
 
+@pytest.mark.parametrize("change", ["DROP IDENTIFIER FIELDS id", "SET IDENTIFIER FIELDS id, v"])
+def test_a_table_whose_identifier_was_changed_is_folded_too(tables: Tables, change: str) -> None:
+    """By the columns that its deletes name: they stayed for ever, and nothing was compacted."""
+    table = tables.make("(id BIGINT NOT NULL, v BIGINT NOT NULL) UNIQUE KEY(id)")
+    table.commit([(INS, key, 0) for key in range(20)])
+    table.sql("ALTER TABLE {table} " + change)
+    for epoch in range(3):
+        table.commit([(UPD, key, epoch) for key in range(0, 20, 3)])
+    before = table.rows()
+    assert table.files(2) > 0
+    until(lambda: table.lake.upkeep(table.db, table.name))
+    assert table.files(2) == 0
+    assert before == table.rows() == in_pyiceberg(table)
+
+
 def test_small_files_become_big_ones(tables: Tables) -> None:
     """Once a table is quiet its small files are rewritten, and the log says so."""
     table = tables.make()

@@ -195,7 +195,7 @@ class Adversary:
         """Some things in a row."""
         assert self._engine is not None
         for _ in range(self._dice.choice((1, 3, 6))):
-            self._engine.act()
+            self._victims.figures.deeds[self._engine.act()] += 1
 
     def _sometimes_wait(self, kind: str) -> None:
         """Nothing else is broken until all is well again."""

@@ -102,7 +102,6 @@ class Torture:
             with contextlib.suppress(RuntimeError):  # it was not started
                 workload.stop()
         if self._engine is not None:
-            print(f"another engine has done {dict(self._engine.done)} and given way {dict(self._engine.refused)}")
             self._engine.stop()
         if self._killer is None:
             self._fe.stop()

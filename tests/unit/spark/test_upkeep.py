@@ -33,6 +33,7 @@ MANY_DELETES = {"equality_deletes": 1, "delete_files": BUSY_DELETE_FILES}
 SMALL = {"data_files": SMALL_FILES, "data_bytes": SMALL_FILES}
 QUIET, BUSY = QUIET_SECOND, 0.0
 RESTED, TIRED = float(BUSY_SHARE), 1.0
+LEFT = replace(CLEAN, **SMALL, **DELETES)
 NOTHING = Situation(totals=CLEAN, quiet=QUIET, since={}, compacted_files=0)
 
 
@@ -61,6 +62,8 @@ def test_what_is_due(
     ("why", "situation", "expected"),
     [
         ("the index comes first", {"index_behind": True, "totals": replace(CLEAN, **DELETES)}, Kind.INDEX),
+        ("what no fold takes leaves the turn to others", {"totals": LEFT, "unfoldable": 1}, Kind.COMPACT),
+        ("until there is more", {"totals": LEFT, "unfoldable": 0}, Kind.FOLD),
         ("the index says what to rewrite, beside commits too", {"pressing": True, "quiet": BUSY}, Kind.COMPACT),
         ("and what not", {"pressing": False, "totals": replace(CLEAN, **SMALL)}, None),
         (
