@@ -136,8 +136,11 @@ def _unclean(fe: FrontendProcess, db: str) -> dict[str, Any]:
 
 
 def _is_ready(facts: dict[str, Any]) -> bool:
-    """The index of a table that no commit has needed since the frontend started has not been opened."""
-    return facts["state"] == "ready" or (facts["state"] == "building" and not facts["rows"])
+    """The index of a table that no commit has needed since the frontend started has not been opened. One whose
+    identifier another engine has dropped has none.
+    """
+    has_none = facts["state"] == "off" and facts["reason"] == "the table has no identifier fields"
+    return has_none or facts["state"] == "ready" or (facts["state"] == "building" and not facts["rows"])
 
 
 def _points(fe: FrontendProcess) -> list[dict[str, int]]:
