@@ -111,6 +111,7 @@ class House:
 
     def __init__(self, store: Store, channels: str = WHOLE) -> None:
         self.store, self.lake, self.max_jobs = store, Lake(), 1000
+        self.before_inspect: Callable[[], object] = print
         self.sources: dict[Table, SourceTable] = {}
         self.keyless: set[Table] = set()
         self.failing: dict[Table, SyncError] = {}
@@ -161,6 +162,7 @@ class House:
         return {table: Found(db=table[0], name=table[1]) for table in self.sources}
 
     def inspect(self, _source: object, tables: Sequence[Table], _locked: object = None) -> Any:
+        self.before_inspect()
         for table in tables:
             if table in self.failing:
                 raise self.failing[table]
@@ -346,6 +348,46 @@ def add_table(house: House) -> object:
     house.come(("else", "x"))
     [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 ADD TABLE FROM `else`.* INTO ods.*")
     return house.jobs.add_tables(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def create_on_canal(house: House, name: str, act: str = "CREATE") -> object:
+    """Into a target of the job's own name."""
+    house.lake.there["demo", name] = make_target(name=name)
+    source = '"type" = "canal", "canal.server.ip" = "127.0.0.1", "canal.server.port" = "11111",'
+    source += ' "canal.destination" = "example", "canal.username" = "", "canal.password" = ""'
+    [parsed] = syncsql.parse(f"{act} SYNC demo.{name} (FROM shop.t INTO {name} (id)) FROM BINLOG ({source})")
+    node: Any = parsed.statement
+    return house.jobs.create(node, None) if act == "CREATE" else house.jobs.explain(node, None)[0][4]
+
+
+def test_one_destination_of_canal_is_looked_at_by_one_statement(house: House) -> None:
+    """A look sets canal's filter: one that came between another's look and its job would take rows from that job."""
+    house.come(SHOP)
+
+    def come_second() -> None:
+        house.before_inspect = lambda: pytest.fail("canal is asked")
+        with pytest.raises(SyncError, match="is already read by a job that is being created"):
+            create_on_canal(house, "second")
+        assert "a job that is being created" in str(create_on_canal(house, "second", "EXPLAIN"))
+
+    house.before_inspect = come_second
+    create_on_canal(house, "first")
+    with pytest.raises(SyncError, match=r"is already read by sync job 'demo\.first'"):
+        create_on_canal(house, "second")
+    assert "'demo.first'" in str(create_on_canal(house, "second", "EXPLAIN"))
+    house.jobs.stop(Name(name="first"), "demo")
+    house.before_inspect = print
+    create_on_canal(house, "second")
+
+
+def test_a_job_on_canal_that_was_not_created_reads_nothing(house: House) -> None:
+    """The next one may have its destination."""
+    house.come(SHOP)
+    house.failing[SHOP] = SyncError(Code.CANAL_UNREACHABLE, address="127.0.0.1:11111", reason="refused")
+    with pytest.raises(SyncError, match="Cannot reach"):
+        create_on_canal(house, "first")
+    house.failing.clear()
+    create_on_canal(house, "second")
 
 
 def resync(house: House) -> object:
