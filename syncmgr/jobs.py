@@ -18,7 +18,7 @@ from syncmgr.arriving import Arrivals
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
-from syncmgr.job.description import WithoutKey, overrides_of
+from syncmgr.job.description import ChannelDescription, WithoutKey, overrides_of
 from syncmgr.job.failure import FailType, fail_type, is_due
 from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position
@@ -31,7 +31,7 @@ from syncmgr.showing import Showing
 from syncmgr.written import patterns, refuse_on_canal
 from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
 
-ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
+ENDING_SECOND = 10.0  # CREATE SYNC and ADD TABLE wait this long for the last commit of a stopped job on the same target
 
 _STORED = {
     JobEvent.PAUSED_BY_USER: CrashPoint.PAUSE_STORED,
@@ -164,7 +164,7 @@ class Jobs:
             created_at=time.time(),
             properties=overrides,
         )
-        self._wait_for_ending(job)
+        self._wait_for_ending(job.channels)
         asking.has_answers()
         with made(self._catalog, plan.made), self._changing:
             self._add(job, plan)
@@ -240,6 +240,7 @@ class Jobs:
         """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
         looked_at = self._named(node.job, db)
         plan = self._altering.plan(looked_at, node.channels)
+        self._wait_for_ending(plan.channels)
         asking.has_answers()
         with made(self._catalog, plan.made), self._changing:
             job = self._store.by_name(looked_at.db, looked_at.name)
@@ -411,14 +412,15 @@ class Jobs:
     def _on_arrival(self, job_id: JobId, tables: Sequence[Table]) -> dict[Table, SyncError | None] | None:
         """Whatever is there by now and belongs to the job joins it at once, with those that were told.
 
-        None: the job has ended its run, or was altered meanwhile, or another has taken a target: its next run has to
-        tell them again.
+        None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its
+        last commit into one: its next run has to tell them again.
         """
         job = self._store.by_id(job_id)
         if job is None or job.state is not JobState.RUNNING:
             return None
         coming = self._altering.arrivals(job)
         try:
+            self._wait_for_ending(coming.joining.channels, LOOK_SECOND)  # in a job's own thread, so for a moment only
             with made(self._catalog, coming.made), self._changing:
                 synced = self._take_in(job, coming, tables)
         except SyncError as error:
@@ -523,16 +525,16 @@ class Jobs:
     def _live(self, db: str, name: str) -> SyncJob | None:
         return next((job for job in self._store.jobs(db, live=True) if job.name == name), None)
 
-    def _wait_for_ending(self, job: SyncJob) -> None:
-        """The last commit of a stopped job may still be on its way into one of the targets."""
-        wanted = {(channel.target_db, channel.target) for channel in job.channels}
+    def _wait_for_ending(self, channels: Sequence[ChannelDescription], second: float = ENDING_SECOND) -> None:
+        """The last commit of a stopped job may still be on its way into one of the targets. Raises TARGET_IN_USE."""
+        wanted = {(channel.target_db, channel.target) for channel in channels}
         for job_id, run in list(self._runs.items()):
             ending = self._store.by_id(job_id)
             if ending is None or ending.state is not JobState.CANCELLED:
                 continue
-            targets = {(channel.target_db, channel.target) for channel in ending.channels}
-            if targets & wanted and not run.join(ENDING_SECOND):
-                raise SyncError(Code.TARGET_IN_USE, table=ending.channels[0].target, job=ending.name)
+            shared = wanted & {(channel.target_db, channel.target) for channel in ending.channels}
+            if shared and not run.join(second):
+                raise SyncError(Code.TARGET_IN_USE, table=".".join(min(shared)), job=ending.name)
 
 
 @contextmanager
