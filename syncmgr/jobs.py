@@ -18,11 +18,11 @@ from syncmgr.arriving import Arrivals
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.canal_text import caveats
-from syncmgr.job.description import WithoutKey, overrides_of
+from syncmgr.job.description import ChannelDescription, WithoutKey, overrides_of
 from syncmgr.job.failure import FailType, fail_type, is_due
 from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position
-from syncmgr.job.source import CanalDescription, source_of
+from syncmgr.job.source import CanalDescription, SourceDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.status import SHOW_COLUMNS
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
@@ -31,7 +31,7 @@ from syncmgr.showing import Showing
 from syncmgr.written import patterns, refuse_on_canal
 from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
 
-ENDING_SECOND = 10.0  # CREATE SYNC waits this long for the last commit of a stopped job on the same target
+ENDING_SECOND = 10.0  # CREATE SYNC and ADD TABLE wait this long for the last commit of a stopped job on the same target
 
 _STORED = {
     JobEvent.PAUSED_BY_USER: CrashPoint.PAUSE_STORED,
@@ -133,6 +133,7 @@ class Jobs:
         self._keep_cancelled_second = keep_cancelled_second
         self._max_jobs = max_jobs
         self._runs: dict[JobId, Run] = {}
+        self._coming: list[SourceDescription] = []  # of canal, each by a CREATE SYNC that has yet to store its job
         self._unseen: set[JobId] = set()  # whose last run may have passed by tables that its new patterns mean
         # load, ask the rule, store: one at a time, and nothing that may wait for a source or for the lake
         self._changing = threading.RLock()
@@ -148,12 +149,14 @@ class Jobs:
             return forgiven(node.if_not_exists, SyncError(Code.JOB_EXISTS, job=node.job.name, db=db))
         self._refuse_one_more()  # before a source is asked
         wanted, overrides = self._wanted(node, db)
-        if isinstance(wanted.source, CanalDescription):
-            self._refuse_second_reader(wanted.source)
+        with self._read_by_one(wanted.source):
+            return self._create(node, wanted, overrides)
+
+    def _create(self, node: CreateSync, wanted: Wanted, overrides: dict[str, str]) -> tuple[Remark, ...]:
         plan = self._planner.plan(wanted)
         job = SyncJob(
             id=JobId(0),
-            db=db,
+            db=wanted.db,
             name=node.job.name,
             source=wanted.source,
             channels=plan.channels,
@@ -161,7 +164,7 @@ class Jobs:
             created_at=time.time(),
             properties=overrides,
         )
-        self._wait_for_ending(job)
+        self._wait_for_ending(job.channels)
         asking.has_answers()
         with made(self._catalog, plan.made), self._changing:
             self._add(job, plan)
@@ -178,7 +181,9 @@ class Jobs:
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
         """EXPLAIN SYNC: what CREATE SYNC would do, in rows of EXPLAIN_COLUMNS. Changes nothing."""
         wanted, _ = self._wanted(node.sync, self._database(node.sync.job, db))
-        return list(self._planner.explain(wanted))
+        with self._changing:
+            taken = self._other_reader(wanted.source)
+        return list(self._planner.explain(wanted, taken))
 
     def _wanted(self, node: CreateSync, db: str) -> tuple[Wanted, dict[str, str]]:
         """With the properties of its job."""
@@ -235,6 +240,7 @@ class Jobs:
         """ALTER SYNC ... ADD TABLE: checks everything before anything is stored, as CREATE SYNC does."""
         looked_at = self._named(node.job, db)
         plan = self._altering.plan(looked_at, node.channels)
+        self._wait_for_ending(plan.channels)
         asking.has_answers()
         with made(self._catalog, plan.made), self._changing:
             job = self._store.by_name(looked_at.db, looked_at.name)
@@ -406,14 +412,15 @@ class Jobs:
     def _on_arrival(self, job_id: JobId, tables: Sequence[Table]) -> dict[Table, SyncError | None] | None:
         """Whatever is there by now and belongs to the job joins it at once, with those that were told.
 
-        None: the job has ended its run, or was altered meanwhile, or another has taken a target: its next run has to
-        tell them again.
+        None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its
+        last commit into one: its next run has to tell them again.
         """
         job = self._store.by_id(job_id)
         if job is None or job.state is not JobState.RUNNING:
             return None
         coming = self._altering.arrivals(job)
         try:
+            self._wait_for_ending(coming.joining.channels, LOOK_SECOND)  # in a job's own thread, so for a moment only
             with made(self._catalog, coming.made), self._changing:
                 synced = self._take_in(job, coming, tables)
         except SyncError as error:
@@ -464,16 +471,36 @@ class Jobs:
 
     # -- parts of CREATE SYNC
 
-    def _refuse_second_reader(self, source: CanalDescription) -> None:
-        for job in self._store.jobs(live=True):
-            taken = isinstance(job.source, CanalDescription) and job.source.reads_as(source)
-            if taken:
-                raise SyncError(
-                    Code.CANAL_IN_USE,
-                    destination=source.destination,
-                    address=source.address,
-                    reader=f"sync job '{job.db}.{job.name}'",
-                )
+    @contextmanager
+    def _read_by_one(self, source: SourceDescription) -> Iterator[None]:
+        """Nobody else creates a job on a destination of canal meanwhile: to look at it is to set its filter, under
+        which a job that another has stored by then loses rows. Raises CANAL_IN_USE.
+        """
+        if not isinstance(source, CanalDescription):
+            yield
+            return
+        with self._changing:
+            taken = self._other_reader(source)
+            if taken is not None:
+                raise taken
+            self._coming.append(source)
+        try:
+            yield
+        finally:
+            with self._changing:
+                self._coming.remove(source)
+
+    def _other_reader(self, source: SourceDescription) -> SyncError | None:
+        """CANAL_IN_USE where a job, or one that is being created, reads the destination."""
+        if not isinstance(source, CanalDescription):
+            return None
+        readers = [(job.source, f"sync job '{job.db}.{job.name}'") for job in self._store.jobs(live=True)]
+        readers += [(coming, "a job that is being created") for coming in self._coming]
+        for other, reader in readers:
+            if isinstance(other, CanalDescription) and other.reads_as(source):
+                there = {"destination": source.destination, "address": source.address}
+                return SyncError(Code.CANAL_IN_USE, reader=reader, **there)
+        return None
 
     def _database(self, name: Name, db: str | None) -> str:
         found = name.db or db
@@ -498,16 +525,16 @@ class Jobs:
     def _live(self, db: str, name: str) -> SyncJob | None:
         return next((job for job in self._store.jobs(db, live=True) if job.name == name), None)
 
-    def _wait_for_ending(self, job: SyncJob) -> None:
-        """The last commit of a stopped job may still be on its way into one of the targets."""
-        wanted = {(channel.target_db, channel.target) for channel in job.channels}
+    def _wait_for_ending(self, channels: Sequence[ChannelDescription], second: float = ENDING_SECOND) -> None:
+        """The last commit of a stopped job may still be on its way into one of the targets. Raises TARGET_IN_USE."""
+        wanted = {(channel.target_db, channel.target) for channel in channels}
         for job_id, run in list(self._runs.items()):
             ending = self._store.by_id(job_id)
             if ending is None or ending.state is not JobState.CANCELLED:
                 continue
-            targets = {(channel.target_db, channel.target) for channel in ending.channels}
-            if targets & wanted and not run.join(ENDING_SECOND):
-                raise SyncError(Code.TARGET_IN_USE, table=ending.channels[0].target, job=ending.name)
+            shared = wanted & {(channel.target_db, channel.target) for channel in ending.channels}
+            if shared and not run.join(second):
+                raise SyncError(Code.TARGET_IN_USE, table=".".join(min(shared)), job=ending.name)
 
 
 @contextmanager

@@ -221,13 +221,17 @@ class Planner:
         )
 
     def _positional(self, source: CanalDescription, places: Sequence[_Place]) -> Plan:
+        channels = self._of_canal(source, places)
+        inspected = self._inspect(source, [place.table for place in places])
+        return Plan(channels=channels, inspected=inspected, made=())
+
+    def _of_canal(self, source: CanalDescription, places: Sequence[_Place]) -> tuple[ChannelDescription, ...]:
         channels = [_of_canal(place) for place in places]
         for channel in channels:
             self._lake.check_channel(channel)
         for channel in channels:
             check_canal_exact(channel.source, channel.reads, source.time_zone)
-        inspected = self._inspect(source, [place.table for place in places])
-        return Plan(channels=tuple(map(untold, channels)), inspected=inspected, made=())
+        return tuple(map(untold, channels))
 
     def _channel(
         self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]
@@ -341,14 +345,17 @@ class Planner:
 
     # -- EXPLAIN SYNC
 
-    def explain(self, wanted: Wanted) -> list[Row]:
-        """Every check with its outcome, table by table; one that fails does not hide those of other tables."""
+    def explain(self, wanted: Wanted, taken: SyncError | None = None) -> list[Row]:
+        """Every check with its outcome, table by table; one that fails does not hide those of other tables.
+
+        `taken`: why the source has no place for one more reader.
+        """
         try:
             places = self._places(wanted)
         except SyncError as error:
             return [_row("", "", "tables", "", error)]
         if isinstance(wanted.source, CanalDescription):
-            return self._explain_canal(wanted.source, places)
+            return self._explain_canal(wanted.source, places, taken)
         rows = [*self._explain_server(wanted, places)]
         if rows[0][-1] != OK:
             return rows
@@ -365,16 +372,20 @@ class Planner:
         except SyncError as error:
             return [error] if len(places) == 1 else [each for one in places for each in self._each(wanted, [one])]
 
-    def _explain_canal(self, source: CanalDescription, places: Sequence[_Place]) -> list[Row]:
+    def _explain_canal(self, source: CanalDescription, places: Sequence[_Place], taken: SyncError | None) -> list[Row]:
+        """Of no table is canal asked: that would take its filter from whoever reads the destination."""
         try:
-            plan = self._positional(source, places)
+            if taken is not None:
+                raise taken
+            channels = self._of_canal(source, places)
+            self._inspect(source, [])
         except SyncError as error:
             return [_row("", "", "source", source.address, error)]
         return [
             _row("", "", "source", source.address),
             *(
                 row
-                for channel, place in zip(plan.channels, places, strict=True)
+                for channel, place in zip(channels, places, strict=True)
                 for row in _explain_channel(channel, place.target, "exists")
             ),
         ]

@@ -52,12 +52,13 @@ class Connector:
     def __init__(
         self,
         endpoint: Endpoint,
-        table_filter: str,
+        table_filter: str | None,
         opened: Opened = asking.opened,
     ) -> None:
         """Connects, logs in, subscribes, and takes back what an earlier reader left un-acked.
 
-        `table_filter`: canal's regular expression; it replaces the destination's own. Raises CanalLostError, and
+        `table_filter`: canal's regular expression; it replaces the destination's own, and that of whoever reads it.
+        None: it logs in alone. Raises CanalLostError, and
         SyncError CANAL_ACCESS_DENIED.
         """
         self._endpoint = endpoint
@@ -69,12 +70,14 @@ class Connector:
         except OSError as error:
             raise self._lost(error) from error
         try:
-            self._log_in(table_filter)
+            self._log_in()
+            if table_filter is not None:
+                self._subscribe(table_filter)
         except BaseException:
             self.close()
             raise
 
-    def _log_in(self, table_filter: str) -> None:
+    def _log_in(self) -> None:
         there = self._endpoint
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -90,6 +93,9 @@ class Connector:
             raise SyncError(
                 Code.CANAL_ACCESS_DENIED, address=there.label, user=there.user, reason=_first_line(answer.text)
             )
+
+    def _subscribe(self, table_filter: str) -> None:
+        there = self._endpoint
         self._send(packet.subscription(there.destination, table_filter))
         answer = self._answer()
         if answer.code:

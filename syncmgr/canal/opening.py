@@ -54,14 +54,15 @@ class DestinationFacts:
 
 
 def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeout: float) -> DestinationFacts:
-    """Logs in and subscribes, so that from now on canal keeps what the job will read.
+    """Logs in and subscribes, so that from now on canal keeps what the job will read. Without tables it only logs in:
+    whoever subscribes takes the destination's filter from its reader, and with it rows.
 
     Raises SyncError: CANAL_*, PROPERTY_WRONG.
     """
     check_zone(source.time_zone)
     locator = _locator(source, connect_timeout, connect_timeout, PROBE)
     try:
-        Connector(_located(locator), table_filter(tables)).close()
+        Connector(_located(locator), table_filter(tables) if tables else None).close()
     except CanalLostError as lost:
         raise lost.cause_for_user from lost
     finally:

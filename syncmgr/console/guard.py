@@ -11,6 +11,7 @@ from typing import Final
 
 from syncmgr.console.forbidden import named_table
 from syncmgr.console.frontend import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
+from syncmgr.console.information_schema import TABLES
 from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.schema import TargetTable
 from syncmgr.job.user import Account, Level, Privilege, Rights, Scope, database, job, table
@@ -197,6 +198,9 @@ class GuardedCatalog:
             self._access.need(privilege, table(home, name.name))
 
 
+DEAD_LETTERS: Final = "sync_dead_letters"
+
+
 class GuardedHistory:
     """Of the jobs that are seen."""
 
@@ -206,12 +210,21 @@ class GuardedHistory:
 
     def rows(self, table: str) -> Sequence[tuple[object, ...]]:
         rights = self._access.rights
-        return [row for row in self._history.rows(table) if rights.sees(job(str(row[1]), str(row[2])))]
+        seen = [row for row in self._history.rows(table) if rights.sees(job(str(row[1]), str(row[2])))]
+        return [_readable(row, rights) for row in seen] if table == DEAD_LETTERS else seen
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> Mapping[tuple[str, str], int]:
         if not self._access.rights.sees(job(db, name)):
             raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
         return self._history.snapshots(db, name, epoch)
+
+
+def _readable(letter: tuple[object, ...], rights: Rights) -> tuple[object, ...]:
+    """What its row has is NULL to who could not read it in the target."""
+    told = dict(zip(TABLES[DEAD_LETTERS], letter, strict=True))
+    target = table(str(told["TARGET_SCHEMA"]), str(told["TARGET_TABLE"]))
+    hidden = {} if rights.may(Privilege.SELECT, target) else {"COLUMN_VALUE": None, "SOURCE_ROW": None}
+    return tuple((told | hidden).values())
 
 
 class GuardedQueries:

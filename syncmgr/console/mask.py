@@ -19,25 +19,50 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SECRET: Final = re.compile(r"password|passwd|secret", re.IGNORECASE)
+_ANY: Final = re.compile(r"password|passwd|secret|identified", re.IGNORECASE)
+_ENDS: Final = frozenset("(),;")  # and whitespace: none of a value without quotes
+_SIGNS: Final = frozenset("+-=")  # a secret stands behind them, maybe apart
 
 
 def mask(sql: str) -> str:
-    """The text with the value of every password in it replaced by stars; one that was cut off too."""
-    if '"' not in sql and "'" not in sql:
+    """The text with the value of every password in it replaced by stars, with quotes or without; one that was cut off
+    too.
+    """
+    if _ANY.search(sql) is None:
         return sql
     pieces: list[str] = []
     before, last = "", ""  # the two tokens before this one
     all_secret = False  # behind IDENTIFIED and SET PASSWORD, to the end of the statement
+    bare = ""  # a token of the secret without quotes that stands here, behind the stars for it
     for match in _TOKEN.finditer(sql):
         piece = match[0]
+        if bare and _goes_on(bare, match):
+            bare = piece if bare in _SIGNS and not match["gap"] else bare
+            continue
+        bare = ""
         if match["gap"]:
             pieces.append(piece)
             continue
-        is_value = last == "=" and _SECRET.search(before) is not None
-        pieces.append(STARS if match["text"] and (is_value or all_secret) else piece)
+        if _is_value(before, last, all_secret=all_secret) and piece not in _ENDS:
+            bare = "" if match["text"] else piece
+            pieces.append(STARS)
+        else:
+            pieces.append(STARS if match["text"] and all_secret else piece)
         all_secret = piece != ";" and (all_secret or _begins_secret(last, piece))
         before, last = last, piece
     return "".join(pieces)
+
+
+def _is_value(before: str, last: str, *, all_secret: bool) -> bool:
+    """Whether a secret stands behind these tokens, whatever it looks like."""
+    if last == "=":
+        return all_secret or _SECRET.search(before) is not None
+    return all_secret and last.upper() == "BY"
+
+
+def _goes_on(bare: str, match: re.Match[str]) -> bool:
+    """To whitespace. A comment that begins before it may be a part of a password that should have had quotes."""
+    return match[0] not in _ENDS and (bare in _SIGNS or not match[0].isspace())
 
 
 def _begins_secret(last: str, piece: str) -> bool:

@@ -27,6 +27,11 @@ EVERYWHERE: Final = re.compile(r"[ -?A-Z_a-z]*")  # characters that every charse
 ALL_OF_UNICODE: Final = frozenset({"utf8mb4", "utf16", "utf16le", "utf32"})
 
 
+def of_today(charset: str | None) -> str | None:
+    """Under the name that servers give it now: earlier ones say utf8."""
+    return "utf8mb3" if charset == "utf8" else charset
+
+
 def max_bytes(charset: str | None) -> int:
     """Of a charset that nobody knows, as many as any has."""
     return WIDEST if charset is None else MAX_BYTES.get(charset, WIDEST)

@@ -7,6 +7,7 @@ Must not know: servers, sockets, tables.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from typing import Final, Literal, TypeVar, get_args
 
 from syncmgr.errors import Code, SyncError
@@ -14,6 +15,7 @@ from syncmgr.job.tls import FILES, SSL_MODES, SslMode, Tls, completed, unfit
 from syncmgr.settings import did_you_mean
 
 BINLOG: Final = "FROM BINLOG"
+LOCALHOST: Final = "localhost"
 LATEST: Final = "latest"
 SNAPSHOT: Final = "snapshot"
 
@@ -230,7 +232,22 @@ class CanalDescription:
 
     def reads_as(self, other: "CanalDescription") -> bool:
         """Whether both would compete for one destination."""
-        return (self.address.casefold(), self.destination) == (other.address.casefold(), other.destination)
+        return (_server(self), self.destination) == (_server(other), other.destination)
+
+
+def _server(source: CanalDescription) -> str:
+    """Its address, under one name where it is this machine."""
+    return source.zk_servers.casefold() or f"{_known_host(source.host)}:{source.port}"
+
+
+def _known_host(host: str) -> str:
+    """One spelling of an address, and of what needs no network to be known as this machine."""
+    name = host.casefold()
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return name
+    return LOCALHOST if address.is_loopback else str(address)
 
 
 SourceDescription = MysqlDescription | CanalDescription

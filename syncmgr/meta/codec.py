@@ -14,6 +14,7 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel_state import Stop
+from syncmgr.job.charset import of_today
 from syncmgr.job.chunk import ChunkPlan
 from syncmgr.job.ddl_step import DdlStep
 from syncmgr.job.dead_letter import DeadLetter
@@ -111,8 +112,13 @@ def _shadow_of(stored: Json) -> Shadow:
 
 
 def _table_of(stored: Json) -> SourceTable:
-    columns = tuple(SourceColumn(**(c | {"members": tuple(c["members"])})) for c in stored["columns"])
-    return SourceTable(**(stored | {"columns": columns}))
+    """Earlier versions stored charsets under the names that the server gave them."""
+    charset = of_today(stored.get("charset"))
+    return SourceTable(**(stored | {"columns": tuple(map(_column_of, stored["columns"])), "charset": charset}))
+
+
+def _column_of(stored: Json) -> SourceColumn:
+    return SourceColumn(**(stored | {"members": tuple(stored["members"]), "charset": of_today(stored.get("charset"))}))
 
 
 def plan_json(plan: ChunkPlan) -> Json:

@@ -8,9 +8,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from syncmgr.job.charset import of_today
 from syncmgr.job.column_type import labels
 from syncmgr.job.ddl import Table
 from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.job.statement.charsets import charset_of
 from syncmgr.mysql.address import Connection, query
 
 _CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
@@ -35,11 +37,11 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     columns = tuple(source_column(row, places.get(row["name"], 0)) for row in rows)
     [told] = query(
         connection,
-        "SELECT SUBSTRING_INDEX(TABLE_COLLATION, '_', 1) charset FROM information_schema.TABLES"
-        " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+        "SELECT TABLE_COLLATION collation FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         *table,
-    ) or [{"charset": None}]
-    return SourceTable(db=table[0], name=table[1], columns=columns, charset=told["charset"])
+    ) or [{"collation": None}]
+    charset = None if told["collation"] is None else charset_of(told["collation"])
+    return SourceTable(db=table[0], name=table[1], columns=columns, charset=charset)
 
 
 def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:
@@ -92,7 +94,6 @@ def cascades(connection: Connection, table: Table) -> bool:
 def source_column(row: dict[str, Any], key: int) -> SourceColumn:
     """A column as information_schema tells it; sizes that the type does not have are 0, as in a table map."""
     word = row["word"].lower()
-    charset = row["charset"]
     fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
     has_digits = word == "decimal" or (word in {"float", "double"} and row["scale"] is not None)
     return SourceColumn(
@@ -102,7 +103,7 @@ def source_column(row: dict[str, Any], key: int) -> SourceColumn:
         precision=int(row["digits"] if has_digits else fraction or 0),
         scale=int(row["scale"] if has_digits else 0),
         length=int(_length(word, row) or 0),
-        charset="utf8mb3" if charset == "utf8" else charset,
+        charset=of_today(row["charset"]),
         members=labels(row["full"]) if word in {"enum", "set"} else (),
         nullable=row["nullable"] == "YES",
         key=key,

@@ -130,6 +130,36 @@ def test_doris_own_example_runs(
     frontend.sql("STOP SYNC JOB test_db.job1")
 
 
+def test_explaining_takes_no_rows_from_the_reader(shop: Callable[..., Shop], canal: Callable[..., CanalServer]) -> None:
+    """EXPLAIN SYNC on a destination that a job reads, under whatever name of the server, leaves that job its filter,
+    and says what CREATE SYNC would; also while the job is paused.
+    """
+    s, server = shop("canal_explained"), canal()
+    s.mysql.run(f"CREATE TABLE {s.name}.people (id BIGINT PRIMARY KEY)")
+    s.fe.sql(f"CREATE TABLE {s.name}.people (id BIGINT NOT NULL) UNIQUE KEY(id)")
+    s.create_sync(server)
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (1)")
+    s.wait_until_equal()
+
+    def explained(host: str) -> str:
+        [row] = s.fe.sql(
+            f"EXPLAIN SYNC {s.name}.job2 (FROM {s.name}.people INTO people (id)) FROM BINLOG"
+            f' ("type" = "canal", "canal.server.ip" = "{host}", "canal.server.port" = "{server.port}",'
+            f' "canal.destination" = "{server.destination}", "canal.username" = "canal", "canal.password" = "canal")'
+        )
+        return str(row["Outcome"])
+
+    outcomes = [explained("127.0.0.1"), explained("localhost")]
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (2)")
+    s.wait_until_equal()
+    s.fe.sql(f"PAUSE SYNC JOB {s.name}.job1")
+    outcomes += [explained("127.0.0.1"), explained("localhost")]
+    s.mysql.run(f"INSERT INTO {s.table} (id) VALUES (3)")
+    s.fe.sql(f"RESUME SYNC JOB {s.name}.job1")
+    s.wait_until_equal()
+    assert all(f"is already read by sync job '{s.name}.job1'" in outcome for outcome in outcomes)
+
+
 def test_kills_lose_and_double_nothing(
     shop: Callable[..., Shop], canal: Callable[..., CanalServer], mysql_server: MysqlServer
 ) -> None:

@@ -19,7 +19,7 @@ from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.whole import Found
-from syncmgr.jobs import Jobs
+from syncmgr.jobs import LOOK_SECOND, Jobs
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
@@ -87,6 +87,7 @@ class Run:
     def __init__(self, job: SyncJob, on_arrival: Callable[[Sequence[Table]], Any]) -> None:
         self.job, self.on_arrival = job, on_arrival
         self.told: list[str] = []
+        self.waited: list[float] = []
 
     def start(self) -> None: ...
 
@@ -102,7 +103,8 @@ class Run:
     def synced_until(self) -> float:
         return 0.0
 
-    def join(self, _timeout: float) -> bool:
+    def join(self, timeout: float) -> bool:
+        self.waited.append(timeout)
         return False
 
 
@@ -111,6 +113,7 @@ class House:
 
     def __init__(self, store: Store, channels: str = WHOLE) -> None:
         self.store, self.lake, self.max_jobs = store, Lake(), 1000
+        self.before_inspect: Callable[[], object] = print
         self.sources: dict[Table, SourceTable] = {}
         self.keyless: set[Table] = set()
         self.failing: dict[Table, SyncError] = {}
@@ -131,10 +134,11 @@ class House:
         )
         self.id = self.add("job1", "job1_target", channels)
 
-    def add(self, name: str, target: str, channels: str = WHOLE) -> JobId:
+    def add(self, name: str, target: str, channels: str = WHOLE, target_db: str = "demo") -> JobId:
         [parsed] = syncsql.parse(TEXT.format(channels=channels))
-        channel = make_channel(token=name, source=make_source_table(name=target), target=target)
-        self.lake.there["demo", target] = make_target(name=target)
+        source = make_source_table(name=target)
+        channel = make_channel(token=name, source=source, target_db=target_db, target=target)
+        self.lake.there[target_db, target] = make_target(db=target_db, name=target)
         job = make_job(name=name, channels=(channel,), statement=parsed.statement.sql())
         job_id = self.store.add(job, NOW, 0.0).id
         self.jobs.tick()
@@ -161,6 +165,7 @@ class House:
         return {table: Found(db=table[0], name=table[1]) for table in self.sources}
 
     def inspect(self, _source: object, tables: Sequence[Table], _locked: object = None) -> Any:
+        self.before_inspect()
         for table in tables:
             if table in self.failing:
                 raise self.failing[table]
@@ -346,6 +351,80 @@ def add_table(house: House) -> object:
     house.come(("else", "x"))
     [parsed] = syncsql.parse("ALTER SYNC JOB demo.job1 ADD TABLE FROM `else`.* INTO ods.*")
     return house.jobs.add_tables(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def create_on_canal(house: House, name: str, act: str = "CREATE") -> object:
+    """Into a target of the job's own name."""
+    house.lake.there["demo", name] = make_target(name=name)
+    source = '"type" = "canal", "canal.server.ip" = "127.0.0.1", "canal.server.port" = "11111",'
+    source += ' "canal.destination" = "example", "canal.username" = "", "canal.password" = ""'
+    [parsed] = syncsql.parse(f"{act} SYNC demo.{name} (FROM shop.t INTO {name} (id)) FROM BINLOG ({source})")
+    node: Any = parsed.statement
+    return house.jobs.create(node, None) if act == "CREATE" else house.jobs.explain(node, None)[0][4]
+
+
+def test_one_destination_of_canal_is_looked_at_by_one_statement(house: House) -> None:
+    """A look sets canal's filter: one that came between another's look and its job would take rows from that job."""
+    house.come(SHOP)
+
+    def come_second() -> None:
+        house.before_inspect = lambda: pytest.fail("canal is asked")
+        with pytest.raises(SyncError, match="is already read by a job that is being created"):
+            create_on_canal(house, "second")
+        assert "a job that is being created" in str(create_on_canal(house, "second", "EXPLAIN"))
+
+    house.before_inspect = come_second
+    create_on_canal(house, "first")
+    with pytest.raises(SyncError, match=r"is already read by sync job 'demo\.first'"):
+        create_on_canal(house, "second")
+    assert "'demo.first'" in str(create_on_canal(house, "second", "EXPLAIN"))
+    house.jobs.stop(Name(name="first"), "demo")
+    house.before_inspect = print
+    create_on_canal(house, "second")
+
+
+def test_a_job_on_canal_that_was_not_created_reads_nothing(house: House) -> None:
+    """The next one may have its destination."""
+    house.come(SHOP)
+    house.failing[SHOP] = SyncError(Code.CANAL_UNREACHABLE, address="127.0.0.1:11111", reason="refused")
+    with pytest.raises(SyncError, match="Cannot reach"):
+        create_on_canal(house, "first")
+    house.failing.clear()
+    create_on_canal(house, "second")
+
+
+@pytest.fixture
+def ending(house: House) -> JobId:
+    """A job that was stopped, and whose last commit into ods.t is on its way."""
+    job_id = house.add("job2", "t", "FROM a.t INTO ods.t", target_db="ods")
+    house.jobs.stop(Name(name="job2"), "demo")
+    house.come(SHOP)
+    return job_id
+
+
+@pytest.mark.parametrize("channels", ["FROM shop.t INTO ods.t", "FROM shop.* INTO ods.*"])
+def test_a_table_is_added_once_a_stopped_job_has_committed_to_its_target(
+    house: House, ending: JobId, channels: str
+) -> None:
+    """As by CREATE SYNC: a commit that came behind the first rows would bring older ones over them."""
+    [parsed] = syncsql.parse(f"ALTER SYNC JOB demo.job1 ADD TABLE {channels}")
+    node: Any = parsed.statement
+    with pytest.raises(SyncError) as raised:
+        house.jobs.add_tables(node, None)
+    assert (raised.value.code, house.joined) == (Code.TARGET_IN_USE, {})
+    house.ends[ending]()
+    house.jobs.add_tables(node, None)
+    assert house.joined == {"shop.t": "ods.t"}
+
+
+def test_a_table_that_comes_joins_once_a_stopped_job_has_committed_to_its_target(house: House, ending: JobId) -> None:
+    """The run that tells of it waits a moment at most, and the next one tells of it again; others wait with it."""
+    house.come(LATE)
+    assert house.told(SHOP, LATE) is None
+    assert (house.joined, house.runs[ending].waited) == ({}, [LOOK_SECOND])
+    house.ends[ending]()
+    assert house.codes(SHOP) == {SHOP: None}
+    assert house.joined == {"shop.late": "ods.late", "shop.t": "ods.t"}
 
 
 def resync(house: House) -> object:

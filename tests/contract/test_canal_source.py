@@ -6,20 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Final
 
 import pytest
 
 from syncmgr.canal.connector import CanalLostError, Connector
+from syncmgr.canal.opening import inspect
 from syncmgr.canal.source import SourceOptions
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from tests.alike import ALIKE
-from tests.canal_servers import CanalServer
+from tests.canal_servers import CANAL_PASSWORD, CanalServer
 from tests.contract.canal_reader import Reader, channel, endpoint, reading
 from tests.contract.mysql_reader import database
 from tests.proxy import Proxy
 from tests.servers import MysqlServer
+from tests.unit.job.factories import make_canal
 from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 pytestmark = pytest.mark.mysql
@@ -96,6 +99,23 @@ def test_a_destination_that_is_not_there_is_told(canal: Start, mysql_db: str) ->
         assert error.code is Code.CANAL_REFUSED
         assert "does not serve destination 'nope'" in str(error)
         assert len(reader.troubles) == 2
+
+
+def test_a_look_without_tables_leaves_the_reader_its_filter(
+    canal: Start, mysql_server: MysqlServer, mysql_db: str
+) -> None:
+    """It tells whether canal is there and takes the password; whoever reads the destination loses no row by it."""
+    server = canal()
+    there = make_canal(host="127.0.0.1", port=server.port, destination=server.destination, password=CANAL_PASSWORD)
+    with reading(server, [channel((mysql_db, "t"))]) as reader:
+        reader.get()
+        fill(mysql_server, mysql_db, 0, 3)
+        until_equal(reader, mysql_server, mysql_db)
+        assert inspect(there, [], connect_timeout=HANG_SECOND).tables == ()
+        fill(mysql_server, mysql_db, 3, 6)
+        until_equal(reader, mysql_server, mysql_db)
+    with pytest.raises(SyncError, match="refused user 'canal'"):
+        inspect(replace(there, password="wrong"), [], connect_timeout=HANG_SECOND)
 
 
 def test_an_error_in_place_of_a_batch_breaks_the_session(canal: Start) -> None:

@@ -298,6 +298,26 @@ def test_a_grant_shows_what_is_in_it_alone(console: Running) -> None:
     assert refused(console, "STOP SYNC JOB demo.two") == Code.UNKNOWN_JOB.number
 
 
+@pytest.mark.parametrize(
+    ("grant", "shown"),
+    [
+        ("LOAD_PRIV ON JOB demo.one", False),
+        ("ALL ON demo.people", False),
+        ("LOAD_PRIV ON demo.*", False),
+        ("SELECT ON demo.orders", True),
+        ("SELECT ON demo.*", True),
+    ],
+)
+def test_a_dead_letter_shows_its_row_to_who_may_read_the_target(console: Running, *, grant: str, shown: bool) -> None:
+    """Who sees the job alone is told that there is one, of which column and why, and not what the row has."""
+    console.ask("GRANT LOAD_PRIV ON JOB demo.job1 TO alice")
+    console.ask(f"GRANT {grant} TO alice")
+    [told] = ask(console, "SELECT * FROM information_schema.sync_dead_letters")
+    assert ("a secret" in str(told)) is shown
+    assert told[4:10] == ("shop", "orders", "demo", "orders", "INSERT", "status")
+    assert (told[10] is None, told[12] is None, told[11]) == (not shown, not shown, "it is too long")
+
+
 def test_show_grants(console: Running) -> None:
     """The statements that would make them: one's own, a user's, everybody's."""
     for grant in ("SELECT, LOAD_PRIV ON demo.*", "DROP ON demo.orders", "LOAD_PRIV ON JOB demo.one"):

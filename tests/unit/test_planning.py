@@ -407,6 +407,25 @@ def test_explaining_a_job_on_canal() -> None:
     assert rows[0][2] == "source"
 
 
+def test_explaining_a_job_on_canal_asks_for_no_table() -> None:
+    """Canal would take the tables for the filter of whoever reads the destination; where that is a job of ours, canal
+    is not asked at all.
+    """
+
+    class Asked(House):
+        def inspect(self, source: Any, tables: Sequence[Table], locked: Locked = never) -> Facts:
+            assert not tables
+            return super().inspect(source, tables, locked)
+
+    house, orders = Asked(), Channel(source=Name(db="shop", name="orders"), target=Name(name="orders"))
+    asked = wanted(replace(orders, columns=(ColumnMapping(target="id"),)), source=make_canal())
+    rows = house.planner().explain(asked)
+    assert ({row[4] for row in rows}, house.inspections) == ({"ok"}, 1)
+    taken = SyncError(Code.CANAL_IN_USE, destination="example", address="canal1:11111", reader="sync job 'demo.a'")
+    [row] = house.planner().explain(asked, taken)
+    assert (row[4], house.inspections) == (f"{taken} (error 20124)", 1)
+
+
 def test_a_table_that_is_made_while_others_are_looked_at_is_no_less_meant() -> None:
     """Its CREATE TABLE stands before the place from which changes are read, so nothing else would tell of it."""
 

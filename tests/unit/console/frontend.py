@@ -107,11 +107,16 @@ class FakeJobs:
 
 @dataclass
 class FakeHistory:
-    """One consistent point, 7, of demo.job1 over one table."""
+    """One consistent point, 7, of demo.job1 over one table, and one change that was kept out of it."""
 
     def rows(self, table: str) -> list[tuple[object, ...]]:
-        point = (10001, "demo", "job1", 7, "2026-11-21 10:00:00.000000", "demo", "orders", 42)
-        return [point] if table == "sync_points" else []
+        at, target = "2026-11-21 10:00:00.000000", ("demo", "orders")
+        job = (10001, "demo", "job1", 7)
+        change = ("INSERT", "status", "a secret", "it is too long", '{"status": "a secret"}', at, "b.000001", 4)
+        return {
+            "sync_points": [(*job, at, *target, 42)],
+            "sync_dead_letters": [(*job, "shop", "orders", *target, *change)],
+        }.get(table, [])
 
     def snapshots(self, db: str, name: str, epoch: int | None) -> dict[tuple[str, str], int]:
         if (db, name) != ("demo", "job1"):

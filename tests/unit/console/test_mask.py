@@ -1,6 +1,10 @@
-import pytest
+from typing import Final
 
-from syncmgr.console.mask import mask
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncmgr.console.mask import STARS, mask
 
 
 @pytest.mark.parametrize(
@@ -17,11 +21,42 @@ from syncmgr.console.mask import mask
         ("CREATE USER x IDENTIFIED WITH p BY 'geheim'", "CREATE USER x IDENTIFIED WITH p BY '********'"),
         ("SET PASSWORD FOR root = 'geheim'; SELECT 'x'", "SET PASSWORD FOR root = '********'; SELECT 'x'"),
         ("SELECT password FROM t WHERE a = 'b'", "SELECT password FROM t WHERE a = 'b'"),
+        ('("canal.password" = 123456)', "(\"canal.password\" = '********')"),
+        ("(canal.password = hunter2, type = canal)", "(canal.password = '********', type = canal)"),
+        ("(`canal`.`password`=-12.5e3,`x`=1)", "(`canal`.`password`='********',`x`=1)"),
+        ("(canal.password = - /* a */ 12 /* b */)", "(canal.password = '********' /* b */)"),
+        ("(canal.password = `hunter2`)", "(canal.password = '********')"),
+        ("(canal.password = p@ss#w/*o*/rd, x = 'y')", "(canal.password = '********'"),
+        ("(canal.password == hunter2)", "(canal.password ='********')"),
+        ("(canal.password = hunt", "(canal.password = '********'"),
+        ("(canal.password = , x = y)", "(canal.password = , x = y)"),
+        ("SET PASSWORD FOR root = hunter2; SELECT x", "SET PASSWORD FOR root = '********'; SELECT x"),
+        ("CREATE USER x IDENTIFIED BY hunter2", "CREATE USER x IDENTIFIED BY '********'"),
     ],
 )
 def test_secrets_are_masked(sql: str, shown: str) -> None:
     """Every literal that is a password is replaced, however it is written, and nothing else."""
     assert mask(sql) == shown
+
+
+KEY: Final = st.sampled_from(['"mysql.password"', "'canal.password'", "canal.password", "`canal`.`password`"])
+GAP: Final = st.sampled_from(["", " ", "\n", " /* it's */ ", ' -- "\n'])
+BARE: Final = st.one_of(
+    st.from_regex(r"geheim\w{0,9}", fullmatch=True),
+    st.decimals(min_value=100000, allow_nan=False, allow_infinity=False, places=3).map(lambda it: f"{it:f}"),
+    st.integers(min_value=100000).map(str),
+)
+VALUE: Final = st.one_of(BARE, BARE.map(lambda it: f'"{it}"'), BARE.map(lambda it: f"'{it}'"))
+
+
+@given(KEY, GAP, GAP, st.sampled_from(["", "-", "- "]), VALUE, GAP)
+def test_no_property_shows_its_secret(key: str, one: str, two: str, sign: str, value: str, end: str) -> None:
+    """However the grammar lets it be written: with quotes, as a word or as a number; the rest stays as it is."""
+    head, rest = f'CREATE SYNC j (FROM a.b INTO c) FROM BINLOG ("type" = mysql, {key}{one}={two}', ', x = "y", z = 5)'
+    shown = mask(f"{head}{sign}{value}{end}{rest}")
+    assert value.strip("\"'") not in shown
+    assert shown.startswith(f"{head}{STARS}")
+    assert shown.endswith(rest)
 
 
 def test_masking_is_fast() -> None:

@@ -165,6 +165,16 @@ def test_one_destination_has_one_reader() -> None:
     assert make_canal().reads_as(make_canal(user="other", batch_size=1))
     assert not make_canal().reads_as(make_canal(destination="other"))
     assert not make_canal().reads_as(make_canal(port=11112))
+    assert make_canal(zk_servers="z1:2181").reads_as(make_canal(zk_servers="Z1:2181"))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST", "::1", "0:0:0:0:0:0:0:1"])
+def test_this_machine_is_one_server_under_all_of_its_names(host: str) -> None:
+    """A second job on its destination is refused, however the address is written."""
+    for other in ("localhost", "127.0.0.1", "::1"):
+        assert make_canal(host=host).reads_as(make_canal(host=other))
+    assert not make_canal(host=host).reads_as(make_canal(host="10.0.0.1"))
+    assert not make_canal(host=host).reads_as(make_canal(host=other, port=11112))
 
 
 @pytest.mark.parametrize(
