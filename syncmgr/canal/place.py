@@ -141,7 +141,7 @@ class Taken:
         taken = self._position
         if at.gtid and self._gtids is not None:
             return self._lacks_only(at)
-        mine, other = _numbered(at.file), _numbered(taken.file)
+        mine, other = numbered(at.file), numbered(taken.file)
         if mine is None or other is None or mine[0] != other[0]:
             return False
         if mine == other:
@@ -151,12 +151,16 @@ class Taken:
     def jumps_back(self, at: Place, second: int) -> bool:
         """Whether a transaction's end is older than what was taken, in a file that does not follow."""
         taken = self._position
-        mine, other = _numbered(at.file), _numbered(taken.file)
+        mine, other = numbered(at.file), numbered(taken.file)
         if mine is None or other is None or at.gtid or at.time >= taken.time - second:
             return False
         return mine[0] != other[0] or mine[1] not in {other[1], other[1] + 1}
 
     # -- GTIDs
+
+    def by_gtid(self, at: Place) -> bool:
+        """Whether its GTID tells if it was taken."""
+        return at.gtid != "" and self.position.gtids != "" and self._knows(at.gtid) is not None
 
     def _knows(self, gtid: str) -> bool | None:
         """None where the set and the GTID are not of one kind."""
@@ -198,7 +202,7 @@ class Taken:
 
 def _by_coordinate(at: Place, taken: Position) -> Lie:
     """By file and offset; an old entry cannot be younger than what was taken after it."""
-    mine, other = _numbered(at.file), _numbered(taken.file)
+    mine, other = numbered(at.file), numbered(taken.file)
     if mine is None or other is None or mine[0] != other[0]:
         return Lie.ELSEWHERE
     if not at.counted and taken.ordinal > 1 and (at.file, at.offset) == (taken.file, taken.offset):
@@ -217,7 +221,7 @@ def _told(text: str) -> GtidSet | MariadbGtids:
 
 
 @lru_cache(maxsize=16)
-def _numbered(file: str) -> tuple[str, int] | None:
+def numbered(file: str) -> tuple[str, int] | None:
     found = _FILE.fullmatch(file)
     return None if found is None else (found[1], int(found[2]))
 

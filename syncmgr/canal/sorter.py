@@ -14,6 +14,7 @@ from syncmgr.canal.acks import Acks
 from syncmgr.canal.place import Lie, Place, Taken, place_of
 from syncmgr.canal.proto import entry_pb2
 from syncmgr.canal.runs import Run, runs
+from syncmgr.canal.trail import Step, Trail
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import untold
 from syncmgr.job.batch import Batch, Ddl, TableChanges
@@ -22,6 +23,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.statement.nodes import Clause
 
 ROWS: Final = frozenset({entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE})
+TOLD: Final = frozenset({entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND, entry_pb2.ROWDATA})
 XA: Final = frozenset({entry_pb2.XACOMMIT, entry_pb2.XAROLLBACK})
 PLACELESS: Final = (
     "rows without a place in the binlog, as a MariaDB from 11.8 on writes them; read it with 'type' = 'mysql'"
@@ -124,6 +126,8 @@ class Sorter:
         self._offset = 0  # of the last entry that was taken
         self._unsettled: entry_pb2.Header | None = None
         self._joined = self._dropped = self._met = False
+        self._trail = Trail()
+        self._unended = False  # a part of a transaction was let go, which comes again from its beginning
         self._begun_in = self._acks.received_last
 
     # -- what comes in
@@ -169,6 +173,8 @@ class Sorter:
             return
         self._settle()
         at = self._at = self._place(header, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
+        if self._steps_back(entry, at):
+            return
         lie = self._taken.lies(at) if self._trusted else Lie.ELSEWHERE
         if lie is Lie.OLD:
             self._dropped = True
@@ -195,6 +201,7 @@ class Sorter:
         header, self._unsettled = self._unsettled, None
         if header is not None:
             self._at = self._last = place_of(header, 1, counted=True)
+            self._trail.passed(self._at)
             self._time = max(self._time, self._at.time)
 
     def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: Place, size: int) -> None:
@@ -218,6 +225,27 @@ class Sorter:
         if not begins and (last.file, last.offset) == (header.logfileName, header.logfileOffset):
             return place_of(header, last.number + 1, counted=last.counted)
         return place_of(header, 1, counted=begins or last is not START)
+
+    # -- canal's parser that connects anew
+
+    def _steps_back(self, entry: entry_pb2.Entry, at: Place) -> bool:
+        """Whether it is an END of before, which ends nothing now. What is open comes again from its beginning."""
+        if entry.entryType not in TOLD:
+            return False
+        begins, ends = (entry.entryType == kind for kind in (entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND))
+        step = self._trail.step(at, begins=begins, ends=ends)
+        if step is Step.ON or (step is Step.AWAY and not self._taken.by_gtid(at)):
+            return False
+        self._let_go()
+        if step is Step.BACK:
+            self._met |= self._taken.ends_at(at)
+            return True
+        return False
+
+    def _let_go(self) -> None:
+        self._unended = self.open
+        self._open = _Waiting()
+        self._in_transaction = self._torn = False
 
     # -- what was taken before
 
@@ -259,11 +287,12 @@ class Sorter:
 
     def _begin(self) -> None:
         self._in_transaction = True
-        self._begun_in = self._acks.received_last
+        if not self._unended:
+            self._begun_in = self._acks.received_last
 
     def _end_unsaid(self) -> None:
         """What begins next ends a transaction whose end nobody told."""
-        if self.open:
+        if self._holds:
             self._end_transaction(self._last)
 
     def _finish(self, value: bytes, at: Place) -> None:
@@ -283,7 +312,7 @@ class Sorter:
         self._first_time = self._first_time or self._source_time
         self._ready.absorb(self._open)
         self._open = _Waiting()
-        self._in_transaction = self._delivered_open = self._torn = False
+        self._in_transaction = self._delivered_open = self._torn = self._unended = False
         self._moved = True
 
     def _is_whole(self, at: Place) -> bool:
@@ -343,6 +372,10 @@ class Sorter:
     @property
     def open(self) -> bool:
         """Whether rows have come of a transaction whose end did not."""
+        return self._unended or self._holds
+
+    @property
+    def _holds(self) -> bool:
         return self._in_transaction and (self._open.events > 0 or self._delivered_open)
 
     @property
@@ -370,8 +403,9 @@ class Sorter:
         if self._moved or self.ddl is not None:
             return self._take_whole()
         self._settle()
-        self._taken.within(self._last, time=self._time)
-        self._delivered_open = True
+        if self._in_transaction:
+            self._taken.within(self._last, time=self._time)
+            self._delivered_open = True
         waiting, self._open = self._open, _Waiting()
         if not self._torn:
             return self._batch(waiting, end=None, open_=True)
