@@ -148,13 +148,18 @@ class Taken:
             return 0 <= at.offset - taken.offset <= NEAR
         return mine[1] == other[1] + 1 and at.offset <= FILE_HEAD
 
-    def jumps_back(self, at: Place, second: int) -> bool:
-        """Whether a transaction's end is older than what was taken, in a file that does not follow."""
+    def jumps_back(self, at: Place, second: int, *, ended: int) -> bool:
+        """Whether a transaction's end is older than what was taken, in another file.
+
+        In the one that follows it is rather that of a session with a timestamp of its own, where the end before, at
+        `ended`, is as old; 0: not known.
+        """
         taken = self._position
         mine, other = numbered(at.file), numbered(taken.file)
-        if mine is None or other is None or at.gtid or at.time >= taken.time - second:
+        if mine is None or other is None or at.gtid or mine == other:
             return False
-        return mine[0] != other[0] or mine[1] not in {other[1], other[1] + 1}
+        follows = mine == (other[0], other[1] + 1)
+        return at.time < (ended if follows else taken.time) - second
 
     # -- GTIDs
 

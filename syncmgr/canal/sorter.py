@@ -102,6 +102,7 @@ class Sorter:
         self._taken = Taken(start)
         self._time = start.time
         self._apart_until = 0
+        self._ended = 0  # the time of the last END
         self._source_time = self._first_time = 0.0
         self._ready = _Waiting()
         self._moved = self._torn = self._delivered_open = False
@@ -178,6 +179,7 @@ class Sorter:
         lie = self._taken.lies(at) if self._trusted else Lie.ELSEWHERE
         if lie is Lie.OLD:
             self._dropped = True
+            self._ended = at.time if entry.entryType == entry_pb2.TRANSACTIONEND else self._ended
             self._met |= self._taken.ends_at(at)
             return
         if not self._joined:
@@ -234,9 +236,11 @@ class Sorter:
             return False
         begins, ends = (entry.entryType == kind for kind in (entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND))
         step = self._trail.step(at, begins=begins, ends=ends)
-        if step is Step.ON or (step is Step.AWAY and not self._taken.by_gtid(at)):
+        if step is Step.ON:
             return False
         self._let_go()
+        if step is Step.AWAY and not self._taken.by_gtid(at) and not self._taken.ends_at(at):
+            self._go_away()
         if step is Step.BACK:
             self._met |= self._taken.ends_at(at)
             return True
@@ -246,6 +250,15 @@ class Sorter:
         self._unended = self.open
         self._open = _Waiting()
         self._in_transaction = self._torn = False
+
+    def _go_away(self) -> None:
+        """To another server: no coordinate tells what is old there, and the position is not met on the way.
+
+        The batches with the last of the first server are not kept back: they prove nothing to who goes on at the other.
+        """
+        self._joined = True
+        self._trusted = not self._taken.position.file
+        self._first = self._first or not self._trusted
 
     # -- what was taken before
 
@@ -303,8 +316,9 @@ class Sorter:
         self._end_transaction(at)
 
     def _end_transaction(self, at: Place) -> None:
-        if self._taken.jumps_back(at, BACK_SECOND):
+        if self._taken.jumps_back(at, BACK_SECOND, ended=self._ended):
             self._apply_again(at)
+        self._ended = at.time
         self._time = max(self._time, at.time)
         self._taken.behind(at, time=self._time, whole=self._is_whole(at), acked=self._first)
         self._trusted = True
