@@ -176,14 +176,16 @@ class Sorter:
         at = self._at = self._place(header, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
         if self._steps_back(entry, at):
             return
-        lie = self._taken.lies(at) if self._trusted else Lie.ELSEWHERE
+        lie = self._taken.lies(at, trusted=self._trusted)
         if lie is Lie.OLD:
             self._dropped = True
             self._ended = at.time if entry.entryType == entry_pb2.TRANSACTIONEND else self._ended
             self._met |= self._taken.ends_at(at)
             return
+        if self._taken.tears(at):
+            raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
         if not self._joined:
-            self._join(at)
+            self._join(at, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
         if lie is Lie.ELSEWHERE:
             self._apply_again(at)
         self._time = max(self._time, at.time)
@@ -239,7 +241,9 @@ class Sorter:
         if step is Step.ON:
             return False
         self._let_go()
-        if step is Step.AWAY and not self._taken.by_gtid(at) and not self._taken.ends_at(at):
+        if step is Step.AWAY and self._taken.by_gtid(at):
+            self._taken.go_away()
+        elif step is Step.AWAY and not self._taken.ends_at(at):
             self._go_away()
         if step is Step.BACK:
             self._met |= self._taken.ends_at(at)
@@ -262,11 +266,16 @@ class Sorter:
 
     # -- what was taken before
 
-    def _join(self, at: Place) -> None:
+    def _join(self, at: Place, *, begins: bool) -> None:
         """The first entry that is not old: nothing may be missing before it."""
         taken = self._taken.position
         self._joined = True
-        if not taken.file or not self._trusted or self._met or self._taken.continues(at):
+        if not taken.file or not self._trusted or self._met:
+            return
+        if taken.ordinal and self._taken.by_gtid(at):
+            self._join_torn(at, begins=begins)
+            return
+        if self._taken.continues(at):
             return
         if self._dropped and at.gtid and taken.gtids:
             return
@@ -276,6 +285,16 @@ class Sorter:
         if taken.acked:
             return  # nothing need come again
         raise self._lost(f"canal goes on at {at.file}:{at.offset}, and what it delivered last did not come again")
+
+    def _join_torn(self, at: Place, *, begins: bool) -> None:
+        """What is not met is the torn transaction from its beginning, in other binlogs: its GTID says so."""
+        taken = self._taken.position
+        if taken.acked and not begins and not self._dropped and at.file == taken.file:
+            return  # nothing need come again
+        if not self._taken.may_be_torn():
+            raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
+        self._refuse_again(at)
+        raise RewindError
 
     def _apply_again(self, at: Place) -> None:
         """Another history: rows with a key are applied a second time, until it is past the first one."""
