@@ -172,6 +172,10 @@ class Taken:
 
     # -- GTIDs
 
+    def knows(self, at: Place) -> bool:
+        """Whether its GTID says that it was taken."""
+        return at.gtid != "" and self._knows(at.gtid) is True
+
     def by_gtid(self, at: Place) -> bool:
         """Whether its GTID tells if it was taken."""
         return at.gtid != "" and self.position.gtids != "" and self._knows(at.gtid) is not None

@@ -95,6 +95,7 @@ class Sorter:
     ) -> None:
         """`max_open_bytes`: of an open transaction, before a part of it is handed on without waiting for its end."""
         self._tables = tables
+        self._keyed = all(truth.keyed for truth in tables.values())
         self._folded = {(db.casefold(), name.casefold()): (db, name) for db, name in tables}
         self._acks = acks
         self._label = label
@@ -127,6 +128,7 @@ class Sorter:
         self._offset = 0  # of the last entry that was taken
         self._unsettled: entry_pb2.Header | None = None
         self._joined = self._dropped = self._met = False
+        self._doubted = False  # by a coordinate alone
         self._trail = Trail()
         self._unended = False  # a part of a transaction was let go, which comes again from its beginning
         self._begun_in = self._acks.received_last
@@ -179,6 +181,7 @@ class Sorter:
         lie = self._taken.lies(at, trusted=self._trusted)
         if lie is Lie.OLD:
             self._dropped = True
+            self._doubted |= not self._taken.knows(at)
             self._ended = at.time if entry.entryType == entry_pb2.TRANSACTIONEND else self._ended
             self._met |= self._taken.ends_at(at)
             return
@@ -412,6 +415,14 @@ class Sorter:
         return self._in_transaction and (self._open.events > 0 or self._delivered_open)
 
     @property
+    def doubtful(self) -> bool:
+        """Whether what was dropped may be of another server, and be wanted again: nothing has met the position yet.
+
+        Without a key it is not taken in any case, but stops the job.
+        """
+        return self._doubted and not self._met and not self._joined and self._keyed
+
+    @property
     def delivered_open(self) -> bool:
         """Whether the last batch ended inside a transaction."""
         return self._delivered_open
@@ -465,7 +476,7 @@ class Sorter:
 
     def _cover(self) -> None:
         """Nothing is left to sort: what canal gave is covered, up to where the open transaction began."""
-        if not self._queue:
+        if not self._queue and not self.doubtful:
             self._acks.covered(self._begun_in - 1 if self.open else self._acks.received_last)
 
     def _batch(

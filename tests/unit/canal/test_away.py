@@ -130,3 +130,20 @@ def test_the_last_of_the_other_server_is_not_kept_back() -> None:
     [behind] = sorting.feed(other.transaction("n"))
     sorting.acks.committed(behind.end)
     assert sorting.acks.due() == []
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_what_is_dropped_before_the_position_is_met_is_not_acked(*, keyed: bool) -> None:
+    """It may be of another server, and has to be delivered again then; without a key the job stops there anyway."""
+    log = primary()
+    [batch] = Sorting().feed(log.transaction("x"))
+    other, sorting = standby(log, "binlog.000003", 70_000, 0), Sorting(batch.end, keyed=keyed)
+    for name in ("y", "z"):
+        assert sorting.values(other.transaction(name)) == []
+    assert sorting.acks.due() == ([] if keyed else [1, 2])
+    assert sorting.sorter.doubtful == keyed
+    met, log = Sorting(batch.end), primary()
+    assert met.values(log.transaction("x")) == []
+    assert not met.sorter.doubtful
+    met.feed(log.transaction("y"))
+    assert met.sorter._joined
