@@ -76,6 +76,8 @@ class Taken:
         self._gtids = parse_gtids(position.gtids) if position.gtids else None
         self._gtids_told = ""
         self._position = position
+        self._torn = ""  # the GTID of the transaction that is torn, "" where it is not known
+        self._away = False  # it comes again from other binlogs
 
     @property
     def position(self) -> Position:
@@ -88,6 +90,7 @@ class Taken:
 
     def behind(self, at: Place, *, time: int, whole: bool, acked: bool) -> None:
         """A transaction, or a statement without one, ended with this entry."""
+        self._torn, self._away = "", False
         self._gtids_told = at.gtids or self._gtids_told
         if self._gtids is not None and at.gtid:
             self._add(at.gtid)
@@ -108,6 +111,7 @@ class Taken:
 
     def within(self, at: Place, *, time: int) -> None:
         """A transaction was taken up to and with this entry."""
+        self._torn, self._away = at.gtid, False
         self._position = replace(
             self._position,
             file=at.file,
@@ -119,16 +123,21 @@ class Taken:
             acked=False,
         )
 
-    def lies(self, at: Place) -> Lie:
+    def lies(self, at: Place, *, trusted: bool) -> Lie:
+        """`trusted` False: coordinates tell nothing."""
         taken = self._position
-        if not taken.file:
-            return Lie.NEW
         known = self._knows(at.gtid) if at.gtid else None
         if known:
             return Lie.OLD
-        if known is False and not taken.ordinal:
+        if not trusted:
+            return Lie.ELSEWHERE
+        if not taken.file or (known is False and not self._is_of_torn(at)):
             return Lie.NEW
-        return _by_coordinate(at, taken)
+        return Lie.ELSEWHERE if self._away else _by_coordinate(at, taken)
+
+    def go_away(self) -> None:
+        """What is torn comes again from other binlogs: no coordinate tells which part of it was taken."""
+        self._away = self._position.ordinal > 0
 
     def ends_at(self, at: Place) -> bool:
         """Whether the position is exactly the one behind this entry, or of it where a transaction is torn."""
@@ -141,32 +150,62 @@ class Taken:
         taken = self._position
         if at.gtid and self._gtids is not None:
             return self._lacks_only(at)
-        mine, other = _numbered(at.file), _numbered(taken.file)
+        mine, other = numbered(at.file), numbered(taken.file)
         if mine is None or other is None or mine[0] != other[0]:
             return False
         if mine == other:
             return 0 <= at.offset - taken.offset <= NEAR
-        return mine[1] == other[1] + 1 and at.offset <= FILE_HEAD
+        return not taken.ordinal and mine[1] == other[1] + 1 and at.offset <= FILE_HEAD
 
-    def jumps_back(self, at: Place, second: int) -> bool:
-        """Whether a transaction's end is older than what was taken, in a file that does not follow."""
+    def jumps_back(self, at: Place, second: int, *, ended: int) -> bool:
+        """Whether a transaction's end is older than what was taken, in another file.
+
+        In the one that follows it is rather that of a session with a timestamp of its own, where the end before, at
+        `ended`, is as old; 0: not known.
+        """
         taken = self._position
-        mine, other = _numbered(at.file), _numbered(taken.file)
-        if mine is None or other is None or at.gtid or at.time >= taken.time - second:
+        mine, other = numbered(at.file), numbered(taken.file)
+        if mine is None or other is None or at.gtid or mine == other:
             return False
-        return mine[0] != other[0] or mine[1] not in {other[1], other[1] + 1}
+        follows = mine == (other[0], other[1] + 1)
+        return at.time < (ended if follows else taken.time) - second
 
     # -- GTIDs
 
+    def knows(self, at: Place) -> bool:
+        """Whether its GTID says that it was taken."""
+        return at.gtid != "" and self._knows(at.gtid) is True
+
+    def by_gtid(self, at: Place) -> bool:
+        """Whether its GTID tells if it was taken."""
+        return at.gtid != "" and self.position.gtids != "" and self._knows(at.gtid) is not None
+
+    def tears(self, at: Place) -> bool:
+        """Whether this one of another transaction comes where the rest of the torn one did not."""
+        if not self._position.ordinal or not self._torn or at.gtid in {"", self._torn}:
+            return False
+        return not _has(_told(at.gtids), self._torn)
+
+    def may_be_torn(self) -> bool:
+        """Whether the first transaction that came may be the torn one: it follows those that were taken."""
+        match _parsed(self._torn):
+            case (str(uuid), int(number)):
+                return self._knows(f"{uuid}:{number - 1}") is True
+            case (int(domain), int(server), int(number)):
+                return self._knows(f"{domain}-{server}-{number - 1}") is True
+            case _:
+                return False
+
+    def _is_of_torn(self, at: Place) -> bool:
+        """A stored position has no GTID of it: canal delivers the rest of it first."""
+        if not self._position.ordinal:
+            return False
+        self._torn = self._torn or at.gtid
+        return at.gtid == self._torn
+
     def _knows(self, gtid: str) -> bool | None:
         """None where the set and the GTID are not of one kind."""
-        match self._gtids, _parsed(gtid):
-            case GtidSet() as mine, (str(uuid), int(number)):
-                return mine.has((uuid, ""), number)
-            case MariadbGtids() as mine, (int(domain), int(_), int(number)):
-                return mine.has(domain, number)
-            case _:
-                return None
+        return _has(self._gtids, gtid)
 
     def _add(self, gtid: str) -> None:
         match self._gtids, _parsed(gtid):
@@ -196,9 +235,19 @@ class Taken:
                 return False
 
 
+def _has(gtids: GtidSet | MariadbGtids | None, gtid: str) -> bool | None:
+    match gtids, _parsed(gtid):
+        case GtidSet() as mine, (str(uuid), int(number)):
+            return mine.has((uuid, ""), number)
+        case MariadbGtids() as mine, (int(domain), int(_), int(number)):
+            return mine.has(domain, number)
+        case _:
+            return None
+
+
 def _by_coordinate(at: Place, taken: Position) -> Lie:
     """By file and offset; an old entry cannot be younger than what was taken after it."""
-    mine, other = _numbered(at.file), _numbered(taken.file)
+    mine, other = numbered(at.file), numbered(taken.file)
     if mine is None or other is None or mine[0] != other[0]:
         return Lie.ELSEWHERE
     if not at.counted and taken.ordinal > 1 and (at.file, at.offset) == (taken.file, taken.offset):
@@ -217,7 +266,7 @@ def _told(text: str) -> GtidSet | MariadbGtids:
 
 
 @lru_cache(maxsize=16)
-def _numbered(file: str) -> tuple[str, int] | None:
+def numbered(file: str) -> tuple[str, int] | None:
     found = _FILE.fullmatch(file)
     return None if found is None else (found[1], int(found[2]))
 

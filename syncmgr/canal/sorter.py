@@ -14,6 +14,7 @@ from syncmgr.canal.acks import Acks
 from syncmgr.canal.place import Lie, Place, Taken, place_of
 from syncmgr.canal.proto import entry_pb2
 from syncmgr.canal.runs import Run, runs
+from syncmgr.canal.trail import Step, Trail
 from syncmgr.errors import Code, SyncError
 from syncmgr.job import untold
 from syncmgr.job.batch import Batch, Ddl, TableChanges
@@ -22,6 +23,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.statement.nodes import Clause
 
 ROWS: Final = frozenset({entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE})
+TOLD: Final = frozenset({entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND, entry_pb2.ROWDATA})
 XA: Final = frozenset({entry_pb2.XACOMMIT, entry_pb2.XAROLLBACK})
 PLACELESS: Final = (
     "rows without a place in the binlog, as a MariaDB from 11.8 on writes them; read it with 'type' = 'mysql'"
@@ -93,6 +95,7 @@ class Sorter:
     ) -> None:
         """`max_open_bytes`: of an open transaction, before a part of it is handed on without waiting for its end."""
         self._tables = tables
+        self._keyed = all(truth.keyed for truth in tables.values())
         self._folded = {(db.casefold(), name.casefold()): (db, name) for db, name in tables}
         self._acks = acks
         self._label = label
@@ -100,6 +103,7 @@ class Sorter:
         self._taken = Taken(start)
         self._time = start.time
         self._apart_until = 0
+        self._ended = 0  # the time of the last END
         self._source_time = self._first_time = 0.0
         self._ready = _Waiting()
         self._moved = self._torn = self._delivered_open = False
@@ -124,6 +128,9 @@ class Sorter:
         self._offset = 0  # of the last entry that was taken
         self._unsettled: entry_pb2.Header | None = None
         self._joined = self._dropped = self._met = False
+        self._doubted = False  # by a coordinate alone
+        self._trail = Trail()
+        self._unended = False  # a part of a transaction was let go, which comes again from its beginning
         self._begun_in = self._acks.received_last
 
     # -- what comes in
@@ -169,13 +176,19 @@ class Sorter:
             return
         self._settle()
         at = self._at = self._place(header, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
-        lie = self._taken.lies(at) if self._trusted else Lie.ELSEWHERE
+        if self._steps_back(entry, at):
+            return
+        lie = self._taken.lies(at, trusted=self._trusted)
         if lie is Lie.OLD:
             self._dropped = True
+            self._doubted |= not self._taken.knows(at)
+            self._ended = at.time if entry.entryType == entry_pb2.TRANSACTIONEND else self._ended
             self._met |= self._taken.ends_at(at)
             return
+        if self._taken.tears(at):
+            raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
         if not self._joined:
-            self._join(at)
+            self._join(at, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
         if lie is Lie.ELSEWHERE:
             self._apply_again(at)
         self._time = max(self._time, at.time)
@@ -195,6 +208,7 @@ class Sorter:
         header, self._unsettled = self._unsettled, None
         if header is not None:
             self._at = self._last = place_of(header, 1, counted=True)
+            self._trail.passed(self._at)
             self._time = max(self._time, self._at.time)
 
     def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: Place, size: int) -> None:
@@ -219,13 +233,52 @@ class Sorter:
             return place_of(header, last.number + 1, counted=last.counted)
         return place_of(header, 1, counted=begins or last is not START)
 
+    # -- canal's parser that connects anew
+
+    def _steps_back(self, entry: entry_pb2.Entry, at: Place) -> bool:
+        """Whether it is an END of before, which ends nothing now. What is open comes again from its beginning."""
+        if entry.entryType not in TOLD:
+            return False
+        begins, ends = (entry.entryType == kind for kind in (entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND))
+        step = self._trail.step(at, begins=begins, ends=ends)
+        if step is Step.ON:
+            return False
+        self._let_go()
+        if step is Step.AWAY and self._taken.by_gtid(at):
+            self._taken.go_away()
+        elif step is Step.AWAY and not self._taken.ends_at(at):
+            self._go_away()
+        if step is Step.BACK:
+            self._met |= self._taken.ends_at(at)
+            return True
+        return False
+
+    def _let_go(self) -> None:
+        self._unended = self.open
+        self._open = _Waiting()
+        self._in_transaction = self._torn = False
+
+    def _go_away(self) -> None:
+        """To another server: no coordinate tells what is old there, and the position is not met on the way.
+
+        The batches with the last of the first server are not kept back: they prove nothing to who goes on at the other.
+        """
+        self._joined = True
+        self._trusted = not self._taken.position.file
+        self._first = self._first or not self._trusted
+
     # -- what was taken before
 
-    def _join(self, at: Place) -> None:
+    def _join(self, at: Place, *, begins: bool) -> None:
         """The first entry that is not old: nothing may be missing before it."""
         taken = self._taken.position
         self._joined = True
-        if not taken.file or not self._trusted or self._met or self._taken.continues(at):
+        if not taken.file or not self._trusted or self._met:
+            return
+        if taken.ordinal and self._taken.by_gtid(at):
+            self._join_torn(at, begins=begins)
+            return
+        if self._taken.continues(at):
             return
         if self._dropped and at.gtid and taken.gtids:
             return
@@ -235,6 +288,16 @@ class Sorter:
         if taken.acked:
             return  # nothing need come again
         raise self._lost(f"canal goes on at {at.file}:{at.offset}, and what it delivered last did not come again")
+
+    def _join_torn(self, at: Place, *, begins: bool) -> None:
+        """What is not met is the torn transaction from its beginning, in other binlogs: its GTID says so."""
+        taken = self._taken.position
+        if taken.acked and not begins and not self._dropped and at.file == taken.file:
+            return  # nothing need come again
+        if not self._taken.may_be_torn():
+            raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
+        self._refuse_again(at)
+        raise RewindError
 
     def _apply_again(self, at: Place) -> None:
         """Another history: rows with a key are applied a second time, until it is past the first one."""
@@ -259,11 +322,12 @@ class Sorter:
 
     def _begin(self) -> None:
         self._in_transaction = True
-        self._begun_in = self._acks.received_last
+        if not self._unended:
+            self._begun_in = self._acks.received_last
 
     def _end_unsaid(self) -> None:
         """What begins next ends a transaction whose end nobody told."""
-        if self.open:
+        if self._holds:
             self._end_transaction(self._last)
 
     def _finish(self, value: bytes, at: Place) -> None:
@@ -274,8 +338,9 @@ class Sorter:
         self._end_transaction(at)
 
     def _end_transaction(self, at: Place) -> None:
-        if self._taken.jumps_back(at, BACK_SECOND):
+        if self._taken.jumps_back(at, BACK_SECOND, ended=self._ended):
             self._apply_again(at)
+        self._ended = at.time
         self._time = max(self._time, at.time)
         self._taken.behind(at, time=self._time, whole=self._is_whole(at), acked=self._first)
         self._trusted = True
@@ -283,7 +348,7 @@ class Sorter:
         self._first_time = self._first_time or self._source_time
         self._ready.absorb(self._open)
         self._open = _Waiting()
-        self._in_transaction = self._delivered_open = self._torn = False
+        self._in_transaction = self._delivered_open = self._torn = self._unended = False
         self._moved = True
 
     def _is_whole(self, at: Place) -> bool:
@@ -343,7 +408,19 @@ class Sorter:
     @property
     def open(self) -> bool:
         """Whether rows have come of a transaction whose end did not."""
+        return self._unended or self._holds
+
+    @property
+    def _holds(self) -> bool:
         return self._in_transaction and (self._open.events > 0 or self._delivered_open)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether what was dropped may be of another server, and be wanted again: nothing has met the position yet.
+
+        Without a key it is not taken in any case, but stops the job.
+        """
+        return self._doubted and not self._met and not self._joined and self._keyed
 
     @property
     def delivered_open(self) -> bool:
@@ -370,8 +447,9 @@ class Sorter:
         if self._moved or self.ddl is not None:
             return self._take_whole()
         self._settle()
-        self._taken.within(self._last, time=self._time)
-        self._delivered_open = True
+        if self._in_transaction:
+            self._taken.within(self._last, time=self._time)
+            self._delivered_open = True
         waiting, self._open = self._open, _Waiting()
         if not self._torn:
             return self._batch(waiting, end=None, open_=True)
@@ -398,7 +476,7 @@ class Sorter:
 
     def _cover(self) -> None:
         """Nothing is left to sort: what canal gave is covered, up to where the open transaction began."""
-        if not self._queue:
+        if not self._queue and not self.doubtful:
             self._acks.covered(self._begun_in - 1 if self.open else self._acks.received_last)
 
     def _batch(

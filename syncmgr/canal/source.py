@@ -125,6 +125,7 @@ class CanalSource:
                     return self._take()
                 if self._receive(deadline):
                     continue
+                hint = self._hint()
             except CanalLostError as lost:
                 self._lose(lost.cause_for_user)
                 continue
@@ -132,7 +133,6 @@ class CanalSource:
                 self._disconnect()
                 self._trusted = False
                 continue
-            hint = self._hint()
             if hint is not None:
                 return hint
             if time.monotonic() >= deadline:
@@ -212,6 +212,8 @@ class CanalSource:
         silent = self._empty >= SILENT_GETS
         if not (starved or silent):
             return None
+        if starved and self._sorter.doubtful:
+            raise RewindError
         if self._acks.pending:
             return self._hurry() if starved or self._sorter.open else None
         if silent and self._acks.kept_bytes >= KEPT_BYTES:

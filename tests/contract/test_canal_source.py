@@ -1,5 +1,6 @@
 """The canal source against real servers: transactions, positions, lost connections, full rings, what it must refuse."""
 
+import copy
 import shutil
 import socket
 import threading
@@ -542,6 +543,39 @@ def test_a_source_that_restarts_behind_canal_is_read_on(canal: Start, mysql_serv
         fill(mysql_server, mysql_db, 20, 40)
         expected = state(mysql_server, mysql_db)
         reader.until(lambda: found(reader, mysql_db) == expected)  # canal waits 10 to 20 s
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["at-once", "torn"])
+@pytest.mark.parametrize("gtid", [False, True], ids=["coordinates", "gtids"])
+def test_a_transaction_that_canal_begins_to_read_anew_comes_once(
+    canal: Start, mysql_server: MysqlServer, mysql_db: str, *, gtid: bool, asks: bool
+) -> None:
+    """Canal has delivered half of it when it loses MySQL. Who asks meanwhile gets that half, as torn."""
+    with closing(Proxy(mysql_server.port)) as proxy:
+        behind = copy.copy(mysql_server)
+        behind.port = proxy.port
+        with started(canal(behind, options=("--gtid",) if gtid else ()), mysql_server, mysql_db, key="") as reader:
+            rows = (f"INSERT INTO {mysql_db}.t VALUES ({number}, REPEAT('x', 500))" for number in range(6000))
+            proxy.rate = 500_000.0
+            mysql_server.run("BEGIN", *rows, "COMMIT")
+            reader.until(lambda: reader.source._sorter.open)
+            proxy.cut()
+            again = 0
+
+            def count(data: bytes) -> bytes:
+                nonlocal again
+                again += len(data)
+                return data
+
+            proxy.rate, proxy.changes = None, count
+            if not asks:
+                until(lambda: again > 6000 * 500, why="the transaction once more")  # canal waits 10 to 20 s
+            fill(mysql_server, mysql_db, 6000, 6001)
+            reader.until(lambda: len(ids(reader, mysql_db)) >= 6001)
+            assert ids(reader, mysql_db) == list(range(6001))
+            assert [batch.end.whole for batch in reader.batches if batch.events > 1 and batch.end] == (
+                [False, True] if asks else [True]
+            )
 
 
 def test_a_second_reader_is_found(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
