@@ -10,6 +10,7 @@ import platform
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -330,8 +331,10 @@ class Frontend:
 
     def _expire(self) -> None:
         def of(job: SyncJob, channel: ChannelDescription) -> object:
-            oldest = self._store.oldest_snapshot(channel.token, job.id)
-            return self.lake.expire(channel.target_db, channel.target, oldest)
+            target = channel.target_db, channel.target
+            others = [each.token for each in job.channels if (each.target_db, each.target) == target]
+            since = time.time() - self._settings.seconds("consistent_point_keep_second")
+            return self.lake.expire(*target, self._store.kept(job.id, others, since))
 
         self._each_target(EXPIRY, of)
 

@@ -29,6 +29,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, backlogs
 from syncmgr.job.excerpt import Excerpt
+from syncmgr.job.expiring import Kept, committed_last
 from syncmgr.job.position import Position
 from syncmgr.job.renewal import Renewal
 from syncmgr.job.schema import SourceTable
@@ -453,6 +454,17 @@ class Store:
         with self._reading() as connection:
             points = connection.execute(query).scalars().all()
         return next((point[token] for point in points if point.get(token) is not None), None)
+
+    def kept(self, job_id: JobId, tokens: Sequence[str], since: float) -> Kept:
+        """Which snapshots of a table must stay. `tokens`: of the channels that commit to it; `since`: from when on,
+        where no point is kept.
+        """
+        point = self.oldest_snapshot(tokens[0], job_id)
+        if point is not None:
+            return Kept(point=point)
+        last = committed_last(tokens, self.progress(job_id), self.loads.of(job_id))
+        # Asked again: a point that was stored meanwhile is of what was committed before, or later.
+        return Kept(point=self.oldest_snapshot(tokens[0], job_id), since=since, last=last)
 
 
 _PLAIN = (

@@ -12,7 +12,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.batch import Batch, Ddl, PreparedChanges
-from syncmgr.job.position import MAX_PIECES, GtidSet, MariadbGtids, Position, Sid, parse_gtids
+from syncmgr.job.position import MAX_PIECES, GtidSet, MariadbGtids, Position, Sid, number_of, parse_gtids
 from syncmgr.mysql import compressed, events, wire
 from syncmgr.mysql.changes import RowsOfTable
 from syncmgr.mysql.subscriptions import Subscribed, Subscriptions
@@ -27,7 +27,7 @@ PLACEHOLDER: Final = 0xFFFFFF  # the table id of rows events that only end a sta
 FILE_HEAD: Final = 4  # offset of a file's first event
 
 # Not a row, not a transaction's edge, nothing that a replica of rows must heed.
-QUIET: Final = frozenset({3, 5, 9, 11, 13, 14, 17, 27, 28, 29, 36, 37, 41, 160, 161, 164})
+QUIET: Final = frozenset({3, 5, 9, 11, 13, 14, 17, 27, 28, 29, 36, 37, 41, 160, 164})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +102,7 @@ class Router:
             wire.TRANSACTION_PAYLOAD: self._payload,
             wire.MARIADB_GTID: self._mariadb_gtid,
             wire.MARIADB_GTID_LIST: self._mariadb_list,
+            wire.MARIADB_CHECKPOINT: self._pass,
             **dict.fromkeys(wire.ROWS, self._rows),
             **dict.fromkeys(QUIET, self._quiet),
         }
@@ -523,11 +524,28 @@ class Router:
     def _rotate(self, data: memoryview, start: int, end: int) -> None:
         self._file, self._offset = events.rotate(bytes(data[start:end]))
         artificial = data[start + 17] & wire.FLAG_ARTIFICIAL  # where a dump begins, which by GTID may lie far back
-        if self._between_transactions and not (artificial and self._end_file):
+        if self._between_transactions and not (artificial and self._end_file and not self._is_later()):
             if self._file != self._end_file:
                 self._end_created = 0  # its head follows
             self._end_file, self._end_offset = self._file, self._offset
-            self.moved = not artificial
+            self.moved = self.moved or not artificial
+
+    def _is_later(self) -> bool:
+        """Whether this file comes behind that of the end: what ended the one before, as a restart, may be no event."""
+        (base, number), (end_base, end_number) = number_of(self._file), number_of(self._end_file)
+        return base == end_base and number > end_number
+
+    def _pass(self, data: memoryview, start: int, _end: int) -> None:
+        """An event of no transaction: behind it the server may end, and nobody write for long.
+
+        Where no GTID is known yet, who reads on from here must see the head of the file again, which tells them.
+        """
+        stands_in_file = not data[start + 17] & wire.FLAG_ARTIFICIAL and self._file == self._end_file
+        if not stands_in_file or not self._between_transactions or (self._by_gtid and not self._gtids):
+            return
+        behind = self._end_of(data, start)
+        if behind > self._end_offset:
+            self._end_offset, self.moved = behind, True
 
     @property
     def _between_transactions(self) -> bool:
@@ -542,11 +560,13 @@ class Router:
     def _previous(self, data: memoryview, start: int, end: int) -> None:
         if self._by_gtid and self._gtids is None and self._offset <= FILE_HEAD:
             self._gtids = events.previous_gtids(bytes(data[start:end]))
+        self._pass(data, start, end)
 
     def _mariadb_list(self, data: memoryview, start: int, end: int) -> None:
         artificial = data[start + 17] & wire.FLAG_ARTIFICIAL
         if self._gtids is None and not artificial and self._offset <= FILE_HEAD:
             self._gtids = events.mariadb_gtid_list(bytes(data[start:end]))
+        self._pass(data, start, end)
 
     def _incident(self, _data: memoryview, _start: int, _end: int) -> None:
         raise self._unsupported("an incident: the server says that events are missing from its binlog")

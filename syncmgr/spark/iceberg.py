@@ -16,6 +16,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.expiring import Kept
 from syncmgr.job.shard import Part
 from syncmgr.spark.jvm import Java, activate, java_class
 from syncmgr.spark.launch import CATALOG
@@ -74,6 +75,7 @@ class Iceberg:
         self._file_metadata: Java = package.FileMetadata
         self._file_metrics: Java = package.Metrics
         self._metadata_parser: Java = package.TableMetadataParser
+        self._snapshot_util: Java = package.util.SnapshotUtil
         self._schema_parser: Java = package.SchemaParser
         self._spec_parser: Java = package.PartitionSpecParser
         self._file_parser: Java = package.ContentFileParser
@@ -489,6 +491,19 @@ class Iceberg:
         """How many known snapshots come before one; 0 where that one was expired. They are listed oldest first."""
         found = table.snapshot(snapshot)
         return 0 if found is None else int(table.snapshots().indexOf(found))
+
+    def oldest_kept(self, table: Java, kept: Kept) -> int | None:
+        """Before which snapshot all others may go; None: none may. A table that was rolled back is left as it is."""
+        if kept.point is not None:
+            return kept.point
+        if not kept.last or table.currentSnapshot() is None:
+            return None
+        if not all(self._snapshot_util.isAncestorOf(table, last) for last in kept.last):
+            return None
+        then = self._snapshot_util.nullableSnapshotIdAsOfTime(table, int(kept.since * 1000))
+        if then is None:
+            return None
+        return min((int(then), *kept.last), key=lambda snapshot: self.older_snapshots(table, snapshot))
 
     def _namespace(self, db: str) -> Java:
         gateway = SparkContext._gateway  # noqa: SLF001

@@ -20,6 +20,7 @@ from syncmgr.job.causes import of_lake
 from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.description import ChannelDescription
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
+from syncmgr.job.expiring import Kept
 from syncmgr.job.lake_change import DropTable
 from syncmgr.job.shard import Part
 from syncmgr.job.target import Transform
@@ -248,15 +249,14 @@ class Lake:
             self._make_durable()
         return ran
 
-    def expire(self, db: str, table: str, oldest: int | None) -> tuple[Ran, ...]:
+    def expire(self, db: str, table: str, kept: Kept) -> tuple[Ran, ...]:
         """Forgets what nobody needs: old snapshots, orphans; what ran. Blocks, but neither a commit nor `upkeep`.
 
-        `oldest`: the snapshot of the oldest consistent point that must stay readable; None: nothing is expired.
-        Raises as `upkeep`.
+        `kept`: which snapshots must stay. Raises as `upkeep`.
         """
         with lake_disk(), asked():
             opened = self._opened_for_upkeep()
-            ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, oldest)
+            ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
         if ran:
             self._make_durable()
         return ran

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.compacting import Calm
 from syncmgr.job.description import literal, quoted
+from syncmgr.job.expiring import Kept
 from syncmgr.spark.compaction import Compaction, candidates
 from syncmgr.spark.fold import Fold
 from syncmgr.spark.iceberg import Iceberg, Totals
@@ -105,7 +106,7 @@ def due(at: Situation) -> Kind | None:
 
 
 def due_of_snapshots(expirable: int, quiet: float, since: Mapping[Kind, float], *, orphans: bool) -> Kind | None:
-    """What should be done with the snapshots now. `expirable`: how many are older than any kept point.
+    """What should be done with the snapshots now. `expirable`: how many nobody needs.
 
     `orphans`: whether it is time to look for files without one.
     """
@@ -159,8 +160,9 @@ class TableUpkeep:
         }
         return self._do(work, lambda: self._due(iceberg), self._files)
 
-    def expire(self, iceberg: Iceberg, session: SparkSession, oldest: int | None) -> tuple[Ran, ...]:
-        """The same with the snapshots. `oldest`: that of the oldest kept consistent point; None: none goes."""
+    def expire(self, iceberg: Iceberg, session: SparkSession, kept: Kept) -> tuple[Ran, ...]:
+        """The same with the snapshots. `kept`: which must stay."""
+        oldest = iceberg.oldest_kept(iceberg.load(self._db, self._table), kept)
         work: dict[Kind, Work] = {
             Kind.EXPIRE: lambda: 0 if oldest is None else expire(iceberg, session, self._db, self._table, oldest),
             Kind.ORPHANS: lambda: self._remove_orphans(session),

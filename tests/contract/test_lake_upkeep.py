@@ -1,13 +1,22 @@
 """Fold, compaction and expiry of real tables."""
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from syncmgr.job.batch import ChangeKind
+from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.position import Position
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta.codec import Vault
+from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.store import Store
 from syncmgr.spark.fold import Fold
-from syncmgr.spark.upkeep import SMALL_FILES, Kind, compact, expire
-from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
+from syncmgr.spark.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, compact, expire
+from tests.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, in_pyiceberg
+from tests.unit.job.factories import make_channel, make_job
 from tests.until import until
 
 INS, UPD, DEL = ChangeKind
@@ -92,6 +101,84 @@ def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:
     assert [row[0] for row in past] == [2]
     assert table.rows() == [(1, 3)]
     table.commit([(UPD, 1, 4)])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Metadata without a job."""
+    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "meta.key"))
+    yield store
+    store.close()
+
+
+def job_with_a_stopped_table(store: Store, table: LakeTable) -> JobId:
+    """The other one goes on."""
+    goes_on = make_channel(token=table.token, target_db=table.db, target=table.name)
+    channels = goes_on, make_channel(token="stopped", target="stopped")
+    return store.add(make_job(channels=channels), Position(), 0.0).id
+
+
+def count(store: Store, job: JobId, number: int, done: ChannelCommitted, token: str, *, consistent: bool) -> None:
+    """An epoch that is stored; every point before it is too old."""
+    epoch = Epoch(number=number, end=Position(offset=number), last_seq=number)
+    store.add_intent(job, epoch)
+    now = time.time()
+    store.commit_epoch(job, epoch, {token: done}, at=now, keep_since=now, consistent=consistent)
+
+
+def listed(table: LakeTable) -> list[int]:
+    """The snapshots that it has, the oldest first."""
+    loaded = table.lake.iceberg().load(table.db, table.name)
+    return [int(each.snapshotId()) for each in loaded.snapshots()]
+
+
+def test_a_job_without_a_consistent_point_is_expired_by_time(tables: Tables, store: Store) -> None:
+    """While a table of a job is stopped there is no new point, and the last one is forgotten: of the others goes what
+    is older than points are kept for, but nothing before what was committed last.
+    """
+    table = tables.make()
+    job = job_with_a_stopped_table(store, table)
+    for number in range(1, OLD_SNAPSHOTS + 4):
+        count(store, job, number, table.commit([(UPD, 1, number)]), table.token, consistent=number == 1)
+    iceberg, snapshots = table.lake.iceberg(), listed(table)
+    at = iceberg.committed_at(iceberg.load(table.db, table.name), snapshots[-3])
+    assert at is not None
+    kept = store.kept(job, [table.token], at / 1000)
+    assert kept.point is None
+    until(lambda: table.lake.expire(table.db, table.name, kept))
+    assert listed(table) == snapshots[-3:]
+    table.sql(FOREIGN_ROW)
+    last = store.kept(job, [table.token], time.time())
+    assert iceberg.oldest_kept(iceberg.load(table.db, table.name), last) == snapshots[-1]
+    table.commit([(UPD, 1, 0)])
+
+
+def test_what_is_kept_where_time_alone_does_not_say_it(tables: Tables, store: Store) -> None:
+    """A kept point comes first; nothing goes of a table that is read or to which nothing was committed, nor of one that
+    was rolled back, which its job has to find out.
+    """
+    table = tables.make()
+    job = job_with_a_stopped_table(store, table)
+    iceberg, tokens = table.lake.iceberg(), [table.token]
+
+    def oldest(since: float) -> int | None:
+        return iceberg.oldest_kept(iceberg.load(table.db, table.name), store.kept(job, tokens, since))
+
+    table.sql(FOREIGN_ROW)
+    assert oldest(time.time()) is None, "nothing was committed"
+    count(store, job, 1, table.commit([(UPD, 1, 1)]), table.token, consistent=True)
+    point = table.last_snapshot
+    table.commit([(UPD, 1, 2)])
+    assert oldest(time.time()) == point
+    count(store, job, 2, table.commit([(UPD, 1, 3)]), table.token, consistent=False)
+    assert oldest(time.time()) == table.last_snapshot
+    assert oldest(0.0) is None, "nothing is so old"
+    store.loads.begin_anew(dict.fromkeys(tokens))
+    assert oldest(time.time()) is None, "it is read"
+    store.loads.end(tokens, Position())
+    assert oldest(time.time()) == table.last_snapshot
+    table.sql(f"CALL lake.system.rollback_to_snapshot('{table.db}.{table.name}', {point})")
+    assert oldest(time.time()) is None, "it was rolled back"
 
 
 def test_metadata_files_do_not_pile_up(tables: Tables) -> None:
