@@ -5,6 +5,7 @@ Must not know: statements' text, how a table of the lake is changed, other chann
 """
 
 import itertools
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -348,6 +349,8 @@ class _Evolution:
         if there is not None and not self._takes(there, column.now):
             raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
         value, told = self._initial(column)
+        if value is not None and kind.name == "LARGEINT":
+            value = json.dumps(value)  # a decimal of Iceberg's, whose JSON is a text
         fills = value is not None and not self._terms.defaults
         if there is None:
             added = AddField(name=name, type=kind, comment=definition.comment or "", initial=None if fills else value)

@@ -36,6 +36,11 @@ def test_columns_come_and_go(mysql_server: MysqlServer, frontend: FrontendProces
         "INSERT INTO evolving.t VALUES (6.125, 6, 6, 'six', 6, 60)",
     )
     t.wait_until_equal()
+    t.run(
+        "ALTER TABLE evolving.t ADD u BIGINT UNSIGNED NOT NULL, ADD w BIGINT UNSIGNED DEFAULT 18446744073709551615",
+        "INSERT INTO evolving.t (n, id, a) VALUES (7, 7, 7)",
+    )
+    t.wait_until_equal()
 
 
 def test_whole_tables_are_emptied_and_renamed(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:

@@ -4,6 +4,7 @@ Owns: how MySQL and MariaDB spell them.
 Must not know: where a definition stands.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -54,7 +55,11 @@ _ORACLE: Final[Mapping[str, str]] = {  # types that MariaDB's sql_mode ORACLE ha
     "varchar2": "varchar",
 }
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
-_DATED: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
+_DATED: Final[Mapping[str, str]] = {  # as the server writes them; it writes others so, too, into a text column
+    "DATE": r"\d{4}-\d\d-\d\d",
+    "TIME": r"-?\d{2,3}:\d\d:\d\d(\.\d{1,6})?",
+    "TIMESTAMP": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?",
+}
 _INTRODUCERS: Final = frozenset(  # before a text; one of ASCII is the same in all of these charsets
     {"N", "_UTF8", "_BINARY", *(f"_{name.upper()}" for name in LIKE_ASCII)}
 )
@@ -341,6 +346,8 @@ def _text(tokens: list[Token]) -> Default | None:
     if (introduced or first in _DATED) and len(tokens) > 1:
         tokens = tokens[1:]
     text = "".join(t.text for t in tokens)
+    if first in _DATED and re.fullmatch(_DATED[first], text) is None:
+        return None
     if any(t.kind != STRING for t in tokens) or (introduced and not (text.isascii() or "UTF8" in first)):
         return None
     return Default(kind=DefaultKind.STRING, text=text)
