@@ -383,6 +383,9 @@ def agreed(table: TableMap, stored: SourceTable, *, mariadb: bool) -> SourceTabl
         raise disagreement(table, f"{facts} ({_listed(stored)})")
     stored = replace(stored, columns=tuple(map(_with_charset, fields, stored.columns)))
     for made, column in zip(fields, stored.columns, strict=True):
+        if column.type in TEXT and column.charset is None:
+            facts = f"no statement names the charset of column '{column.name}', and the binlog does not say it"
+            raise disagreement(table, facts)
         reason = _contradiction(made, column)
         if reason:
             raise disagreement(table, f"column '{column.name}' is {column.text}, but the binlog {reason}")

@@ -99,7 +99,8 @@ class JobRun:
         )
         self._life: Life | None = None
         self._recovers = True
-        self._abandoned = self._healthy = self._standing = self._slow = False  # the last: a slow commit was told
+        self._abandoned = self._healthy = self._slow = False  # the last: a slow commit was told
+        self._standing: tuple[Code, object] | None = None  # what was told last of a table that stands still
         self._unanswered = False  # the store has perhaps more than this run knows of
         self._series = Series()
         self._watermark = Watermark(options.silence_second, options.synced_until)
@@ -327,7 +328,8 @@ class JobRun:
         """Channels that are behind; Msg says so as long as one of them stands still."""
         self._committer.laggards.tend()
         self._catch_up()
-        stands = self._standstill() is not None
+        error = self._standstill()
+        stands = None if error is None else (error.code, error.context.get("table"))
         if stands != self._standing:
             self._standing = stands
             self._tell(None)

@@ -40,3 +40,11 @@ def test_a_table_that_lost_a_column_is_not_read(mariadb: bool) -> None:  # noqa:
     """Of either server."""
     with pytest.raises(SyncError, match="the binlog has 0 columns"):
         agreed(TableMap(db="d", name="t", fields=()), TABLE, mariadb=mariadb)
+
+
+def test_a_text_whose_charset_nobody_tells_is_not_read() -> None:
+    """Neither the statement that made it nor a binlog below FULL metadata: the table stops, where the worker failed."""
+    table = SourceTable(db="d", name="t", columns=(SourceColumn(name="a", type="varchar", length=20),))
+    told = TableMap(db="d", name="t", fields=(Field(code=wire.VARCHAR, meta=20),))
+    with pytest.raises(SyncError, match="no statement names the charset of column 'a'"):
+        agreed(told, table, mariadb=True)
