@@ -457,9 +457,8 @@ class _Following:
             raise RefusedError(f"table {'.'.join(old)} takes its name")
         if self._alike(new, self._rules.held) in self._rules.held:
             self.at = old
-            raise RefusedError(
-                f"it renames the table to {'.'.join(new)}, as which another one of the job is known; DROP TABLE leaves out which is not wanted"
-            )
+            known = "as which another one of the job is known; DROP TABLE leaves out the one that is not wanted"
+            raise RefusedError(f"it renames the table to {'.'.join(new)}, {known}")
 
     def _take_over(self, name: Table, other: Table) -> Iterator[str]:
         """Another table has the name now: a shadow of the one that had it, or a stranger. The channels that stay."""
