@@ -509,7 +509,8 @@ def open_store(settings: Settings) -> Store:
     """Raises META_FAILED."""
     folder, url = settings.folder("meta_dir"), settings.text("meta_url")
     try:
-        return Store(url or sqlite_url(folder), Vault(folder / "secret.key"))
+        timeout = settings.seconds("meta_timeout_second")
+        return Store(url or sqlite_url(folder), Vault(folder / "secret.key"), timeout)
     except (SQLAlchemyError, CommandError, ImportError, ValueError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise SyncError(Code.META_FAILED, where="meta_url" if url else folder, reason=reason) from error

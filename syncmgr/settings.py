@@ -63,6 +63,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Database of the metadata instead of SQLite in meta_dir, e.g. of a MySQL or PostgreSQL server.",
         secret=True,
     ),
+    Setting(
+        "meta_timeout_second",
+        30.0,
+        "seconds",
+        "How long a MySQL server at meta_url may take to connect, and to answer; then it counts as away (20310).",
+        at_least(1),
+    ),
     Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", lake_folder),
     Setting(
         "jars_dir",

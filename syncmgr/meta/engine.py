@@ -4,6 +4,7 @@ Owns: the options of its connections, where the one of a folder lies.
 Must not know: what is in it.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,16 +12,22 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
 META_FILE: Final = "meta.db"
+TIMEOUTS: Final[Mapping[str, tuple[str, ...]]] = {"pymysql": ("connect_timeout", "read_timeout", "write_timeout")}
 
 
 def sqlite_url(folder: Path) -> str:
     return f"sqlite:///{folder / META_FILE}"
 
 
-def engine_of(url: str) -> Engine:
-    """Of an SQLAlchemy URL. Raises what SQLAlchemy does for one that is wrong."""
-    is_file = make_url(url).get_backend_name() == "sqlite"
-    engine = create_engine(url, pool_pre_ping=not is_file)  # no server that could have closed it
+def engine_of(url: str, timeout: float = 30.0) -> Engine:
+    """Of an SQLAlchemy URL. `timeout`: seconds that a server may take to answer, where its driver knows such a limit.
+
+    Raises what SQLAlchemy does for one that is wrong.
+    """
+    made = make_url(url)
+    is_file = made.get_backend_name() == "sqlite"
+    limits = {name: timeout for name in TIMEOUTS.get(made.get_driver_name(), ()) if name not in made.query}
+    engine = create_engine(url, pool_pre_ping=not is_file, connect_args=limits)  # no server that could have closed it
     if is_file:
         event.listen(engine, "connect", _set_pragmas)
     return engine

@@ -63,8 +63,9 @@ class StoredEpoch:
 class Store:
     """The metadata database. Safe to use from any thread; every call is one transaction."""
 
-    def __init__(self, url: str, vault: codec.Vault) -> None:
-        self._engine = engine_of(url)
+    def __init__(self, url: str, vault: codec.Vault, timeout: float = 30.0) -> None:
+        """`timeout`: seconds that the database's server may take to answer."""
+        self._engine = engine_of(url, timeout)
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
         self.dead_letters = dead_letters.DeadLetters(self._reading)

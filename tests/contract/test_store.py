@@ -1,5 +1,7 @@
 import os
+import socket
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel_state import Stop
@@ -34,6 +37,7 @@ from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.migrations.versions.v0015_keys import without_doubt
 from syncmgr.meta.store import Store
 from syncmgr.users import Users
+from tests.listening import listening
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
@@ -152,6 +156,20 @@ def test_metadata_of_a_newer_version_are_refused(tmp_path: Path) -> None:
         waiting.take_over("me", None)
     assert waiting.owner() is None
     waiting.close()
+
+
+def test_metadata_of_a_server_that_never_answers_are_given_up(tmp_path: Path) -> None:
+    """After the time that it has; each statement that asked for them held a thread for ever."""
+    answers = threading.Event()
+
+    def serve(_: socket.socket) -> None:
+        answers.wait()
+
+    with closing(listening(serve)) as server:
+        url = f"mysql+pymysql://me:secret@127.0.0.1:{server.getsockname()[1]}/meta"
+        with pytest.raises(OperationalError, match="timed out"):
+            Store(url, Vault(tmp_path / "key"), timeout=0.2)
+        answers.set()
 
 
 def test_a_doubt_of_the_version_before_is_forgotten() -> None:
