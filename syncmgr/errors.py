@@ -127,7 +127,7 @@ class Code(Enum):
     NO_SUCH_POINT = (
         20016,
         "HY000",
-        "Sync job '{job}' has no consistent point at epoch {epoch}; information_schema.sync_points lists those that are kept",
+        "Sync job '{job}' has no consistent point{at}; information_schema.sync_points lists those that are kept",
     )
     NOT_AT_POINT = (
         20017,

@@ -122,7 +122,7 @@ class History:
         points = [each for each in self._store.epochs(job.id) if each.snapshots]
         found = [each for each in points if epoch in {None, each.epoch.number}]
         if not found:
-            raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", epoch="any" if epoch is None else epoch)
+            raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", at="" if epoch is None else f" at epoch {epoch}")
         return _by_table(job, found[-1])
 
 

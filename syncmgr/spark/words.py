@@ -34,6 +34,7 @@ _REASONED: Final = {
     "WRONG_NUM_ARGS": Code.WRONG_PARAMETER_COUNT,
 }
 _BOUND: Final = re.compile(r"\bjava\.lang\.(OutOfMemoryError|StackOverflowError)\b")
+_SNAPSHOT_GONE: Final = re.compile(r"\bCannot find snapshot with (?:ID|id) (\d+)")
 _BOUNDS: Final = {"OutOfMemoryError": Code.QUERY_TOO_BIG, "StackOverflowError": Code.NESTED_TOO_DEEPLY}
 _PLAIN: Final = {
     _CANCELLED: Code.INTERRUPTED,
@@ -63,6 +64,10 @@ def query_error(text: str, parameters: Mapping[str, str], db: str | None) -> Syn
     found = _BOUND.search(text) if not condition else None  # after a condition it is a part of somebody's text
     if found is not None:
         return SyncError(_BOUNDS[found[1]])
+    gone = _SNAPSHOT_GONE.search(text) if not condition else None
+    if gone is not None:
+        reason = f"the table has no snapshot {gone[1]} any more: it was made anew, or its snapshots were expired"
+        return SyncError(Code.QUERY_FAILED, reason=reason)
     if kind in _REASONED:
         return SyncError(_REASONED[kind], reason=_SETTING.sub("", message))
     reason = f"{condition}: {message}" if condition else message

@@ -122,7 +122,7 @@ class FakeHistory:
         if (db, name) != ("demo", "job1"):
             raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
         if epoch not in {None, 7}:
-            raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", epoch=epoch)
+            raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", at=f" at epoch {epoch}")
         return {("demo", "orders"): 42}
 
 

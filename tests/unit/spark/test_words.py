@@ -92,6 +92,13 @@ from syncmgr.spark.words import identifier, query_error, told
             Code.WRONG_TEXT_OF_VALUE,
             "cannot be cast",
         ),
+        (
+            "java.lang.IllegalArgumentException: Cannot find snapshot with ID 18\n\tat x",
+            {},
+            None,
+            Code.QUERY_FAILED,
+            "the table has no snapshot 18 any more: it was made anew, or its snapshots were expired",
+        ),
         ("java.lang.Oops: gone\n\tat x", {}, None, Code.QUERY_FAILED, "java.lang.Oops: gone"),
     ],
 )
