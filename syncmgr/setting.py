@@ -11,13 +11,22 @@ Value = int | float | str | bool
 
 
 def at_least(minimum: float) -> Callable[[Value], str | None]:
-    return lambda value: None if not isinstance(value, str) and value >= minimum else f"it must be at least {minimum:g}"
+    def check(value: Value) -> str | None:
+        fits = not isinstance(value, str) and value >= minimum
+        return None if fits else f"it must be at least {_typed(minimum)}"
+
+    return check
+
+
+def _typed(number: float) -> str:
+    """As somebody would type it."""
+    return str(int(number)) if number == int(number) else f"{number:g}"
 
 
 def between(minimum: float, maximum: float) -> Callable[[Value], str | None]:
     def check(value: Value) -> str | None:
         fits = not isinstance(value, str) and minimum <= value <= maximum
-        return None if fits else f"it must be from {minimum:g} to {maximum:g}"
+        return None if fits else f"it must be from {_typed(minimum)} to {_typed(maximum)}"
 
     return check
 

@@ -531,6 +531,8 @@ def parse(setting: Setting, text: str) -> Value:
 
 def _convert(setting: Setting, text: str) -> Value:
     try:
+        if setting.kind in {int, float} and not text.isascii():
+            raise ValueError(text)  # digits of other scripts, too, are numbers to Python
         if setting.kind is bool:
             return {"true": True, "false": False}[text.lower()]
         if setting.kind is float:

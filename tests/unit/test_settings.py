@@ -135,3 +135,18 @@ def test_the_shipped_file_is_generated() -> None:
     assert read(text).rows() == read("").rows()
     uncommented = "\n".join(line.removeprefix("#") for line in text.splitlines() if not line.startswith("# "))
     assert read(uncommented).rows() == read("").rows()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("sync_commit_interval_second = \u0663", "it must be a number"),
+        ("max_jobs = \u0663", "it must be a whole number"),
+        ("sync_commit_interval_second = 0", "it must be at least 0.05"),
+        ("max_staged_bytes = 0", "it must be at least 1048576"),
+    ],
+)
+def test_a_number_is_one_as_it_is_typed(line: str, reason: str) -> None:
+    """In ASCII; so is the bound that it passes."""
+    with pytest.raises(SyncError, match=reason):
+        read(line)
