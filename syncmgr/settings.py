@@ -531,20 +531,18 @@ def parse(setting: Setting, text: str) -> Value:
 
 def _convert(setting: Setting, text: str) -> Value:
     try:
-        if setting.kind in {int, float} and not text.isascii():
-            raise ValueError(text)  # digits of other scripts, too, are numbers to Python
         if setting.kind is bool:
             return {"true": True, "false": False}[text.lower()]
         if setting.kind is float:
             return _finite(text)
-        return int(text) if setting.kind is int else text
+        return int(text.encode("ascii")) if setting.kind is int else text  # digits of other scripts pass as text
     except (ValueError, KeyError):
         word = {bool: "true or false", int: "a whole number", float: "a number"}[setting.kind]
         raise SyncError(Code.WRONG_CONFIG, name=setting.name, value=text, reason=f"it must be {word}") from None
 
 
 def _finite(text: str) -> float:
-    value = float(text)
+    value = float(text.encode("ascii"))
     if value != value or value in {float("inf"), float("-inf")}:  # noqa: PLR0124 - NaN is the value unlike itself
         raise ValueError(text)
     return value
