@@ -38,7 +38,7 @@ def test_columns_come_and_go(mysql_server: MysqlServer, frontend: FrontendProces
     t.wait_until_equal()
     t.run(
         "ALTER TABLE evolving.t ADD u BIGINT UNSIGNED NOT NULL, ADD w BIGINT UNSIGNED DEFAULT 18446744073709551615",
-        "INSERT INTO evolving.t (n, id, a) VALUES (7, 7, 7)",
+        "INSERT INTO evolving.t (n, id, a, u) VALUES (7, 7, 7, 7)",
     )
     t.wait_until_equal()
 

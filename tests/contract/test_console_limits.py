@@ -156,8 +156,9 @@ def test_an_account_leaves_queries_to_the_others(folder: Path) -> None:
         it.ask("GRANT SELECT_PRIV ON *.* TO flood")
         flood = [it.connect(user="flood", password="x") for _ in range(4)]
         asked = [pool.submit(connection.query, "SELECT * FROM demo.wait") for connection in flood]
-        queries = it.frontend.queries.started
-        until(lambda: len(queries) == 4, why="the four")
+        until(
+            lambda: [row[4] for row in it.ask("SHOW PROCESSLIST") if row[1] == "flood"] == ["Query"] * 4, why="all four"
+        )
         assert len(it.ask("SELECT * FROM demo.orders", read_timeout=PROMPT_SECOND)) == 3
         for connection in flood:
             it.ask(f"KILL {id_of(connection)}")
