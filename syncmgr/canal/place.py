@@ -12,11 +12,10 @@ from typing import Final
 
 from syncmgr.canal.packet import MalformedPacketError
 from syncmgr.canal.proto import entry_pb2
-from syncmgr.job.position import GtidSet, MariadbGtids, Position, parse_gtids
+from syncmgr.job.position import GtidSet, MariadbGtids, Position, numbered, parse_gtids
 
 NEAR: Final = 256  # bytes between a position and the first entry behind it: one GTID event
 FILE_HEAD: Final = 4096  # the same at the beginning of the next file
-_FILE: Final = re.compile(r"(.*)\.([0-9]+)")
 _MYSQL_GTID: Final = re.compile(r"([0-9a-fA-F-]{36}):(\d+)")
 _MARIADB_GTID: Final = re.compile(r"(\d+)-(\d+)-(\d+)")
 
@@ -263,12 +262,6 @@ def _told(text: str) -> GtidSet | MariadbGtids:
         return parse_gtids(text)
     except ValueError as error:
         raise MalformedPacketError(f"no set of GTIDs: {error}") from error
-
-
-@lru_cache(maxsize=16)
-def numbered(file: str) -> tuple[str, int] | None:
-    found = _FILE.fullmatch(file)
-    return None if found is None else (found[1], int(found[2]))
 
 
 @lru_cache(maxsize=16)

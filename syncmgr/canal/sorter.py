@@ -7,7 +7,7 @@ Must not know: sockets, reconnects, how rows are decoded.
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, assert_never
 
 from syncmgr.canal import packet
 from syncmgr.canal.acks import Acks
@@ -241,28 +241,35 @@ class Sorter:
             return False
         begins, ends = (entry.entryType == kind for kind in (entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND))
         step = self._trail.step(at, begins=begins, ends=ends)
-        if step is Step.ON:
-            return False
-        self._let_go()
-        if step is Step.AWAY and self._taken.by_gtid(at):
-            self._taken.go_away()
-        elif step is Step.AWAY and not self._taken.ends_at(at):
-            self._go_away()
-        if step is Step.BACK:
-            self._met |= self._taken.ends_at(at)
-            return True
-        return False
+        if step is not Step.ON:
+            self._let_go()
+        match step:
+            case Step.BACK:
+                self._met |= self._taken.ends_at(at)
+            case Step.AWAY:
+                self._go_away(at)
+            case Step.ON | Step.AGAIN:
+                pass
+            case _:
+                assert_never(step)
+        return step is Step.BACK
 
     def _let_go(self) -> None:
         self._unended = self.open
         self._open = _Waiting()
         self._in_transaction = self._torn = False
 
-    def _go_away(self) -> None:
-        """To another server: no coordinate tells what is old there, and the position is not met on the way.
+    def _go_away(self, at: Place) -> None:
+        """To another server: GTIDs tell what is old there. Else nothing does, unless it begins at the position, and
+        that is not met on the way.
 
         The batches with the last of the first server are not kept back: they prove nothing to who goes on at the other.
         """
+        if self._taken.by_gtid(at):
+            self._taken.go_away()
+            return
+        if self._taken.ends_at(at):
+            return
         self._joined = True
         self._trusted = not self._taken.position.file
         self._first = self._first or not self._trusted

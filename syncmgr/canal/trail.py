@@ -7,7 +7,8 @@ Must not know: what was taken, transactions, batches.
 from enum import StrEnum
 from typing import Final
 
-from syncmgr.canal.place import Place, numbered
+from syncmgr.canal.place import Place
+from syncmgr.job.position import numbered
 
 MARKS: Final = 64  # of one transaction, and of the statements between it and the one before
 

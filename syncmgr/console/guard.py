@@ -28,6 +28,8 @@ from syncsql import (
     Tables,
 )
 
+DEAD_LETTERS: Final = "sync_dead_letters"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Access:
@@ -196,9 +198,6 @@ class GuardedCatalog:
         home = name.db or db
         if home is not None:
             self._access.need(privilege, table(home, name.name))
-
-
-DEAD_LETTERS: Final = "sync_dead_letters"
 
 
 class GuardedHistory:

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
@@ -287,10 +288,10 @@ def _by_gtid(a: Position, b: Position) -> Order:
 
 
 def _by_coordinate(a: Position, b: Position) -> Order:
-    mine, other = _FILE.fullmatch(a.file), _FILE.fullmatch(b.file)
-    if not a.server or a.server != b.server or mine is None or other is None or mine[1] != other[1]:
+    mine, other = numbered(a.file), numbered(b.file)
+    if not a.server or a.server != b.server or mine is None or other is None or mine[0] != other[0]:
         return Order.INCOMPARABLE
-    by_file = _order(int(mine[2]), int(other[2]))
+    by_file = _order(mine[1], other[1])
     if not a.created or not b.created or _order(a.created, b.created) not in {by_file, Order.SAME}:
         return Order.INCOMPARABLE  # RESET BINARY LOGS begins anew at 000001
     if by_file is not Order.SAME:
@@ -298,10 +299,16 @@ def _by_coordinate(a: Position, b: Position) -> Order:
     return _order((a.offset, a.ordinal), (b.offset, b.ordinal))
 
 
-def number_of(file: str) -> tuple[str, int]:
-    """Base name and number of a binlog file; 0 where it has none."""
+@lru_cache(maxsize=16)
+def numbered(file: str) -> tuple[str, int] | None:
+    """Base name and number of a binlog file; None where it has none."""
     found = _FILE.fullmatch(file)
-    return (file, 0) if found is None else (found[1], int(found[2]))
+    return None if found is None else (found[1], int(found[2]))
+
+
+def number_of(file: str) -> tuple[str, int]:
+    """The same, and 0 where it has none."""
+    return numbered(file) or (file, 0)
 
 
 def _order(a: int | tuple[int, int], b: int | tuple[int, int]) -> Order:

@@ -19,14 +19,16 @@ def sqlite_url(folder: Path) -> str:
     return f"sqlite:///{folder / META_FILE}"
 
 
-def engine_of(url: str, timeout: float = 30.0) -> Engine:
-    """Of an SQLAlchemy URL. `timeout`: seconds that a server may take to answer, where its driver knows such a limit.
+def engine_of(url: str, timeout: float | None = None) -> Engine:
+    """Of an SQLAlchemy URL. `timeout`: seconds that a server may take to answer, where its driver knows such a limit;
+    None: as long as the driver lets it.
 
     Raises what SQLAlchemy does for one that is wrong.
     """
     made = make_url(url)
     is_file = made.get_backend_name() == "sqlite"
-    limits = {name: timeout for name in TIMEOUTS.get(made.get_driver_name(), ()) if name not in made.query}
+    known = () if timeout is None else TIMEOUTS.get(made.get_driver_name(), ())
+    limits = {name: timeout for name in known if name not in made.query}
     engine = create_engine(url, pool_pre_ping=not is_file, connect_args=limits)  # no server that could have closed it
     if is_file:
         event.listen(engine, "connect", _set_pragmas)

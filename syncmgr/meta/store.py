@@ -63,8 +63,8 @@ class StoredEpoch:
 class Store:
     """The metadata database. Safe to use from any thread; every call is one transaction."""
 
-    def __init__(self, url: str, vault: codec.Vault, timeout: float = 30.0) -> None:
-        """`timeout`: seconds that the database's server may take to answer."""
+    def __init__(self, url: str, vault: codec.Vault, timeout: float | None = None) -> None:
+        """`timeout`: seconds that the database's server may take to answer; None: as long as its driver lets it."""
         self._engine = engine_of(url, timeout)
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters

@@ -97,7 +97,7 @@ class Fold:
             [(at, number, file.sequence) for number, file in data for at in self._iceberg.spark_paths(file.path)],
             ("number", "sequence"),
         )
-        names = [f"k{place}" for place in range(len(key))]
+        names = key_schema(key).names
         rows = self._read(key, [file for _, file in data]).select(
             *names,
             F.col("_metadata.file_path").alias("at"),
@@ -113,7 +113,7 @@ class Fold:
         sequences = self._frame(
             [(at, file.sequence) for file in gone for at in self._iceberg.spark_paths(file.path)], ("gone",)
         )
-        names = [f"k{place}" for place in range(len(key))]
+        names = key_schema(key).names
         keys = self._read(key, gone).select(*names, F.col("_metadata.file_path").alias("at"))
         found = keys.join(F.broadcast(sequences), "at", "left")
         return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
