@@ -197,6 +197,7 @@ make_shop() {
   at_mysql "CREATE TABLE shop.order_lines (order_id BIGINT NOT NULL, line_no INT NOT NULL, sku VARCHAR(16) NOT NULL, quantity INT, price DECIMAL(10,2), PRIMARY KEY (order_id, line_no));"
   at_mysql "CREATE USER repl@'%' IDENTIFIED BY 'demo';"
   at_mysql "GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO repl@'%';"
+  is_mysql mysqld || at_mysql "GRANT SLAVE MONITOR ON *.* TO repl@'%';" # MariaDB's word for what says whether it replicates
   shop fill --socket "$SOCKET"
 }
 
