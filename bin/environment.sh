@@ -145,7 +145,7 @@ need_java() {
 why_no_java() {
   "$PYTHON" - <<'PYTHON'
 from syncmgr.errors import SyncError
-from syncmgr.spark.java import java_home
+from syncmgr.lake.spark.java import java_home
 
 try:
     java_home()

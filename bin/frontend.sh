@@ -30,7 +30,7 @@ query_port() {
   "$PYTHON" - "$CONF" <<'PYTHON'
 import sys
 from pathlib import Path
-from syncmgr import settings
+from syncmgr.config import settings
 from syncmgr.errors import SyncError
 
 try:

@@ -85,7 +85,7 @@ tests() {
 }
 
 with_spark() {
-  flock "$PROJECT/.venv" "$PYTHON" -m tests.archive_classes && tests "$@"
+  flock "$PROJECT/.venv" "$PYTHON" -m tests.support.archive_classes && tests "$@"
 }
 
 # gentle COMMAND...   Gives way to the frontends, whose tests take longest: they wait for each other most.
@@ -105,7 +105,7 @@ need_servers() {
 finish() {
   local process failed=0
   for process in "${PARTS[@]}"; do wait "$process" || failed=1; done
-  "$PYTHON" -m tests.report "$REPORTS" || failed=1
+  "$PYTHON" -m tests.support.report "$REPORTS" || failed=1
   [ "$failed" = 0 ] || fail "red; the lines above say what, those of 'short test summary info' first"
 }
 

@@ -11,21 +11,21 @@ from importlib.metadata import PackageMetadata, metadata
 from pathlib import Path
 from typing import Final, get_args
 
-from syncmgr import settings
+from syncmgr.config import settings
 from syncmgr.errors import Code
-from syncmgr.job.channel_state import CHANNEL_TRANSITIONS
-from syncmgr.job.column_type import source_column
-from syncmgr.job.derived_type import derived
-from syncmgr.job.description import JOB_PROPERTIES
+from syncmgr.job.channel.channel_state import CHANNEL_TRANSITIONS
+from syncmgr.job.channel.description import JOB_PROPERTIES
+from syncmgr.job.ddl_policy import Kind, OnDdl, meaning
 from syncmgr.job.failure import TREATMENTS
-from syncmgr.job.fitting import Fit, fit
-from syncmgr.job.logged import ASKED, HEEDED
-from syncmgr.job.policy import Kind, OnDdl, meaning
-from syncmgr.job.schema import SourceColumn, arrow_type
 from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
+from syncmgr.job.source_history.logged import ASKED, HEEDED
 from syncmgr.job.state import TRANSITIONS
-from syncmgr.job.target import TYPE_NAMES, parse_type
-from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE
+from syncmgr.job.types.column_type import source_column
+from syncmgr.job.types.derived_type import derived
+from syncmgr.job.types.fitting import Fit, fit
+from syncmgr.job.types.schema import SourceColumn, arrow_type
+from syncmgr.job.types.target import TYPE_NAMES, parse_type
+from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE
 from syncsql import MetaKind, Statement
 
 ROOT: Final = Path(__file__).parent.parent

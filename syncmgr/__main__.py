@@ -11,9 +11,10 @@ import sys
 import threading
 from pathlib import Path
 
-from syncmgr import __version__, settings
+from syncmgr import __version__
+from syncmgr.config import settings
 from syncmgr.errors import Code, SyncError
-from syncmgr.private import keep_private
+from syncmgr.host.private import keep_private
 
 RUN = "run"
 SWITCH_SECOND = 0.0005  # a thread that reads a long statement gives way to the others so often; Python's own: 0.005

@@ -22,57 +22,58 @@ from uuid import uuid4
 from alembic.util import CommandError
 from sqlalchemy.exc import SQLAlchemyError
 
-from syncmgr import __version__, log_files, log_output
-from syncmgr.canal import opening as canal_opening
-from syncmgr.canal.opening import OpenCanal
-from syncmgr.catalog import Catalog
+from syncmgr import __version__
+from syncmgr.config.checks import Value
+from syncmgr.config.settings import Settings, find, parse
 from syncmgr.console import limits as console
+from syncmgr.console.login.tls import publish_certificate
 from syncmgr.console.server import Console
-from syncmgr.console.tls import publish_certificate
+from syncmgr.control.catalog import Catalog
+from syncmgr.control.jobs import Jobs, OnArrival
+from syncmgr.control.planning import Inspected
+from syncmgr.control.scheduler import Scheduler
+from syncmgr.control.statement_text import pattern_of, patterns
+from syncmgr.control.sync_tables import History
+from syncmgr.control.users import Users
 from syncmgr.errors import Code, SyncError
-from syncmgr.folders import locked, make_writable, refuse_unfinished
-from syncmgr.history import History
-from syncmgr.job.description import AppendOnChange, ChannelDescription, OnValueError
+from syncmgr.host import log_files, log_output
+from syncmgr.host.folders import locked, make_writable, refuse_unfinished
+from syncmgr.host.private import seen_by_others, without_secrets
+from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, OnValueError
+from syncmgr.job.channel.patterns import Found
+from syncmgr.job.ddl.ddl_plan import Rules
+from syncmgr.job.ddl_policy import OnDdl, deeds_of, stop_of
 from syncmgr.job.epoch import Thresholds
-from syncmgr.job.exact import Locked, never
 from syncmgr.job.failure import FailType, Retry
-from syncmgr.job.following import Rules
-from syncmgr.job.policy import OnDdl, deeds_of, stop_of
-from syncmgr.job.renewal import becoming
-from syncmgr.job.schema import SourceTable, TargetTable
+from syncmgr.job.rows.value_error import rules_of
+from syncmgr.job.snapshot.handshake import Locked, never
+from syncmgr.job.snapshot.renewal import becoming
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.sync_job import JobId, SyncJob, replica_id
-from syncmgr.job.value_error import rules_of
-from syncmgr.job.whole import Found
-from syncmgr.jobs import Jobs, OnArrival
+from syncmgr.job.types.schema import SourceTable, TargetTable
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jars import users_folder
+from syncmgr.lake.spark.launch import JARS
+from syncmgr.lake.spark.queries.queries import Queries
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.store import Store
-from syncmgr.mysql import opening as mysql_opening
-from syncmgr.mysql.address import Locking
-from syncmgr.mysql.opening import OpenMysql
-from syncmgr.mysql.router import Limits as SourceLimits
-from syncmgr.mysql.surroundings import Patience
-from syncmgr.pipeline import life
+from syncmgr.pipeline import worker_process
 from syncmgr.pipeline.known_history import KnownHistory
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
-from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
-from syncmgr.pipeline.worker import OpenSource
-from syncmgr.planning import Inspected
-from syncmgr.private import seen_by_others, without_secrets
-from syncmgr.scheduler import Scheduler
-from syncmgr.setting import Value
-from syncmgr.settings import Settings, find, parse
-from syncmgr.spark.jars import users_folder
-from syncmgr.spark.lake import Lake
-from syncmgr.spark.launch import JARS
-from syncmgr.spark.queries.queries import Queries
-from syncmgr.users import Users
-from syncmgr.written import pattern_of, patterns
+from syncmgr.pipeline.snapshot.snapshot import Snapshot, SnapshotOptions
+from syncmgr.pipeline.worker.worker import OpenSource
+from syncmgr.sources.canal import factory as canal_opening
+from syncmgr.sources.canal.factory import OpenCanal
+from syncmgr.sources.mysql import factory as mysql_opening
+from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.binlog.router import Limits as SourceLimits
+from syncmgr.sources.mysql.factory import OpenMysql
+from syncmgr.sources.mysql.server.surroundings import Patience
 
 NAME_LENGTH: Final = 255
 REPLACED: Final = 3  # exit status
@@ -93,7 +94,7 @@ class Frontend:
             make_writable(settings.folder(name))
         self._lock = locked(settings.folder("meta_dir"))
         refuse_unfinished(settings.folder("meta_dir"))
-        life.preload(mysql_opening.__name__, canal_opening.__name__)
+        worker_process.preload(mysql_opening.__name__, canal_opening.__name__)
         log_files.log_to(settings.folder("log_dir"), settings.text("log_level"))
         log_files.set_audit(on=settings.text("audit_log") != "OFF")
         log_output.append_only()

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests import canal_servers, installed, jvm
-from tests.canal_servers import CanalServer, ZooKeeper
-from tests.replica_server import ReplicaServer
-from tests.servers import Flavour, MysqlServer, binary, chosen_settings
+from tests.support import installed, jvm
+from tests.support.servers import canal as canal_servers
+from tests.support.servers.canal import CanalServer, ZooKeeper
+from tests.support.servers.mysql import Flavour, MysqlServer, binary, chosen_settings
+from tests.support.servers.replica import ReplicaServer
 
 # No deadline: values are promised, a busy machine is only slow.  The same examples in each run: red is the change's.
 settings.register_profile("any machine", deadline=None, derandomize=True, max_examples=40)

@@ -25,13 +25,13 @@ from syncmgr.backup.manifest import LAKE, META, STAGING, Entry, Manifest
 from syncmgr.backup.moment import copy_database, held
 from syncmgr.backup.places import BACKUP_LOCK, SECRETS, Places, places
 from syncmgr.backup.tables import Lake
+from syncmgr.config.settings import Settings
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.folders import lock_of
+from syncmgr.host.folders import lock_of
+from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.meta.engine import META_FILE
 from syncmgr.meta.staged import staged_files
-from syncmgr.settings import Settings
-from syncmgr.spark.durable import sync_file_system
 
 PINS: Final = ".backup"  # in lake_dir and staging_dir; what a killed backup leaves there goes with the next one
 ROUNDS: Final = 10

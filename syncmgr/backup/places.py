@@ -11,11 +11,11 @@ from typing import Final
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from syncmgr.config.settings import Settings
 from syncmgr.errors import Code, SyncError
-from syncmgr.folders import LOCK
+from syncmgr.host.folders import LOCK
+from syncmgr.lake.spark.launch import JARS, LakePlace
 from syncmgr.meta.engine import sqlite_url
-from syncmgr.settings import Settings
-from syncmgr.spark.launch import JARS, LakePlace
 
 BACKUP_LOCK: Final = "backup.lock"
 SECRETS: Final = ("secret.key", "tls")

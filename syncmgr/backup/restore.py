@@ -13,15 +13,15 @@ from syncmgr.backup.files import copied, told
 from syncmgr.backup.manifest import LAKE, META, STAGING, Manifest
 from syncmgr.backup.places import Places, places
 from syncmgr.backup.tables import Lake
+from syncmgr.config.settings import Settings
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.folders import RESTORING, locked, make_writable, refuse_unfinished
+from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfinished
+from syncmgr.lake.iceberg import catalog_file
+from syncmgr.lake.iceberg.durable import sync_file_system
+from syncmgr.lake.iceberg.moving import ORDER, Move, rewritten
 from syncmgr.meta.engine import META_FILE
 from syncmgr.meta.staged import make_foreign
-from syncmgr.settings import Settings
-from syncmgr.spark import catalog_file
-from syncmgr.spark.durable import sync_file_system
-from syncmgr.spark.moving import ORDER, Move, rewritten
 
 
 def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> None:

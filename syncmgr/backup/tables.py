@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.spark import catalog_file
-from syncmgr.spark.moving import Move
-from syncmgr.spark.named_files import Kind, Named, Tables, older
+from syncmgr.lake.iceberg import catalog_file
+from syncmgr.lake.iceberg.moving import Move
+from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
 
 
 class Lake:

@@ -3,8 +3,8 @@
 Owns: asyncio, of which the rest of the house has none.
 """
 
-from syncmgr.console.frontend import Catalog, Config, Frontend, Jobs, Queries, Query
 from syncmgr.console.limits import Limits
+from syncmgr.console.ports import Catalog, Config, Frontend, Jobs, Queries, Query
 from syncmgr.console.server import Console
 
 __all__ = ["Catalog", "Config", "Console", "Frontend", "Jobs", "Limits", "Queries", "Query"]

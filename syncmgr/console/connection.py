@@ -13,24 +13,23 @@ from enum import Enum
 from functools import partial
 from typing import Final, Protocol
 
-from syncmgr.console import audit
-from syncmgr.console.charset import UTF8MB4, Charset, by_collation
-from syncmgr.console.compression import agreed
-from syncmgr.console.cursor import Cursor
-from syncmgr.console.limits import KiB
-from syncmgr.console.login import Gate, Login
-from syncmgr.console.mask import mask
+from syncmgr.accounts.user import Account
+from syncmgr.console.audit import audit
+from syncmgr.console.audit.mask import mask
+from syncmgr.console.limits import KiB, too_long
+from syncmgr.console.login.login import Gate, Login
 from syncmgr.console.memory import Share
-from syncmgr.console.messages import Hello, end_of_rows, err, ok, parse_change_user, tracked
-from syncmgr.console.packet import ProtocolError, Reader, lenenc
-from syncmgr.console.prepared import PreparedStatement, PreparedStatements
-from syncmgr.console.protocol import OFFERED, Capability, Command, Status
-from syncmgr.console.results import Column, Done, Result, Rows, column_definition, row_encoder
-from syncmgr.console.stream import ConnectionLost, PacketStream, TooLongError
-from syncmgr.console.texts import too_long
-from syncmgr.console.tracking import Tracker
+from syncmgr.console.wire.charset import UTF8MB4, Charset, by_collation
+from syncmgr.console.wire.compression import agreed
+from syncmgr.console.wire.cursor import Cursor
+from syncmgr.console.wire.messages import Hello, end_of_rows, err, ok, parse_change_user, tracked
+from syncmgr.console.wire.packet import ProtocolError, Reader, lenenc
+from syncmgr.console.wire.prepared import PreparedStatement, PreparedStatements
+from syncmgr.console.wire.protocol import OFFERED, Capability, Command, Status
+from syncmgr.console.wire.results import Column, Done, Result, Rows, column_definition, row_encoder
+from syncmgr.console.wire.stream import ConnectionLost, PacketStream, TooLongError
+from syncmgr.console.wire.tracking import Tracker
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.user import Account
 
 log = logging.getLogger(__name__)
 

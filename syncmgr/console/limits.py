@@ -1,10 +1,12 @@
 """What a client may take: times, sizes, numbers.
 
-Owns: the limits of the console and nothing else. Sizes in bytes, times in seconds.
+Owns: the limits of the console, and the error of a text that is beyond its own. Sizes in bytes, times in seconds.
 """
 
 from dataclasses import dataclass
 from typing import Final
+
+from syncmgr.errors import Code, SyncError
 
 KiB: Final = 1024
 MiB: Final = 1024 * KiB
@@ -55,3 +57,8 @@ class Limits:
     write_timeout: float = 60
     wait_timeout: float = 28800
     drain_timeout: float = 5
+
+
+def too_long(limit: int) -> SyncError:
+    advice = "cut it into several, or raise max_statement_bytes in conf/fe.conf"
+    return SyncError(Code.STATEMENT_TOO_LARGE, limit=limit, what="bytes", advice=advice)

@@ -13,20 +13,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from syncmgr.accounts.user import Account
 from syncmgr.console.connection import Connection, Interrupt, Session
-from syncmgr.console.frontend import Users
-from syncmgr.console.keys import Keys
 from syncmgr.console.limits import Limits
-from syncmgr.console.login import Gate
-from syncmgr.console.login_places import LoginPlaces
+from syncmgr.console.login.keys import Keys
+from syncmgr.console.login.login import Gate
+from syncmgr.console.login.login_places import LoginPlaces
+from syncmgr.console.login.throttle import Throttle
+from syncmgr.console.login.tls import load_identity
 from syncmgr.console.memory import Memory
-from syncmgr.console.packet import ProtocolError
+from syncmgr.console.ports import Users
 from syncmgr.console.registry import Registry
-from syncmgr.console.stream import ConnectionLost, PacketStream
-from syncmgr.console.throttle import Throttle
-from syncmgr.console.tls import load_identity
+from syncmgr.console.wire.packet import ProtocolError
+from syncmgr.console.wire.stream import ConnectionLost, PacketStream
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.user import Account
 
 log = logging.getLogger(__name__)
 

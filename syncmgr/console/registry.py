@@ -6,10 +6,10 @@ Must not know: how connections are accepted, statements.
 
 import time
 
+from syncmgr.accounts.user import Account
 from syncmgr.console.connection import Connection, Interrupt
-from syncmgr.console.results import Row
+from syncmgr.console.wire.results import Row
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.user import Account
 
 
 class Registry:

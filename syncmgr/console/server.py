@@ -7,11 +7,11 @@ Must not know: what any of them does.
 from pathlib import Path
 
 from syncmgr.console.connection import Connection
-from syncmgr.console.frontend import Frontend
 from syncmgr.console.limits import Limits
 from syncmgr.console.listener import Listener
+from syncmgr.console.ports import Frontend
 from syncmgr.console.registry import Registry
-from syncmgr.console.session import StatementSession
+from syncmgr.console.statements.session import StatementSession
 from syncmgr.console.workers import Workers
 
 

@@ -13,15 +13,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from syncmgr.asking import Asking
-from syncmgr.console.frontend import QueriesOfAccount, Query
-from syncmgr.console.lake_types import column, converted
 from syncmgr.console.limits import KiB
 from syncmgr.console.memory import Share
-from syncmgr.console.results import Row, Rows
-from syncmgr.console.together import Together
+from syncmgr.console.ports import QueriesOfAccount, Query
+from syncmgr.console.single_flight import Together
 from syncmgr.console.turns import Turns
+from syncmgr.console.wire.lake_types import column, converted
+from syncmgr.console.wire.results import Row, Rows
 from syncmgr.errors import Code, SyncError
+from syncmgr.sources.cancellation import Asking
 
 log = logging.getLogger(__name__)
 

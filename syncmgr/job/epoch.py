@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from syncmgr.job.chunk import ChunkRows
-from syncmgr.job.dead_letter import DeadLetter
-from syncmgr.job.description import MappedColumn
+from syncmgr.job.channel.description import MappedColumn
+from syncmgr.job.channel.shard import Part
 from syncmgr.job.position import Position
-from syncmgr.job.shard import Part
+from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.snapshot.chunk import ChunkRows
 
 if TYPE_CHECKING:
-    from syncmgr.job.ddl_step import DdlStep
-    from syncmgr.job.lake_change import LakeChange
+    from syncmgr.job.ddl.ddl_step import DdlStep
+    from syncmgr.job.ddl.lake_change import LakeChange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ Must not know: where the figures were measured, how they are shown.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

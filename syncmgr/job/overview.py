@@ -7,12 +7,12 @@ Must not know: where these facts were found, their shape in SHOW. Times are unix
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from syncmgr.job.channel_state import ChannelState, Rows, Shown, Standing, resting, shown
-from syncmgr.job.chunk import Load
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, resting, shown
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.failure import JobKind, needs_person
 from syncmgr.job.freshness import Reading, in_touch, of_reading, of_table, oldest
+from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Final, Literal, TypeVar, get_args
 
+from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.tls import FILES, SSL_MODES, SslMode, Tls, completed, unfit
-from syncmgr.settings import did_you_mean
 
 BINLOG: Final = "FROM BINLOG"
 LOCALHOST: Final = "localhost"

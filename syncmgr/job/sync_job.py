@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NewType, assert_never
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.failure import FailMsg, FailType, JobKind, Remedy, advice, remedy, resume_after
 from syncmgr.job.source import MysqlDescription, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state

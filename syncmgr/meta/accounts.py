@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
-from syncmgr.job.user import Account, Level, Privilege, Scope
+from syncmgr.accounts.user import Account, Level, Privilege, Scope
 from syncmgr.meta.tables import GRANTS, USERS
 
 Grants = Mapping[Scope, frozenset[Privilege]]
@@ -18,7 +18,7 @@ Grants = Mapping[Scope, frozenset[Privilege]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredUser:
-    """`secret`: the password as job/secret.py keeps it, for `plugin`."""
+    """`secret`: the password as accounts/secret.py keeps it, for `plugin`."""
 
     account: Account
     plugin: str

@@ -12,14 +12,14 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, null, select, update
 
-from syncmgr.job.chunk import Load
-from syncmgr.job.description import ChannelDescription
-from syncmgr.job.excerpt import Excerpt, widened
-from syncmgr.job.lake_change import LakeChange
-from syncmgr.job.renewal import Renewal
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.snapshot.key_range import Excerpt, widened
+from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.meta import codec, loads
 from syncmgr.meta.tables import CHANNELS, DEAD_LETTERS, EPOCHS, JOBS
 

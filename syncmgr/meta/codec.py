@@ -13,20 +13,20 @@ from typing import Any, Final, get_args
 from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel_state import Stop
-from syncmgr.job.charset import of_today
-from syncmgr.job.chunk import ChunkPlan
-from syncmgr.job.ddl_step import DdlStep
-from syncmgr.job.dead_letter import DeadLetter
-from syncmgr.job.description import ChannelDescription, Listed, MappedColumn, Shadow, Spoken
+from syncmgr.job.channel.channel_state import Stop
+from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, Shadow, Spoken
+from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import Prepared, StagedFile
-from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.failure import FailMsg, FailType
-from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetType
+from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.key_range import Excerpt
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.statement.words import Modes
+from syncmgr.job.types.charset import of_today
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
 
 Json = dict[str, Any]
 _CHANGES: Final = {kind.__name__: kind for kind in get_args(LakeChange)}

@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
-from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
+from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import channels, codec

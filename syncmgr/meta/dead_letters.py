@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from sqlalchemy import Connection, func, insert, select
 
-from syncmgr.job.dead_letter import DeadLetter
+from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta.tables import DEAD_LETTERS, EPOCHS
 

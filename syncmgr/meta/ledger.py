@@ -11,15 +11,15 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import ChunkPlan, Load
-from syncmgr.job.ddl_step import DdlRecord, DdlState
-from syncmgr.job.dead_letter import DeadLetter, not_known
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.epoch import ChannelCommitted, Epoch
-from syncmgr.job.excerpt import Excerpt
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.rows.dead_letter import DeadLetter, not_known
+from syncmgr.job.snapshot.chunk import ChunkPlan, Load
+from syncmgr.job.snapshot.key_range import Excerpt
 from syncmgr.job.sync_job import JobId
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.meta.channels import ChannelProgress
 from syncmgr.meta.store import Store
 

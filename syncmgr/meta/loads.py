@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, false, func, insert, null, select, update
 
-from syncmgr.job.chunk import ChunkPlan, Load, numbers_of, numbers_text
+from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelCommitted
-from syncmgr.job.excerpt import Excerpt
-from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position
+from syncmgr.job.snapshot.chunk import ChunkPlan, Load, numbers_of, numbers_text
+from syncmgr.job.snapshot.key_range import Excerpt
 from syncmgr.job.sync_job import JobId
-from syncmgr.meta import codec, dead_letters, standing
+from syncmgr.meta import codec, dead_letters, progress
 from syncmgr.meta.tables import CHANNELS, EPOCHS, LOADS, TOTALS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
@@ -54,7 +54,7 @@ class Loads:
                 return
             done = numbers_text(load.done | {number})
             connection.execute(update(LOADS).where(this).values(done=done, rows=load.rows + committed.rows))
-            standing.stand(connection, {token: committed})
+            progress.stand(connection, {token: committed})
             dead_letters.add(connection, job_id, 0, committed.dead)
             came = {"rows": TOTALS.c.rows + committed.rows, "bytes": TOTALS.c.bytes + committed.bytes}
             totals = {**came, "commits": TOTALS.c.commits + 1}
@@ -78,7 +78,7 @@ class Loads:
             mine = EPOCHS.c.job_id == job_id
             newest = connection.execute(select(func.max(EPOCHS.c.number)).where(mine)).scalar_one()
             if newest == 0 and not left:
-                point = standing.snapshots(connection, job_id)
+                point = progress.snapshots(connection, job_id)
                 connection.execute(update(EPOCHS).where(mine, EPOCHS.c.number == 0).values(snapshots=point))
 
 

@@ -26,17 +26,17 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, backlogs
-from syncmgr.job.excerpt import Excerpt
-from syncmgr.job.expiring import Kept, committed_last
 from syncmgr.job.position import Position
-from syncmgr.job.renewal import Renewal
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.show_sync import Figures
+from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.renewal import Renewal
+from syncmgr.job.snapshot.retention import Kept, committed_last
 from syncmgr.job.state import JobState
-from syncmgr.job.status import Figures
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.meta import asked, channels, codec, ddl_log, dead_letters, loads, standing, versions
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.meta import asked, channels, codec, ddl_log, dead_letters, loads, progress, versions
 from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.channels import ChannelProgress, Joining
 from syncmgr.meta.engine import engine_of
@@ -328,12 +328,12 @@ class Store:
         """
         waiting = {token: files for token, files in epoch.files.items() if token not in committed}
         with self._writing() as connection:
-            standing.stand(connection, committed, epoch.number)
+            progress.stand(connection, committed, epoch.number)
             this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == epoch.number)
             behind = waiting or _waits(connection, job_id)
             # a torn transaction has none either
             is_point = consistent and epoch.end.whole and not behind
-            point = standing.snapshots(connection, job_id) if is_point else {}
+            point = progress.snapshots(connection, job_id) if is_point else {}
             files, count = codec.files_json(waiting), len(waiting) or None
             done = {"committed_at": at, "snapshots": point, "files": files, "waiting": count, "ddl": null()}
             connection.execute(update(EPOCHS).where(this).values(done))
@@ -379,7 +379,7 @@ class Store:
         """A channel has committed an epoch that counted already."""
         this = (EPOCHS.c.job_id == job_id) & (EPOCHS.c.number == number)
         with self._writing() as connection:
-            standing.stand(connection, {token: outcome}, number)
+            progress.stand(connection, {token: outcome}, number)
             stored = connection.execute(select(EPOCHS.c.files).where(this)).scalar_one()
             files = {of: segment for of, segment in stored.items() if of != token}
             connection.execute(update(EPOCHS).where(this).values(files=files, waiting=len(files) or None))

@@ -12,16 +12,16 @@ from typing import Final, Protocol
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel_state import Verdict, held, verdict
-from syncmgr.job.ddl_step import DdlRecord
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.channel_state import Verdict, held, verdict
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.ddl_step import DdlRecord
+from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
-from syncmgr.job.lake_change import LakeChange
 from syncmgr.job.position import Position, has_passed
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.laggards import Laggards, job_wide
-from syncmgr.pipeline.segment import same_columns
 from syncmgr.pipeline.standings import Standings
+from syncmgr.pipeline.worker.segment import same_columns
 
 GATHERED_BYTES: Final = 64 * 1024 * 1024  # staged files of one channel that are committed at once
 

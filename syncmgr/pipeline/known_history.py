@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
-from syncmgr.pipeline.snapshot import Lake
+from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
+from syncmgr.pipeline.snapshot.snapshot import Lake
 
 
 class Progressed(Protocol):

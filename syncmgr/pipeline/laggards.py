@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import channel_state
+from syncmgr.job.channel import channel_state
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.failure import JOB_WIDE, Remedy, Retry, Series, mildest, remedy
 from syncmgr.pipeline.standings import Standings

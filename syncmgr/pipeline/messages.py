@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from syncmgr.errors import SyncError
-from syncmgr.job.description import AppendOnChange, ChannelDescription, Listed, OnValueError, Shadow
+from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, Listed, OnValueError, Shadow
+from syncmgr.job.channel.patterns import Pattern
+from syncmgr.job.ddl.ddl_plan import Rules, Said
+from syncmgr.job.ddl_policy import Deed, Kind
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
-from syncmgr.job.following import Rules, Said
-from syncmgr.job.policy import Deed, Kind
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
-from syncmgr.job.value_error import ValueRules, rules_of
-from syncmgr.job.whole import Pattern
+from syncmgr.job.rows.value_error import ValueRules, rules_of
+from syncmgr.job.types.schema import SourceTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

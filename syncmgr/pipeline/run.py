@@ -17,21 +17,20 @@ from typing import Final
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import channel_state, ddl
-from syncmgr.job.channel_state import Standing, Verdict, held, verdict
-from syncmgr.job.ddl_step import DdlStep
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel import channel_state
+from syncmgr.job.channel.channel_state import Standing, Verdict, held, verdict
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl import ddl
+from syncmgr.job.ddl.ddl_plan import arrived, not_followed, refused, settle
+from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.stopped_table import advised, concerned, standstill, stop_of, stopped_by
 from syncmgr.job.epoch import Backlog, Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, Series, remedy
-from syncmgr.job.following import arrived, not_followed, refused, settle
 from syncmgr.job.freshness import Reading, of_table
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
-from syncmgr.job.stopping import advised, concerned, standstill, stop_of, stopped_by
-from syncmgr.pipeline import worker
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
-from syncmgr.pipeline.life import POLL_SECOND, Life, WorkerLost
 from syncmgr.pipeline.messages import (
     Altered,
     Asked,
@@ -51,10 +50,12 @@ from syncmgr.pipeline.messages import (
     WorkerPlan,
 )
 from syncmgr.pipeline.run_options import Listeners, RunOptions
-from syncmgr.pipeline.snapshot import Snapshot
+from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from syncmgr.pipeline.staging import listed, sweep
 from syncmgr.pipeline.standings import Standings
 from syncmgr.pipeline.watermark import Watermark
+from syncmgr.pipeline.worker import worker
+from syncmgr.pipeline.worker_process import POLL_SECOND, Life, WorkerLost
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 

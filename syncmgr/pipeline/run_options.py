@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncmgr.errors import SyncError
-from syncmgr.job.ddl import Table
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.patterns import Pattern
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.ddl.ddl_plan import Rules
 from syncmgr.job.failure import FailType, Retry
-from syncmgr.job.following import Rules
-from syncmgr.job.whole import Pattern
 from syncmgr.pipeline.messages import Limits
 
 

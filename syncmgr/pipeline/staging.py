@@ -8,7 +8,7 @@ import errno
 from collections.abc import Collection
 from pathlib import Path
 
-from syncmgr.pipeline.segment import disk_error
+from syncmgr.pipeline.worker.segment import disk_error
 
 Listed = dict[Path, list[Path]]  # by folder of a worker
 

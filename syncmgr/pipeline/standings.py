@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel_state import Standing, obstacle, resting
-from syncmgr.job.chunk import Load
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.channel_state import Standing, obstacle, resting
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.overview import rows_of
+from syncmgr.job.snapshot.chunk import Load
 
 
 class Standings:

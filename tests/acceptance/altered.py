@@ -9,8 +9,8 @@ import pymysql
 
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 STRICT = "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'"
 BINLOG = (

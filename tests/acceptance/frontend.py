@@ -15,10 +15,10 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from syncmgr.crash import VARIABLE, CrashPoint
-from syncmgr.spark import launch
-from tests import jvm, processes
-from tests.servers import free_port
-from tests.until import HANG_SECOND, until
+from syncmgr.lake.spark import launch
+from tests.support import jvm, processes
+from tests.support.servers.mysql import free_port
+from tests.support.until import HANG_SECOND, until
 
 ROOT = Path(__file__).parents[2]
 DEATH_SECOND = 900.0

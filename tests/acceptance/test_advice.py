@@ -14,8 +14,8 @@ from syncmgr.errors import Code
 from tests.acceptance.altered import BINLOG, Altered
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_restores import rename
-from tests.servers import PASSWORD, MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

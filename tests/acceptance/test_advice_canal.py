@@ -11,9 +11,9 @@ from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
 from tests.acceptance.test_canal_job import has_cursor
 from tests.acceptance.test_xa import finish, prepare
-from tests.canal_servers import CANAL_PASSWORD, CanalServer
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.canal import CANAL_PASSWORD, CanalServer
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark, pytest.mark.long]
 

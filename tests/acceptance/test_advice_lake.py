@@ -21,11 +21,11 @@ from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
 from tests.acceptance.test_faults import small_disk
 from tests.acceptance.test_restores import metadata, rename, set_back, set_to
-from tests.files import below
-from tests.servers import MysqlServer
-from tests.small_disk import SmallDisk
+from tests.support.files import below
+from tests.support.servers.mysql import MysqlServer
+from tests.support.small_disk import SmallDisk
+from tests.support.until import until
 from tests.torture.engine import Engine
-from tests.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

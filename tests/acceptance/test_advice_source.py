@@ -12,9 +12,9 @@ from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
 from tests.acceptance.test_xa import finish, prepare
 from tests.contract.mysql_reader import reading
-from tests.proxy import Proxy
-from tests.servers import PASSWORD, MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

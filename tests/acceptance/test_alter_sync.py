@@ -12,9 +12,9 @@ from syncmgr.crash import CrashPoint
 from syncmgr.errors import Code
 from tests.acceptance.altered import BINLOG, COLUMNS, Altered
 from tests.acceptance.frontend import FrontendProcess
-from tests.alike import ALIKE
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

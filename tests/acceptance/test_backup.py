@@ -18,13 +18,13 @@ from pyiceberg.table import StaticTable
 from syncmgr.backup.manifest import NAME
 from syncmgr.backup.moment import held
 from syncmgr.crash import VARIABLE, CrashPoint
-from syncmgr.spark.ancestry import token_property
-from syncmgr.spark.catalog_file import pointers
+from syncmgr.lake.iceberg.ancestry import token_property
+from syncmgr.lake.iceberg.catalog_file import pointers
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_faults import BINLOG
 from tests.acceptance.test_restores import MANUAL, chapter
-from tests.servers import MysqlServer
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

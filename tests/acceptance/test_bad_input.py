@@ -19,8 +19,8 @@ import pytest
 
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import PASSWORD, MysqlServer, free_port
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import PASSWORD, MysqlServer, free_port
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 
@@ -495,7 +495,7 @@ def test_a_start_that_cannot_be_is_one_sentence(ground: Ground, tmp_path: Path, 
 
 
 WITHOUT_JAVA: Final = (
-    "import sys, syncmgr.spark.java as java; java.KNOWN_PLACES = ();"
+    "import sys, syncmgr.lake.spark.java as java; java.KNOWN_PLACES = ();"
     "from syncmgr.__main__ import main; sys.exit(main(['--conf', 'conf/fe.conf']))"
 )
 

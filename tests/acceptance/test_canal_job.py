@@ -10,10 +10,10 @@ import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.canal_servers import CanalServer, ZooKeeper
-from tests.proxy import Proxy
-from tests.servers import MysqlServer
-from tests.until import HANG_SECOND, PROMPT_SECOND, until
+from tests.support.servers.canal import CanalServer, ZooKeeper
+from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.canal_servers import CANAL_PASSWORD, USER, CanalServer
-from tests.servers import PASSWORD, MysqlServer
-from tests.until import until
+from tests.support.servers.canal import CANAL_PASSWORD, USER, CanalServer
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -17,9 +17,9 @@ from typing import Final
 
 import pytest
 
-from tests import installed
 from tests.acceptance.frontend import FrontendProcess
-from tests.until import PATIENCE
+from tests.support import installed
+from tests.support.until import PATIENCE
 
 pytestmark = [pytest.mark.spark]
 

@@ -12,10 +12,10 @@ import pytest
 
 from syncmgr.crash import CrashPoint
 from tests.acceptance.frontend import FrontendProcess
-from tests.files import below
-from tests.servers import MysqlServer
-from tests.small_disk import NoMountError, SmallDisk
-from tests.until import until
+from tests.support.files import below
+from tests.support.servers.mysql import MysqlServer
+from tests.support.small_disk import NoMountError, SmallDisk
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -9,11 +9,11 @@ import pytest
 from syncmgr.errors import Code
 from syncmgr.job.failure import TREATMENTS
 from tests.acceptance.frontend import FrontendProcess
-from tests.files import below
-from tests.proxy import Proxy
-from tests.servers import MysqlServer
-from tests.small_disk import NoMountError, SmallDisk
-from tests.until import until
+from tests.support.files import below
+from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.small_disk import NoMountError, SmallDisk
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

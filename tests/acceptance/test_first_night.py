@@ -13,13 +13,13 @@ from typing import Final
 import psutil
 import pytest
 
-from syncmgr.spark import launch
-from tests import jvm
+from syncmgr.lake.spark import launch
 from tests.acceptance.test_scripts import ROOT, Home
-from tests.processes import jvms
-from tests.servers import MysqlServer
-from tests.small_disk import NoMountError, SmallDisk
-from tests.until import HANG_SECOND, until
+from tests.support import jvm
+from tests.support.processes import jvms
+from tests.support.servers.mysql import MysqlServer
+from tests.support.small_disk import NoMountError, SmallDisk
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark, pytest.mark.long]
 

@@ -18,8 +18,8 @@ import pytest
 from tests.acceptance.frontend import ROOT, FrontendProcess
 from tests.attacks.console import LOADER, NOBODY, PASSWORD, READER
 from tests.attacks.rounds import ATTACKS
-from tests.servers import MysqlServer
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark, pytest.mark.long]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.spark.fetching import Jars
-from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
-from syncmgr.spark.launch import JAVA_OPTIONS, LakePlace
+from syncmgr.lake.spark.fetching import Jars
+from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
+from syncmgr.lake.spark.launch import JAVA_OPTIONS, LakePlace
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
-from tests.jar_repository import JarRepository, alter, java_without_network, lay_jars, run_jar, truncate
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.jar_repository import JarRepository, alter, java_without_network, lay_jars, run_jar, truncate
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -9,8 +9,8 @@ import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -12,12 +12,12 @@ from typing import Final
 import psutil
 import pytest
 
-from tests import files as files_of
-from tests import jvm
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_faults import BINLOG
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support import files as files_of
+from tests.support import jvm
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -8,11 +8,11 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.stopping import RESYNC
+from syncmgr.job.ddl.stopped_table import RESYNC
 from tests.acceptance.altered import BINLOG, Altered
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

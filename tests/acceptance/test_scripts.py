@@ -11,9 +11,9 @@ import psutil
 import pymysql
 import pytest
 
-from tests import jvm
-from tests.servers import Flavour, MysqlServer, binary, free_port
-from tests.until import HANG_SECOND
+from tests.support import jvm
+from tests.support.servers.mysql import Flavour, MysqlServer, binary, free_port
+from tests.support.until import HANG_SECOND
 
 ROOT = Path(__file__).parents[2]
 START_FE = str(ROOT / "bin" / "start_fe.sh")

@@ -11,8 +11,8 @@ import pytest
 
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

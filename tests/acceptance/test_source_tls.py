@@ -11,11 +11,11 @@ import pytest
 
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
-from tests.certificates import Authority
-from tests.proxy import Proxy
-from tests.rogue_server import RogueServer
-from tests.servers import PASSWORD, MysqlServer
-from tests.until import until
+from tests.support.servers.certificates import Authority
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.servers.rogue import RogueServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

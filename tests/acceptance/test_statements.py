@@ -13,8 +13,8 @@ import pytest
 
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import PASSWORD, MysqlServer
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import binary
+from tests.support.servers.mysql import binary
 from tests.torture.run import Plan, Torture
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]

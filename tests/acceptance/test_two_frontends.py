@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import MysqlServer
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark, pytest.mark.long]
 

@@ -11,8 +11,8 @@ from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.conftest import need_canal
 from tests.fixtures import saved
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_main_job import BINLOG, Shop
-from tests.files import below
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.files import below
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark]
 

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from tests.attacks.console import LOADER, PATIENCE_SECOND, Console
-from tests.hostile_server import HostileServer, Talk, answering, greeting, rows
-from tests.listening import listening
+from tests.support.servers.hostile import HostileServer, Talk, answering, greeting, rows
+from tests.support.servers.listening import listening
 
 MARK: Final = itertools.count(os.getpid() * 1000)  # no job of an earlier process has its name
 DRIP_SECOND: Final = 0.2

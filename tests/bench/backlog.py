@@ -18,8 +18,8 @@ import psutil
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.reading import compare
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 BINLOG = (
     'FROM BINLOG ("type" = "mysql", "start" = "latest", "mysql.host" = "127.0.0.1", "mysql.port" = "{port}",'

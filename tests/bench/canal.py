@@ -13,18 +13,18 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from syncmgr.canal.connector import Connector
-from syncmgr.canal.opening import table_filter
-from syncmgr.canal.source import GET_MILLISECOND, MAX_FETCH
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.position import Position
-from syncmgr.mysql.subscriptions import Subscription
 from syncmgr.pipeline.messages import Limits
-from syncmgr.pipeline.receiver import Receiver, Source
-from tests.canal_servers import CanalServer
+from syncmgr.pipeline.worker.receiver import Receiver, Source
+from syncmgr.sources.canal.connector import Connector
+from syncmgr.sources.canal.factory import table_filter
+from syncmgr.sources.canal.source import GET_MILLISECOND, MAX_FETCH
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.contract import canal_reader, mysql_reader
 from tests.contract.canal_reader import channel, endpoint
-from tests.servers import MysqlServer
+from tests.support.servers.canal import CanalServer
+from tests.support.servers.mysql import MysqlServer
 
 RATIO: Final = 0.85
 RUNS: Final = 5

@@ -16,13 +16,13 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from syncmgr.catalog import Catalog
-from syncmgr.job.batch import OP, SEQ
-from syncmgr.job.description import MappedColumn
+from syncmgr.control.catalog import Catalog
+from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit, StagedFile
-from syncmgr.spark.indexing import Budget, Indexing
-from syncmgr.spark.lake import Lake
-from tests.spark_session import indexing_of, new_lake, statement
+from syncmgr.job.rows.batch import OP, SEQ
+from syncmgr.lake.index.indexing import Budget, Indexing
+from syncmgr.lake.lake import Lake
+from tests.support.spark_session import indexing_of, new_lake, statement
 
 SIZES = (1_000_000, 10_000_000, 50_000_000)
 UPKEEP_EPOCHS = 8  # as often as a frontend with a commit a second has small files to join

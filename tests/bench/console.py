@@ -24,10 +24,10 @@ from typing import Any
 import psutil
 import pymysql
 
-from syncmgr.spark.lake import Lake
+from syncmgr.lake.lake import Lake
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import MysqlServer
-from tests.spark_session import running_lake
+from tests.support.servers.mysql import MysqlServer
+from tests.support.spark_session import running_lake
 
 SECONDS = 5.0
 TURNS = 3

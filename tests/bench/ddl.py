@@ -24,9 +24,9 @@ from syncmgr.job.statement.reading import Modes, UnclearError, read
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, load
 from tests.bench.freshness import POLL_SECOND, reached, transactions
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 from tests.unit.job.statement.shown import MODES, cases
-from tests.until import until
 
 ALTERS = (  # such as MySQL makes at once, however many rows there are
     "ADD COLUMN x{n} INT NOT NULL DEFAULT 7",

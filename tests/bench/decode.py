@@ -23,14 +23,14 @@ from typing import Final
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
 
-from syncmgr.job.ddl import Table
+from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
-from syncmgr.mysql.address import MysqlAddress
-from syncmgr.mysql.source import MysqlSource
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import MysqlSource
 from tests.contract.mysql_reader import address, facts, reached
-from tests.servers import PASSWORD, MysqlServer
+from tests.support.servers.mysql import PASSWORD, MysqlServer
 
 RATIO: Final = 25.0
 COMPRESSED: Final = 0.8  # of the speed without

@@ -21,8 +21,8 @@ from pymysql.cursors import DictCursor
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, COLUMNS, Meter, load
 from tests.bench.snapshot import SNAPSHOT
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 RATE = 200  # transactions a second
 SIZE = 10  # changes of one

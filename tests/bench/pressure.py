@@ -20,8 +20,8 @@ import psutil
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, caught_up, executed
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 CATCH_UP_SECOND = 900.0
 STEP_SECOND = 0.2

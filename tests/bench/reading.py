@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from syncmgr.spark.queries.queries import Queries
-from syncmgr.spark.upkeep import compact
-from tests.spark_session import new_queries, running_lake
+from syncmgr.lake.spark.queries.queries import Queries
+from syncmgr.lake.upkeep.upkeep import compact
+from tests.support.spark_session import new_queries, running_lake
 
 REPEATS = 5
 WARM_UPS = 3  # a JVM that has compiled nothing yet

@@ -19,8 +19,8 @@ import pymysql
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 RECOVERY_SECOND = 120.0
 REST_SECOND = 5.0  # the new process has started for good

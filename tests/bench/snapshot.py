@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, COLUMNS, SQL, Meter, load
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 SNAPSHOT = BINLOG.replace('"latest"', '"snapshot"')
 DONE_SECOND = 600.0

@@ -22,8 +22,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, Meter, caught_up, executed
 from tests.bench.reading import REPEATS, compare
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 IDS = 1_000_000
 RATE = 200  # transactions a second

@@ -10,22 +10,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from syncmgr.canal.cluster import Cluster, OneServer
-from syncmgr.canal.connector import Endpoint
-from syncmgr.canal.opening import table_filter
-from syncmgr.canal.source import CanalSource, Locator, SourceOptions
-from syncmgr.canal.truth import TableTruth
 from syncmgr.errors import SyncError
-from syncmgr.job.batch import Batch
-from syncmgr.job.ddl import Table
-from syncmgr.job.description import AppendOnChange, Listed
+from syncmgr.job.channel.description import AppendOnChange, Listed
+from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.rows.batch import Batch
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerChannel
-from tests.canal_servers import CANAL_PASSWORD, USER, CanalServer, ZooKeeper
+from syncmgr.sources.canal.cluster import Cluster, OneServer
+from syncmgr.sources.canal.connector import Endpoint
+from syncmgr.sources.canal.factory import table_filter
+from syncmgr.sources.canal.source import CanalSource, Locator, SourceOptions
+from syncmgr.sources.canal.table_reader import TableTruth
 from tests.contract.mysql_reader import Row, replay
-from tests.until import HANG_SECOND
+from tests.support.servers.canal import CANAL_PASSWORD, USER, CanalServer, ZooKeeper
+from tests.support.until import HANG_SECOND
 
 GET_SECOND: Final = 0.1
 QUICK: Final = SourceOptions(retry=Retry(first=0.05))

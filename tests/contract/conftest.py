@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from syncmgr.spark.lake import Lake
-from syncmgr.spark.queries.queries import Queries
-from tests.spark_session import Tables, new_queries, running_lake
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.queries.queries import Queries
+from tests.support.spark_session import Tables, new_queries, running_lake
 
 
 @pytest.fixture(scope="session")

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import pymysql
 
-from syncmgr.job.schema import BYTES, GEOMETRY, TEXT, SourceColumn, SourceTable
 from syncmgr.job.statement.nodes import CreateTable
 from syncmgr.job.statement.reading import Modes, read
-from syncmgr.mysql.address import Connection, query
-from syncmgr.mysql.tables import schema_of
+from syncmgr.job.types.schema import BYTES, GEOMETRY, TEXT, SourceColumn, SourceTable
+from syncmgr.sources.mysql.address import Connection, query
+from syncmgr.sources.mysql.server.tables import schema_of
 from tests.contract.ddl_corpus import Case, Statement, is_for
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
 
 SECOND: Final = 1_700_000_000  # of the first statement; each has one of its own, by which its event is known
 MODE: Final = "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from syncmgr.spark.content import contents_of
-from syncmgr.spark.index import TableIndex
-from tests.spark_session import LakeTable
+from syncmgr.lake.iceberg.snapshot_files import contents_of
+from syncmgr.lake.index.index import TableIndex
+from tests.support.spark_session import LakeTable
 
 
 def entries(index: TableIndex) -> dict[tuple[int, int], tuple[str, int]]:

@@ -12,19 +12,19 @@ from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import SyncError
-from syncmgr.job.batch import OP, Batch, TableChanges
-from syncmgr.job.ddl import Table
+from syncmgr.job.channel.patterns import Family
+from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
+from syncmgr.job.rows.batch import OP, Batch, TableChanges
 from syncmgr.job.tls import SslMode, Tls
-from syncmgr.job.whole import Family
-from syncmgr.mysql.address import MysqlAddress
-from syncmgr.mysql.check import SourceFacts, inspect_server
-from syncmgr.mysql.source import MysqlSource, SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
-from syncmgr.mysql.tables import schema_of
-from tests.servers import PASSWORD, MysqlServer, chosen_settings
-from tests.until import HANG_SECOND
+from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.check import SourceFacts, inspect_server
+from syncmgr.sources.mysql.server.tables import schema_of
+from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
+from tests.support.servers.mysql import PASSWORD, MysqlServer, chosen_settings
+from tests.support.until import HANG_SECOND
 
 GET_SECOND: Final = 0.1
 NAMELESS: Final = frozenset({"default", "minimal"})  # settings of servers whose binlog does not name columns

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from syncmgr.errors import SyncError
-from syncmgr.spark.lake import Lake
-from tests import jvm
-from tests.spark_session import START_SECOND
+from syncmgr.lake.lake import Lake
+from tests.support import jvm
+from tests.support.spark_session import START_SECOND
 
 
 def main() -> None:

@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 
 import syncsql
-from syncmgr.asking import Asking
+from syncmgr.control.jobs import LOOK_SECOND, Jobs
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.patterns import Found
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
-from syncmgr.job.whole import Found
-from syncmgr.jobs import LOOK_SECOND, Jobs
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
+from syncmgr.sources.cancellation import Asking
 from syncsql import Name
+from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
-from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 Table = tuple[str, str]
 NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")

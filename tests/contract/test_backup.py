@@ -17,26 +17,26 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import StaticTable
 
-from syncmgr import settings
 from syncmgr.__main__ import main
 from syncmgr.backup import backup as backup_module
 from syncmgr.backup import manifest, moment
 from syncmgr.backup.backup import PINS, Backup, back_up
 from syncmgr.backup.places import Places
 from syncmgr.backup.restore import _undo, restore
+from syncmgr.config import settings
 from syncmgr.crash import VARIABLE, CrashPoint
 from syncmgr.errors import Code, SyncError
-from syncmgr.folders import LOCK, RESTORING, locked, refuse_unfinished
+from syncmgr.host.folders import LOCK, RESTORING, locked, refuse_unfinished
 from syncmgr.job.epoch import ChannelCommitted, Epoch, Prepared, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
+from syncmgr.lake.iceberg import catalog_file
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.staged import staged_files
 from syncmgr.meta.store import Store
-from syncmgr.spark import catalog_file
+from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_job
-from tests.until import HANG_SECOND
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
 ROWS = pa.table({"id": [1, 2]})

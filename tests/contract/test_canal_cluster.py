@@ -13,16 +13,16 @@ from uuid import uuid4
 import pytest
 from kazoo.client import KazooClient
 
-from syncmgr.canal.cluster import Cluster
-from syncmgr.canal.connector import CanalLostError, Endpoint
-from syncmgr.canal.source import SourceOptions
 from syncmgr.errors import Code
 from syncmgr.job.failure import Retry
-from tests.canal_servers import CanalServer, ZooKeeper
+from syncmgr.sources.canal.cluster import Cluster
+from syncmgr.sources.canal.connector import CanalLostError, Endpoint
+from syncmgr.sources.canal.source import SourceOptions
 from tests.contract.canal_reader import Reader, channel, reading
 from tests.contract.mysql_reader import database
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.canal import CanalServer, ZooKeeper
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 

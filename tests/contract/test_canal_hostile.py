@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from syncmgr.canal import packet
-from syncmgr.canal.connector import CanalLostError, Connector, Endpoint
-from syncmgr.canal.proto import packet_pb2
 from syncmgr.errors import Code
-from tests.hostile_server import HostileServer, Talk
-from tests.until import PROMPT_SECOND, until
+from syncmgr.sources.canal import packet
+from syncmgr.sources.canal.connector import CanalLostError, Connector, Endpoint
+from syncmgr.sources.canal.proto import packet_pb2
+from tests.support.servers.hostile import HostileServer, Talk
+from tests.support.until import PROMPT_SECOND, until
 
 
 def frame(kind: packet_pb2.PacketType, body: bytes) -> bytes:

@@ -12,19 +12,19 @@ from typing import Final
 
 import pytest
 
-from syncmgr.canal.connector import CanalLostError, Connector
-from syncmgr.canal.opening import inspect
-from syncmgr.canal.source import SourceOptions
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
-from tests.alike import ALIKE
-from tests.canal_servers import CANAL_PASSWORD, CanalServer
+from syncmgr.sources.canal.connector import CanalLostError, Connector
+from syncmgr.sources.canal.factory import inspect
+from syncmgr.sources.canal.source import SourceOptions
 from tests.contract.canal_reader import Reader, channel, endpoint, reading
 from tests.contract.mysql_reader import database
-from tests.proxy import Proxy
-from tests.servers import MysqlServer
+from tests.support.alike import ALIKE
+from tests.support.servers.canal import CANAL_PASSWORD, CanalServer
+from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.job.factories import make_canal
-from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 pytestmark = pytest.mark.mysql
 

@@ -9,23 +9,23 @@ from typing import Final
 import pyarrow as pa
 import pytest
 
-from syncmgr.canal import packet
-from syncmgr.canal.connector import Connector
-from syncmgr.canal.entry import EntryRows, EntryTable, column_headers
-from syncmgr.canal.proto import entry_pb2
-from syncmgr.canal.schema import source_table_of
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import OP
-from syncmgr.job.canal_text import refusal
-from syncmgr.job.schema import SourceTable, arrow_type
-from syncmgr.mysql.subscriptions import Subscription
-from tests.canal_servers import CanalServer
+from syncmgr.job.channel.canal_text import refusal
+from syncmgr.job.rows.batch import OP
+from syncmgr.job.types.schema import SourceTable, arrow_type
+from syncmgr.sources.canal import packet
+from syncmgr.sources.canal.connector import Connector
+from syncmgr.sources.canal.proto import entry_pb2
+from syncmgr.sources.canal.values.entry import EntryRows, EntryTable, column_headers
+from syncmgr.sources.canal.values.schema import source_table_of
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.conftest import need_canal, need_follower
 from tests.contract.canal_reader import endpoint
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.contract.test_mysql_values import COMMON, MYSQL_ONLY, columns, fill
-from tests.servers import MysqlServer
-from tests.until import HANG_SECOND
+from tests.support.servers.canal import CanalServer
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import HANG_SECOND
 
 GET_MILLISECOND: Final = 100
 ROWS: Final = {entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE}

@@ -8,13 +8,13 @@ from typing import Final
 
 import pytest
 
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
-from tests.alike import ALIKE
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, database, latest, reading
-from tests.proxy import Proxy
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 

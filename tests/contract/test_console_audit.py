@@ -9,10 +9,10 @@ from typing import Any
 import pymysql
 import pytest
 
-from syncmgr import log_files
-from syncmgr.console.guard import OF_ADMINISTRATORS
+from syncmgr.console.authorization import OF_ADMINISTRATORS
 from syncmgr.errors import Code
-from tests.small_disk import NoMountError, SmallDisk
+from syncmgr.host import log_files
+from tests.support.small_disk import NoMountError, SmallDisk
 from tests.unit.console.frontend import FakeConfig
 from tests.unit.console.running import PASSWORD, Running, running
 

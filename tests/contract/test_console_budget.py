@@ -10,8 +10,8 @@ import pytest
 from syncmgr.console.limits import KiB, MiB
 from syncmgr.errors import Code
 from syncsql import Parsed, parse
+from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import Running, running
-from tests.until import HANG_SECOND, until
 
 TOO_LARGE = Code.STATEMENT_TOO_LARGE.number
 NUMBERS = ",".join(map(str, range(100_000, 800_000)))  # 4.8 MB
@@ -60,7 +60,7 @@ def test_a_query_that_is_too_long_is_not_read(console: Running, monkeypatch: pyt
         read.append(sql)
         return parse(sql)
 
-    monkeypatch.setattr("syncmgr.console.texts.parse", noted)
+    monkeypatch.setattr("syncmgr.console.statements.hints.parse", noted)
     for begin in ("SELECT ", "/* a */ ((select ", "WITH a AS (SELECT 1) SELECT "):
         end = ")" * begin.count("((") * 2
         assert refused(console, f"{begin}'{'x' * 300 * KiB}'{end}")[0] == TOO_LARGE
@@ -92,7 +92,7 @@ def test_long_lists_and_many_channels_are_read(console: Running) -> None:
 def test_the_time_of_a_statement_begins_at_its_packet(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """max_execution_time ends a statement that is still being read, and one that waits for its turn at that."""
     slow = StandsStill()
-    monkeypatch.setattr("syncmgr.console.session.read", slow)
+    monkeypatch.setattr("syncmgr.console.statements.session.read", slow)
     with console.connect() as first, console.connect() as second:
         for connection in (first, second):
             with connection.cursor() as cursor:
@@ -123,7 +123,7 @@ def test_long_texts_of_one_account_hold_up_no_other(console: Running, monkeypatc
     """Who sends many long statements waits for his own: another account's long one has its turn behind the first."""
     console.ask("CREATE USER flood IDENTIFIED BY 'x'")
     slow = StandsStill()
-    monkeypatch.setattr("syncmgr.console.session.read", slow)
+    monkeypatch.setattr("syncmgr.console.statements.session.read", slow)
     waiting = console.console._workers._longer_texts._waiting
 
     def send(user: str, password: str) -> None:

@@ -13,11 +13,11 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from syncmgr.console.packet import Reader, lenenc_bytes
-from syncmgr.console.protocol import FieldType
+from syncmgr.console.wire.packet import Reader, lenenc_bytes
+from syncmgr.console.wire.protocol import FieldType
 from syncmgr.errors import Code
+from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import PASSWORD, RawClient, Running, id_of, running
-from tests.until import HANG_SECOND, until
 
 CREATE = 'CREATE SYNC demo.job1 (FROM shop.orders INTO orders) FROM BINLOG ("type" = "mysql")'
 

@@ -15,19 +15,19 @@ from typing import Final
 import psutil
 import pytest
 
-from syncmgr.console import throttle
-from syncmgr.console.charset import CHARSETS
-from syncmgr.console.compression import ZLIB, ZSTD, frames
-from syncmgr.console.mask import mask
-from syncmgr.console.messages import parse_change_user, parse_hello
-from syncmgr.console.packet import ProtocolError, Reader, lenenc_bytes
-from syncmgr.console.places import placeholders
-from syncmgr.console.points import pins
-from syncmgr.console.protocol import OFFERED, SHA2, Capability, FieldType
+from syncmgr.console.audit.mask import mask
+from syncmgr.console.login import throttle
+from syncmgr.console.statements.time_travel import pins
+from syncmgr.console.wire.charset import CHARSETS
+from syncmgr.console.wire.compression import ZLIB, ZSTD, frames
+from syncmgr.console.wire.messages import parse_change_user, parse_hello
+from syncmgr.console.wire.packet import ProtocolError, Reader, lenenc_bytes
+from syncmgr.console.wire.placeholders import placeholders
+from syncmgr.console.wire.protocol import OFFERED, SHA2, Capability, FieldType
 from syncmgr.errors import SyncError
 from syncsql import NestedTooDeeplyError, SqlSyntaxError, parse
+from tests.support.until import until
 from tests.unit.console.running import PASSWORD, Running, prepared_statements, running
-from tests.until import until
 
 PACKETS: Final = int(os.environ.get("FUZZ_PACKETS", "200000"))
 CONNECTIONS: Final = int(os.environ.get("FUZZ_CONNECTIONS", "600"))

@@ -12,12 +12,12 @@ import pymysql
 import pytest
 from pymysql._auth import scramble_caching_sha2, scramble_native_password
 
-from syncmgr.console import keys
-from syncmgr.console.protocol import NATIVE, SHA2
-from syncmgr.console.throttle import Throttle
-from syncmgr.job.secret import opens
+from syncmgr.accounts.secret import opens
+from syncmgr.console.login import keys
+from syncmgr.console.login.throttle import Throttle
+from syncmgr.console.wire.protocol import NATIVE, SHA2
+from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import PASSWORD, Running, running
-from tests.until import HANG_SECOND, until
 
 REFUSED = 3955
 

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncmgr.console import lite
 from syncmgr.console.limits import KiB, MiB
-from syncmgr.console.protocol import Capability
+from syncmgr.console.statements.local import sqlite_engine
+from syncmgr.console.wire.protocol import Capability
 from syncmgr.errors import Code
+from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.console.frontend import BIG, FakeQuery
 from tests.unit.console.running import RawClient, Running, id_of, running
-from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 DENIED = b"\xff"
 QUERY = b"\x03"
@@ -353,13 +353,13 @@ def test_an_expensive_question_is_ended(console: Running, monkeypatch: pytest.Mo
         "information_schema.columns c, information_schema.columns d"
     )
     clock = Clock()
-    monkeypatch.setattr(lite, "time", clock)
+    monkeypatch.setattr(sqlite_engine, "time", clock)
     with console.connect() as busy:
         thread, raised = in_thread(busy, endless)
         until(lambda: clock.looks > 2, why="the question under way")
         assert console.ask("SELECT 42") == ((42,),)
         assert thread.is_alive()
-        clock.now = lite.SECONDS + 1
+        clock.now = sqlite_engine.SECONDS + 1
         thread.join(HANG_SECOND)
         assert [error.args[0] for error in raised] == [3024]
 

@@ -12,12 +12,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from syncmgr.console.limits import Limits
-from syncmgr.console.protocol import NATIVE
 from syncmgr.console.server import Console
+from syncmgr.console.wire.protocol import NATIVE
 from syncmgr.errors import Code, SyncError
+from tests.support.until import HANG_SECOND, until
 from tests.unit.console.frontend import FakeFrontend
 from tests.unit.console.running import PASSWORD, Running, hidden, running
-from tests.until import HANG_SECOND, until
 
 NO_TLS = {"ssl_disabled": True}
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from syncmgr.console import keys
-from syncmgr.console.throttle import Throttle
+from syncmgr.console.login import keys
+from syncmgr.console.login.throttle import Throttle
+from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import PASSWORD, Running, running
-from tests.until import HANG_SECOND, until
 
 TOO_MANY = b"\xff\x10\x04"  # 1040
 

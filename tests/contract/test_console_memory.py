@@ -11,8 +11,8 @@ import pytest
 
 from syncmgr.console.limits import MiB
 from syncmgr.errors import Code
+from tests.support.until import until
 from tests.unit.console.running import RawClient, Running, id_of, running
-from tests.until import until
 
 FULL = Code.MEMORY_FULL.number
 PREPARE, EXECUTE, LONG_DATA, CLOSE, RESET, QUERY = b"\x16", b"\x17", b"\x18", b"\x19", b"\x1f", b"\x03"

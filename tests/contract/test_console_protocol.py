@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from syncmgr.console.packet import Reader, lenenc_bytes
-from syncmgr.console.protocol import Capability
+from syncmgr.console.wire.packet import Reader, lenenc_bytes
+from syncmgr.console.wire.protocol import Capability
 from tests.contract.test_console_clients import prepare
+from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import RawClient, Running, running
-from tests.until import HANG_SECOND, until
 
 CURSOR_EXISTS, LAST_ROW_SENT, STATE_CHANGED = 64, 128, 1 << 14
 

@@ -11,16 +11,16 @@ from typing import Final, Self
 import pymysql
 import pytest
 
-from syncmgr import asking
-from syncmgr.canal import opening as canal_opening
 from syncmgr.errors import Code, Remark
 from syncmgr.job.source import CanalDescription, MysqlDescription
-from syncmgr.mysql import opening as mysql_opening
+from syncmgr.sources import cancellation
+from syncmgr.sources.canal import factory as canal_opening
+from syncmgr.sources.mysql import factory as mysql_opening
 from syncsql import CreateSync
-from tests.hostile_server import CAPABILITIES, TLS, HostileServer, Talk, answering, greeting
+from tests.support.servers.hostile import CAPABILITIES, TLS, HostileServer, Talk, answering, greeting
+from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.console.frontend import FakeJobs
 from tests.unit.console.running import Running, id_of, running
-from tests.until import HANG_SECOND, PROMPT_SECOND, until
 
 THREADS: Final = 4
 SOURCE_THREADS: Final = 4
@@ -40,7 +40,7 @@ class SlowJobs(FakeJobs):
         self.begun.append(node.job.name)
         try:
             self.ask()
-            asking.has_answers()
+            cancellation.has_answers()
         finally:
             self.ended.append(node.job.name)
         return super().create(node, db)
@@ -240,7 +240,7 @@ def test_what_has_its_answers_is_finished(tmp_path: Path, jobs: SlowJobs, pool: 
     begun, go_on = threading.Event(), threading.Event()
 
     def change() -> None:
-        asking.has_answers()
+        cancellation.has_answers()
         begun.set()
         go_on.wait(HANG_SECOND)
 

@@ -13,10 +13,10 @@ import pytest
 from pymysql.constants import FIELD_TYPE
 
 from syncmgr.errors import Code
-from syncmgr.job.status import SHOW_COLUMNS
+from syncmgr.job.show_sync import SHOW_COLUMNS
+from tests.support.until import until
 from tests.unit.console.frontend import TYPED
 from tests.unit.console.running import Running, id_of, running
-from tests.until import until
 
 CREATE = """CREATE SYNC {name} (FROM shop.orders INTO orders)
 FROM BINLOG ("type" = "mysql", "mysql.password" = "geheim")"""

@@ -11,19 +11,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import PLACE, SEQ, Batch, ChangeKind, Ddl, PreparedChanges
-from syncmgr.job.cells import Unheld
-from syncmgr.job.default_value import Moment
-from syncmgr.job.description import AppendOnChange, OnValueError
+from syncmgr.job.channel.description import AppendOnChange, OnValueError
+from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.epoch import Epoch, Thresholds
-from syncmgr.job.following import Said
 from syncmgr.job.position import Position
+from syncmgr.job.rows.batch import PLACE, SEQ, Batch, ChangeKind, Ddl, PreparedChanges
+from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.value_error import Bound, ValueRules
-from syncmgr.pipeline import consumer
-from syncmgr.pipeline.consumer import Consumer, Inbox
+from syncmgr.job.types.cells import Unheld
 from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, WorkerChannel, WorkerPlan
-from tests.fakes import GivenChanges, OpenedBatches, make_batch
+from syncmgr.pipeline.worker import consumer
+from syncmgr.pipeline.worker.consumer import Consumer, Inbox
+from tests.support.fakes import GivenChanges, OpenedBatches, make_batch
 from tests.unit.job.factories import make_source_table
 
 NEVER = 10**9

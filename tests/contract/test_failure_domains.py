@@ -13,27 +13,27 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import OP, SEQ, Batch, ChangeKind, Ddl
-from syncmgr.job.channel_state import ChannelState
-from syncmgr.job.chunk import ChunkPlan, ChunkRows
-from syncmgr.job.ddl_step import DdlState
-from syncmgr.job.default_value import Moment
-from syncmgr.job.description import ChannelDescription
+from syncmgr.job.channel.channel_state import ChannelState
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.ddl_step import DdlState
+from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl_policy import deeds_of
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile, Thresholds
 from syncmgr.job.failure import FailType, Remedy, Retry, remedy
-from syncmgr.job.following import Said
-from syncmgr.job.policy import deeds_of
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl
+from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.committer import Committer
 from syncmgr.pipeline.messages import Limits
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
-from tests.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
-from tests.files import below
+from tests.support.fakes import BatchSource, GivenChanges, MemoryLake, MemoryLedger, make_batch
+from tests.support.files import below
+from tests.support.until import HANG_SECOND, until
 from tests.unit.job.factories import make_channel, make_rules, make_source_table
-from tests.until import HANG_SECOND, until
 
 TOKENS = ("good", "bad")
 SERVER = "3e11fa47-71ca-11e1-9e33-c80aa9429562"

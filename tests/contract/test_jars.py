@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.spark.fetching import Jars
-from syncmgr.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
-from syncmgr.spark.launch import LakePlace
-from tests import jvm
-from tests.jar_repository import JarRepository, alter, lay_jars, run_jar, truncate
-from tests.spark_session import SPARK
+from syncmgr.lake.spark.fetching import Jars
+from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE, digest
+from syncmgr.lake.spark.launch import LakePlace
+from tests.support import jvm
+from tests.support.jar_repository import JarRepository, alter, lay_jars, run_jar, truncate
+from tests.support.spark_session import SPARK
 
 ICEBERG, SQLITE, FILES = OF_THE_LAKE
 pytestmark = SPARK

@@ -10,12 +10,10 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
-from syncmgr.job.default_value import Moment
-from syncmgr.job.description import AppendOnChange, plan_channel
-from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
-from syncmgr.job.following import Rules, Said, follow
-from syncmgr.job.lake_change import (
+from syncmgr.job.channel.description import AppendOnChange, plan_channel
+from syncmgr.job.ddl.ddl_plan import Rules, Said, follow
+from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.lake_change import (
     AddField,
     CommentField,
     DropField,
@@ -28,15 +26,17 @@ from syncmgr.job.lake_change import (
     RenameField,
     RetypeField,
 )
-from syncmgr.job.policy import OnDdl, deeds_of
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetType
+from syncmgr.job.ddl_policy import OnDdl, deeds_of
+from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.statement.reading import Modes
-from syncmgr.spark.alter import Alter
-from syncmgr.spark.commit import Commit
-from syncmgr.spark.compaction import Compaction
-from syncmgr.spark.fold import Fold
-from syncmgr.spark.indexing import Budget, Indexing
-from tests.spark_session import SPARK, LakeTable, Pausing, Rival, Tables
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
+from syncmgr.lake.commit.alter import Alter
+from syncmgr.lake.commit.commit import Commit
+from syncmgr.lake.index.indexing import Budget, Indexing
+from syncmgr.lake.upkeep.compaction import Compaction
+from syncmgr.lake.upkeep.fold import Fold
+from tests.support.spark_session import SPARK, LakeTable, Pausing, Rival, Tables
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

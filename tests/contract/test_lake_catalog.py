@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 import syncsql
-from syncmgr.catalog import Catalog, defined
+from syncmgr.control.catalog import Catalog, defined
 from syncmgr.errors import Code, Remark, SyncError
-from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.layout import CHANGES
-from tests.spark_session import SPARK, Tables, statement
-from tests.unit.spark.iceberg_model import REPEATS
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.iceberg.layout import CHANGES
+from tests.support.spark_session import SPARK, Tables, statement
+from tests.unit.lake.iceberg_model import REPEATS
 
 pytestmark = SPARK
 WHOLE = """CREATE TABLE `{db}`.`All Words` (

@@ -8,12 +8,12 @@ import pytest
 import xxhash
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
+from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelAlter
-from syncmgr.job.lake_change import AddField
-from syncmgr.job.schema import TargetType
-from syncmgr.spark.indexing import State
-from tests.spark_session import SPARK, LakeTable, Tables, partitioned_by
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.types.schema import TargetType
+from syncmgr.lake.index.indexing import State
+from tests.support.spark_session import SPARK, LakeTable, Tables, partitioned_by
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

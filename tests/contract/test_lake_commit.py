@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
 from syncmgr.job.epoch import ChannelAlter
-from syncmgr.spark.ancestry import token_property
-from syncmgr.spark.fold import Fold
-from tests.spark_session import SPARK, LakeTable, Tables
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.iceberg.ancestry import token_property
+from syncmgr.lake.upkeep.fold import Fold
+from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

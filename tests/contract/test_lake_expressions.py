@@ -3,9 +3,9 @@
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.spark.expressions import _check
-from syncmgr.spark.lake import Lake
-from tests.spark_session import SPARK
+from syncmgr.lake.commit.expressions import _check
+from syncmgr.lake.lake import Lake
+from tests.support.spark_session import SPARK
 
 pytestmark = SPARK
 TAKEN = (

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from syncmgr.job.fitting import Fit, beyond, beyond_sql, fit
-from syncmgr.job.schema import arrow_type
-from syncmgr.job.target import parse_type
-from syncmgr.spark.lake import Lake
-from syncmgr.spark.segment import spark_type
-from tests.spark_session import SPARK
-from tests.unit.job.test_fitting import CASES, column
+from syncmgr.job.types.fitting import Fit, beyond, beyond_sql, fit
+from syncmgr.job.types.schema import arrow_type
+from syncmgr.job.types.target import parse_type
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.segment import spark_type
+from tests.support.spark_session import SPARK
+from tests.unit.job.types.test_fitting import CASES, column
 
 pytestmark = SPARK
 WIDE = Decimal("1234567890123456789.12345678901234567890")

@@ -11,15 +11,15 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
-from syncmgr.job.lake_change import AddField, FillField
-from syncmgr.job.schema import TargetType
-from syncmgr.spark.compaction import Compaction, Swap
-from syncmgr.spark.fold import Fold
-from syncmgr.spark.iceberg import Iceberg
-from syncmgr.spark.vectors import Deletion
+from syncmgr.job.ddl.lake_change import AddField, FillField
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.types.schema import TargetType
+from syncmgr.lake.commit.vectors import Deletion
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.upkeep.compaction import Compaction, Swap
+from syncmgr.lake.upkeep.fold import Fold
 from tests.contract.index_state import entries, held, rebuilt
-from tests.spark_session import (
+from tests.support.spark_session import (
     FOREIGN_ROW,
     SPARK,
     LakeTable,

@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import SyncError
-from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.compaction import Compaction
-from syncmgr.spark.fold import Fold
-from syncmgr.spark.iceberg import Iceberg
-from syncmgr.spark.index_store import HEAD
-from syncmgr.spark.indexing import Indexing, State
-from syncmgr.spark.upkeep import compact
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.index.index_store import HEAD
+from syncmgr.lake.index.indexing import Indexing, State
+from syncmgr.lake.upkeep.compaction import Compaction
+from syncmgr.lake.upkeep.fold import Fold
+from syncmgr.lake.upkeep.upkeep import compact
 from tests.contract.index_state import entries, held, rebuilt
-from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
+from tests.support.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -399,7 +399,7 @@ def test_a_damaged_index_is_built_anew(
 
 def test_a_big_table_is_indexed_in_the_background(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many keys to read beside a commit: epochs write equality deletes until upkeep has built the index."""
-    monkeypatch.setattr("syncmgr.spark.indexing.AT_ONCE_BYTES", 16 * 100)
+    monkeypatch.setattr("syncmgr.lake.index.indexing.AT_ONCE_BYTES", 16 * 100)
     table = tables.make()
     table.sql("INSERT INTO {table} SELECT id, 0 FROM range(1000)")
     table.commit([(UPD, 1, 1)])

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
-from syncmgr.spark import rows
-from tests.spark_session import SPARK, LakeTable, Tables
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.commit import rows
+from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK
@@ -143,7 +143,7 @@ def test_null_in_a_column_that_has_none_is_refused(tables: Tables, spark_writes:
 
 def test_many_rows_go_to_spark(tables: Tables, spark_writes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """An epoch that is too big for the frontend's memory is streamed by Spark."""
-    monkeypatch.setattr("syncmgr.spark.plain.MOST_BYTES", 2000)
+    monkeypatch.setattr("syncmgr.lake.commit.arrow_writer.MOST_BYTES", 2000)
     table = tables.make()
     table.commit([(INS, key, key) for key in range(10)])
     assert not spark_writes
@@ -162,7 +162,7 @@ def test_a_full_disk_is_told(tables: Tables, monkeypatch: pytest.MonkeyPatch) ->
     table.commit([(INS, 1, 1)])
     epoch = table.prepared([(UPD, 1, 2)])
     with monkeypatch.context() as patch:
-        patch.setattr("syncmgr.spark.plain.pq.write_table", full)
+        patch.setattr("syncmgr.lake.commit.arrow_writer.pq.write_table", full)
         with pytest.raises(SyncError, match="No space left"):
             table.apply(epoch)
     table.apply(epoch)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.compaction import Compaction, Copied
-from syncmgr.spark.fold import Fold
-from syncmgr.spark.upkeep import Kind, Ran, compact, expire
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.upkeep.compaction import Compaction, Copied
+from syncmgr.lake.upkeep.fold import Fold
+from syncmgr.lake.upkeep.upkeep import Kind, Ran, compact, expire
 from tests.contract.index_state import entries, held, rebuilt
-from tests.spark_session import SPARK, LakeTable, Rival, Tables, commit_beside, in_pyiceberg
-from tests.until import until
+from tests.support.spark_session import SPARK, LakeTable, Rival, Tables, commit_beside, in_pyiceberg
+from tests.support.until import until
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

@@ -3,9 +3,9 @@
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
-from syncmgr.job.lake_change import EmptyTable, FillField, LakeChange
-from tests.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, changes_of, rewrite
+from syncmgr.job.ddl.lake_change import EmptyTable, FillField, LakeChange
+from syncmgr.job.rows.batch import ChangeKind
+from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, changes_of, rewrite
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

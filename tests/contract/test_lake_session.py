@@ -5,10 +5,10 @@ import signal
 
 import psutil
 
-from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.lake import Lake
-from tests.spark_session import SPARK, START_SECOND, STORE_KEY, Tables
-from tests.until import PATIENCE, PROMPT_SECOND, until
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.lake import Lake
+from tests.support.spark_session import SPARK, START_SECOND, STORE_KEY, Tables
+from tests.support.until import PATIENCE, PROMPT_SECOND, until
 
 INS = ChangeKind.INSERT
 pytestmark = SPARK

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from syncmgr.job.batch import ChangeKind
-from syncmgr.job.description import MappedColumn, literal
+from syncmgr.job.channel.description import MappedColumn, literal
+from syncmgr.job.channel.shard import Part
+from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, LakeChange
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
-from syncmgr.job.lake_change import AddField, EmptyTable, FillField, LakeChange
-from syncmgr.job.schema import TargetType
-from syncmgr.job.shard import Part
-from syncmgr.spark import rows
-from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.types.schema import TargetType
+from syncmgr.lake.commit import rows
+from tests.support.spark_session import SPARK, LakeTable, Tables, in_pyiceberg
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
-from tests.spark_session import SPARK, Tables
-from tests.until import HANG_SECOND
+from syncmgr.job.rows.batch import ChangeKind
+from tests.support.spark_session import SPARK, Tables
+from tests.support.until import HANG_SECOND
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from syncmgr.job.batch import ChangeKind
 from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
+from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.sync_job import JobId
+from syncmgr.lake.upkeep.fold import Fold
+from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, compact, expire
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
-from syncmgr.spark.fold import Fold
-from syncmgr.spark.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, compact, expire
-from tests.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, in_pyiceberg
+from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, in_pyiceberg
+from tests.support.until import until
 from tests.unit.job.factories import make_channel, make_job
-from tests.until import until
 
 INS, UPD, DEL = ChangeKind
 pytestmark = SPARK

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.spark.lake import Lake
-from syncmgr.spark.shelf import Pointer
-from tests.spark_session import SPARK, LakeTable, Tables
+from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.lake import Lake
+from tests.support.spark_session import SPARK, LakeTable, Tables
 
 INS, UPD = 0, 1
 pytestmark = SPARK

@@ -14,8 +14,8 @@ from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
 from syncmgr.meta.store import Store
+from tests.support.until import HANG_SECOND, until
 from tests.unit.job.factories import make_job
-from tests.until import HANG_SECOND, until
 
 Make = Callable[..., Lease]
 

@@ -5,18 +5,18 @@ import random
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.surroundings import Answers, Unasked
-from syncmgr.mysql import wire
-from syncmgr.mysql.router import Limits, Router
-from syncmgr.mysql.stream import BinlogStream, StreamOptions
-from syncmgr.mysql.subscriptions import Subscription, Subscriptions
-from syncmgr.mysql.unlogged import Unlogged
-from syncmgr.mysql.wire import MalformedEventError
+from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.binlog.router import Limits, Router
+from syncmgr.sources.mysql.binlog.stream import BinlogStream, StreamOptions
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
+from syncmgr.sources.mysql.binlog.unlogged import Unlogged
+from syncmgr.sources.mysql.wire import MalformedEventError
 from tests.contract.mysql_reader import address, database, facts, latest
 from tests.contract.test_mysql_values import columns, fill, types_of
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
 
 Events = list[bytes]
 

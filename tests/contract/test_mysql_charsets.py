@@ -8,11 +8,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from syncmgr.job.charset import EVERYWHERE, MAX_BYTES
-from syncmgr.mysql import charsets
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.job.types.charset import EVERYWHERE, MAX_BYTES
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.values import charsets
 from tests.contract.mysql_reader import database, facts, latest, reading
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
 
 STEP: Final = 97  # of the characters beyond the first 65536, and of the four-byte codes of gb18030
 PART: Final = 8000

@@ -12,15 +12,15 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Order, Position, compare
-from syncmgr.job.schema import SourceColumn
-from syncmgr.mysql.address import connect, naming_failures, query
-from syncmgr.mysql.check import Locked, inspect_server, never
-from syncmgr.mysql.exact import check_exact
-from syncmgr.mysql.subscriptions import Subscription
-from tests.alike import ALIKE
+from syncmgr.job.types.schema import SourceColumn
+from syncmgr.sources.mysql.address import connect, naming_failures, query
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.check import Locked, inspect_server, never
+from syncmgr.sources.mysql.server.exact_point import check_exact
 from tests.contract.mysql_reader import address, database, facts, latest, reading
-from tests.servers import PASSWORD, MysqlServer, binary, free_port
-from tests.until import until
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import PASSWORD, MysqlServer, binary, free_port
+from tests.support.until import until
 
 
 @pytest.fixture

@@ -10,26 +10,26 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.alteration import altered
-from syncmgr.job.batch import OP
-from syncmgr.job.description import AppendOnChange
+from syncmgr.job.channel.description import AppendOnChange
+from syncmgr.job.channel.patterns import Family
+from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
+from syncmgr.job.ddl.alteration import altered
+from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
-from syncmgr.job.schema import SourceTable
-from syncmgr.job.session_zone import SessionZone
+from syncmgr.job.rows.batch import OP
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import UnclearError, read
-from syncmgr.job.table_pattern import PatternKind, TablePattern
-from syncmgr.job.whole import Family
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription, subscriptions
+from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerChannel
-from tests.alike import ALIKE
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription, subscriptions
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.conftest import need_names
 from tests.contract.mysql_reader import database, facts, latest, reading
-from tests.servers import MysqlServer
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 from tests.unit.job.statement.shown import MODES, cases
-from tests.until import until
 
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))

@@ -8,25 +8,25 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import OP, Batch, ChangeKind, Ddl
-from syncmgr.job.ddl_step import DdlStep
-from syncmgr.job.derived_type import derived
-from syncmgr.job.description import AppendOnChange, ChannelDescription, plan_channel
+from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, plan_channel
+from syncmgr.job.ddl.ddl_plan import Rules, follow
+from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.lake_change import AddField, RenameField
+from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.failure import Retry
-from syncmgr.job.following import Rules, follow
-from syncmgr.job.lake_change import AddField, RenameField
-from syncmgr.job.policy import OnDdl
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable, TargetColumn, TargetTable
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import subscriptions
+from syncmgr.job.rows.batch import OP, Batch, ChangeKind, Ddl
+from syncmgr.job.types.derived_type import derived
+from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable
 from syncmgr.pipeline.messages import WorkerChannel
+from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.ddl_corpus import cases
 from tests.contract.ddl_server import Done, Run, execute, prepared
 from tests.contract.mysql_reader import Reader, Row, facts, latest, reached, reading
 from tests.contract.test_mysql_ddl_values import new_values, unlike
-from tests.servers import MysqlServer
-from tests.until import HANG_SECOND
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import HANG_SECOND
 
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))

@@ -11,23 +11,23 @@ from typing import Any, Final
 import pytest
 
 from syncmgr.errors import SyncError
-from syncmgr.job.alteration import altered, has_charset
-from syncmgr.job.ddl_step import DdlStep
-from syncmgr.job.derived_type import derived
-from syncmgr.job.description import AppendOnChange, plan_channel
+from syncmgr.job.channel.description import AppendOnChange, plan_channel
+from syncmgr.job.ddl.alteration import altered, has_charset
+from syncmgr.job.ddl.ddl_plan import Rules, Said, follow
+from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.lake_change import AddField, LakeChange
+from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.failure import Retry
-from syncmgr.job.following import Rules, Said, follow
-from syncmgr.job.lake_change import AddField, LakeChange
-from syncmgr.job.policy import OnDdl
-from syncmgr.job.schema import GEOMETRY, SourceColumn, SourceTable, TargetColumn, TargetTable
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import read
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import subscriptions
+from syncmgr.job.types.derived_type import derived
+from syncmgr.job.types.schema import GEOMETRY, SourceColumn, SourceTable, TargetColumn, TargetTable
 from syncmgr.pipeline.messages import WorkerChannel
+from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Row, database, facts, latest, reading
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))

@@ -12,13 +12,13 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.mysql.router import Limits
-from syncmgr.mysql.source import MysqlSource, SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.conftest import need_gtids
 from tests.contract.mysql_reader import Reader, address, described, latest, reached, reading
-from tests.servers import GTIDS, Flavour, MysqlServer, binary
-from tests.until import until
+from tests.support.servers.mysql import GTIDS, Flavour, MysqlServer, binary
+from tests.support.until import until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02, most=0.2), limits=Limits(events=10))

@@ -20,14 +20,15 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.source import MysqlDescription
-from syncmgr.mysql import driver, router, wire
-from syncmgr.mysql.address import MysqlAddress, connect, naming_failures, query
-from syncmgr.mysql.opening import survey
-from syncmgr.mysql.router import Limits
-from syncmgr.mysql.source import MysqlSource, SourceOptions
-from syncmgr.mysql.stream import BinlogStream, StreamLostError, StreamOptions
-from syncmgr.spark.jdbc import NOTHING_GIVEN, options
-from tests.hostile_server import (
+from syncmgr.lake.spark.jdbc import NOTHING_GIVEN, options
+from syncmgr.sources.mysql import driver, wire
+from syncmgr.sources.mysql.address import MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql.binlog import router
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.stream import BinlogStream, StreamLostError, StreamOptions
+from syncmgr.sources.mysql.factory import survey
+from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
+from tests.support.servers.hostile import (
     EOF,
     MAX_PACKET,
     OK,
@@ -42,7 +43,7 @@ from tests.hostile_server import (
     rows,
     streaming,
 )
-from tests.until import HANG_SECOND, PROMPT_SECOND, until
+from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 
 MIB: Final = 1 << 20
 

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.contract.mysql_reader import facts, latest, reached, reading
-from tests.servers import GTIDS, Flavour, MysqlServer, binary
-from tests.until import until
+from tests.support.servers.mysql import GTIDS, Flavour, MysqlServer, binary
+from tests.support.until import until
 
 TABLE: Final = ("ours", "t")
 WANTED: Final = Subscription(columns=("id",), keys=("id",))

@@ -13,15 +13,15 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.source import MysqlDescription, source_of
-from syncmgr.mysql.address import Locking
-from syncmgr.mysql.opening import inspect
-from syncmgr.mysql.router import Limits
-from syncmgr.mysql.source import MysqlSource, SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.factory import inspect
+from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.conftest import need_gtids, need_names
 from tests.contract.mysql_reader import Reader, address, database, described, latest, reading
-from tests.servers import GTIDS, PASSWORD, Flavour, MysqlServer, binary, free_port
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import GTIDS, PASSWORD, Flavour, MysqlServer, binary, free_port
+from tests.support.until import HANG_SECOND, until
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02, most=0.2), limits=Limits(events=10))

@@ -10,13 +10,13 @@ import pytest
 
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position, has_passed
-from syncmgr.mysql.address import connect
-from syncmgr.mysql.server import Server
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.sources.mysql.address import connect
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.server.server import Server
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, address, database, latest, reading
-from tests.servers import MysqlServer, binary
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer, binary
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 

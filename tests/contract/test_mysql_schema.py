@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncmgr.job.alteration import altered
-from syncmgr.job.schema import SourceColumn, SourceTable
+from syncmgr.job.ddl.alteration import altered
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import Modes, read
+from syncmgr.job.types.schema import SourceColumn, SourceTable
 from tests.contract.mysql_reader import database, facts
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
 
 pytestmark = pytest.mark.mysql
 EXAMPLES: Final = max(settings.default.max_examples // 20, 5)

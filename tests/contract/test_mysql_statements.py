@@ -9,17 +9,18 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
-from syncmgr.job.surroundings import Answers
-from syncmgr.mysql import source, surroundings
-from syncmgr.mysql.address import query
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
-from syncmgr.mysql.surroundings import Patience
-from tests.alike import ALIKE
+from syncmgr.job.objects.surroundings import Answers
+from syncmgr.sources.mysql import source
+from syncmgr.sources.mysql.address import query
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.server import surroundings
+from syncmgr.sources.mysql.server.surroundings import Patience
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.conftest import need_names
 from tests.contract.mysql_reader import Reader, database, latest, reading
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))

@@ -11,14 +11,14 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.source import MysqlDescription
 from syncmgr.job.tls import SslMode, Tls
-from syncmgr.mysql.address import MysqlAddress, connect, query
-from syncmgr.spark.jdbc import options
-from syncmgr.spark.lake import Lake
-from tests.certificates import Authority, Pair
-from tests.rogue_server import RogueServer
-from tests.servers import PASSWORD, MysqlServer
-from tests.spark_session import SPARK
-from tests.until import HANG_SECOND
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jdbc import options
+from syncmgr.sources.mysql.address import MysqlAddress, connect, query
+from tests.support.servers.certificates import Authority, Pair
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.servers.rogue import RogueServer
+from tests.support.spark_session import SPARK
+from tests.support.until import HANG_SECOND
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 

@@ -12,15 +12,15 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.source import MysqlDescription
-from syncmgr.mysql import opening
-from syncmgr.mysql.address import Locking
-from syncmgr.mysql.router import Limits
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
-from tests.alike import ALIKE
+from syncmgr.sources.mysql import factory
+from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
-from tests.servers import PASSWORD, MysqlServer, binary
-from tests.until import HANG_SECOND
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import PASSWORD, MysqlServer, binary
+from tests.support.until import HANG_SECOND
 
 WANTED: Final = Subscription(columns=("id", "v"), keys=("id",))
 QUICK: Final = SourceOptions(position_interval=0.05)
@@ -129,7 +129,7 @@ def test_logged_cascades_arrive(mysql_server: MysqlServer, change: str) -> None:
     with database(mysql_server) as db:
         _parent_and_child(mysql_server, db)
         tables = {(db, "t"): WANTED, (db, "child"): WANTED}
-        opening.inspect(description(mysql_server), list(tables), connect_timeout=HANG_SECOND, locking=Locking())
+        factory.inspect(description(mysql_server), list(tables), connect_timeout=HANG_SECOND, locking=Locking())
         with reading(mysql_server, tables, options=QUICK) as reader:
             mysql_server.run(f"INSERT INTO {db}.t VALUES (1, 'p'), (2, 'p')")
             mysql_server.run(f"INSERT INTO {db}.child VALUES (1, 'c', 1), (2, 'c', 2), (3, 'c', 1)")
@@ -148,7 +148,7 @@ def _parent_and_child(server: MysqlServer, db: str) -> None:
 
 def _refuses_unlogged(server: MysqlServer, db: str) -> None:
     _parent_and_child(server, db)
-    inspect: Callable[..., object] = lambda **told: opening.inspect(  # noqa: E731
+    inspect: Callable[..., object] = lambda **told: factory.inspect(  # noqa: E731
         description(server, **told), [(db, "t"), (db, "child")], connect_timeout=HANG_SECOND, locking=Locking()
     )
     with pytest.raises(SyncError) as caught:

@@ -7,21 +7,21 @@ from typing import Any, Final
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.alteration import altered
-from syncmgr.job.batch import OP
-from syncmgr.job.ddl import Table
+from syncmgr.job.ddl.alteration import altered
+from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
-from syncmgr.job.schema import SourceTable
+from syncmgr.job.rows.batch import OP
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import Modes, read
-from syncmgr.mysql import unlogged_alter
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription, subscriptions
-from syncmgr.mysql.tables import schemas_of
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.mysql.binlog import unlogged_alter
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription, subscriptions
+from syncmgr.sources.mysql.server.tables import schemas_of
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.contract.test_mysql_ddl import QUICK, channel_of
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 SWAP: Final = "MODIFY b INT AFTER id"

@@ -16,14 +16,14 @@ from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import WriteRowsEvent
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import FILE, OFFSET, OP, WHEN
-from syncmgr.job.cells import Unheld
 from syncmgr.job.position import Position
-from syncmgr.job.schema import arrow_type
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.job.rows.batch import FILE, OFFSET, OP, WHEN
+from syncmgr.job.types.cells import Unheld
+from syncmgr.job.types.schema import arrow_type
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.conftest import need_names
 from tests.contract.mysql_reader import Reader, Row, database, facts, latest, reading
-from tests.servers import PASSWORD, MysqlServer
+from tests.support.servers.mysql import PASSWORD, MysqlServer
 
 # type -> the literals to insert; every one meets every server that has the type
 COMMON: Final = {

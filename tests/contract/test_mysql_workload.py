@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncmgr.mysql.router import Limits
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract import workload
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.contract.test_mysql_values import expected, expression
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
 
 SMALL: Final = SourceOptions(limits=Limits(events=50), position_interval=0.05)
 ROWS: Final = 150

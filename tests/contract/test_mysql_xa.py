@@ -12,14 +12,14 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.mysql import check
-from syncmgr.mysql.check import inspect_server
-from syncmgr.mysql.router import Limits
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.sources.mysql import check
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.check import inspect_server
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, address, database, latest, reached, reading
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.02, retry=Retry(first=0.02), linger=0.0)
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))

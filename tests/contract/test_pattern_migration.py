@@ -9,12 +9,12 @@ from alembic.config import Config
 from sqlalchemy import text
 
 import syncmgr.meta.store
+from syncmgr.control.statement_text import pattern_of
 from syncmgr.job.position import Position
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import engine_of, sqlite_url
 from syncmgr.meta.migrations.versions.v0013_patterns import newer, older, rewritten
 from syncmgr.meta.store import Store
-from syncmgr.written import pattern_of
 from syncsql import Channel, CreateSync, Shards, Tables, parse
 from tests.unit.job.factories import make_job
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import pytest
 
-from syncmgr.job.batch import OP, ChangeKind
-from syncmgr.mysql.subscriptions import Subscription
-from tests.alike import ALIKE
+from syncmgr.job.rows.batch import OP, ChangeKind
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.contract.mysql_reader import database, facts, latest, reading
-from tests.servers import MysqlServer
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import MysqlServer
 
 INTEGERS: Final = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "BIGINT": 64}
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from syncmgr.mysql.subscriptions import Subscription
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from tests.contract.mysql_reader import database, facts, latest, reading
-from tests.servers import Flavour, MysqlServer, binary
+from tests.support.servers.mysql import Flavour, MysqlServer, binary
 
 KEYRING: Final = "component_keyring_file"
 FOREIGN: Final = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.queries.engine import Engine
-from syncmgr.spark.queries.queries import Queries
-from tests.spark_session import SPARK, Tables
-from tests.until import PATIENCE, PROMPT_SECOND, until
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.spark.queries.engine import Engine
+from syncmgr.lake.spark.queries.queries import Queries
+from tests.support.spark_session import SPARK, Tables
+from tests.support.until import PATIENCE, PROMPT_SECOND, until
 
 INS = ChangeKind.INSERT
 pytestmark = SPARK

@@ -14,16 +14,16 @@ import psutil
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import query_engine
-from syncmgr.job.batch import ChangeKind
-from syncmgr.spark.lake import Lake
-from syncmgr.spark.queries.engine import Engine
-from syncmgr.spark.queries.gateway import JavaFailedError
-from syncmgr.spark.queries.queries import Queries
-from syncmgr.spark.queries.query import Query
-from syncmgr.spark.queries.starved import Starved, cores, times_of
-from tests.spark_session import SPARK, STORE_KEY, Tables
-from tests.until import HANG_SECOND, until
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.queries import health
+from syncmgr.lake.spark.queries.engine import Engine
+from syncmgr.lake.spark.queries.gateway import JavaFailedError
+from syncmgr.lake.spark.queries.queries import Queries
+from syncmgr.lake.spark.queries.query import Query
+from syncmgr.lake.spark.queries.starved import Starved, cores, times_of
+from tests.support.spark_session import SPARK, STORE_KEY, Tables
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = SPARK
 INS = ChangeKind.INSERT
@@ -78,7 +78,7 @@ def test_an_engine_that_a_cancelled_query_keeps_is_replaced(
     """By itself, whether the query hangs in its tasks or before it has any; who else was asking hears why, commits go
     on meanwhile, and the next query is answered by another JVM.
     """
-    monkeypatch.setattr(query_engine, "MOST_LINGER_SECOND", 2.0)
+    monkeypatch.setattr(health, "MOST_LINGER_SECOND", 2.0)
     table, before = tables.make(), tables.lake.pid
     asked(queries, "SELECT 1")
     wedged = queries.pid
@@ -117,7 +117,7 @@ def test_what_begins_after_a_cancel_is_cancelled_too(
     queries: Queries, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark refuses later jobs of a cancelled group, but no stages that its adaptive execution submits."""
-    monkeypatch.setattr(query_engine, "MOST_LINGER_SECOND", 600.0)
+    monkeypatch.setattr(health, "MOST_LINGER_SECOND", 600.0)
     query = queries.query("SELECT 1", None, "late")
     query.cancel()
     engine = queries._engine
@@ -172,9 +172,9 @@ def test_an_engine_that_stands_still_is_replaced(
     asked(queries, "SELECT 1")
     frozen = queries.pid
     assert frozen is not None
-    monkeypatch.setattr(query_engine, "PULSE_SECOND", 0.1)
+    monkeypatch.setattr(health, "PULSE_SECOND", 0.1)
     os.kill(frozen, signal.SIGSTOP)
-    monkeypatch.setattr(query_engine, "MOST_PULSE_SECOND", 2.0)
+    monkeypatch.setattr(health, "MOST_PULSE_SECOND", 2.0)
     found = error_of(pool.submit(asked, queries, "SELECT 2"))
     assert (found.code, "has not answered" in str(found)) == (Code.QUERIES_ENDED, True)
     monkeypatch.undo()
@@ -237,8 +237,8 @@ def test_an_engine_that_nobody_needs_ends(queries: Queries, monkeypatch: pytest.
     pid, engine = queries.pid, queries._engine
     assert engine is not None
     assert pid is not None
-    monkeypatch.setattr(query_engine, "IDLE_SECOND", 0.0)
-    assert not query_engine.is_idle(engine.vitals(), engine._used + 7200)
+    monkeypatch.setattr(health, "IDLE_SECOND", 0.0)
+    assert not health.is_idle(engine.vitals(), engine._used + 7200)
     assert sum(map(len, slow)) == 99_000
     until(lambda: queries.pid is None, why="its end")
     until(lambda: not psutil.pid_exists(pid), why="the end of its process")

@@ -5,22 +5,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncmgr.job.batch import Ddl
-from syncmgr.job.chunk import ChunkPlan, ChunkRows, Load
-from syncmgr.job.default_value import Moment
+from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.lake_change import EmptyTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
-from syncmgr.job.following import Said
-from syncmgr.job.lake_change import EmptyTable
 from syncmgr.job.position import Position
+from syncmgr.job.rows.batch import Ddl
+from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners
-from syncmgr.pipeline.snapshot import Snapshot, SnapshotOptions
+from syncmgr.pipeline.snapshot.snapshot import Snapshot, SnapshotOptions
 from tests.contract.test_failure_domains import TOKENS, batches, channel, expected, run_options
-from tests.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
+from tests.support.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
+from tests.support.until import HANG_SECOND, until
 from tests.unit.job.factories import make_source
-from tests.unit.pipeline.test_snapshot import END, MemoryLoads, MemorySource
-from tests.until import HANG_SECOND, until
+from tests.unit.pipeline.snapshot.test_snapshot import END, MemoryLoads, MemorySource
 
 READ_EARLY = {99: 99}
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from syncmgr.altering import Altering
-from syncmgr.job.channel_state import Stop
-from syncmgr.job.ddl_step import DdlStep
-from syncmgr.job.description import MappedColumn
+from syncmgr.control.alter_sync import Altering
+from syncmgr.job.channel.channel_state import Stop
+from syncmgr.job.channel.description import MappedColumn
+from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelCommitted, Epoch
-from syncmgr.job.lake_change import AddField
 from syncmgr.job.position import Position
-from syncmgr.job.renewal import becoming
-from syncmgr.job.schema import SourceColumn, SourceTable, TargetTable, TargetType
+from syncmgr.job.snapshot.renewal import becoming
 from syncmgr.job.state import JobEvent
 from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable, TargetType
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store

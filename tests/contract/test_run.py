@@ -11,23 +11,24 @@ import psutil
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.batch import Batch, ChangeKind, Ddl, PreparedChanges
-from syncmgr.job.ddl import Table
-from syncmgr.job.default_value import Moment
+from syncmgr.job.channel.patterns import Family
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
-from syncmgr.job.following import Said
 from syncmgr.job.position import Position
+from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
 from syncmgr.job.statement.reading import ORDINARY
-from syncmgr.job.whole import Family
-from syncmgr.pipeline import life, worker
 from syncmgr.pipeline import run as run_module
+from syncmgr.pipeline import worker_process
 from syncmgr.pipeline.messages import Limits, WorkerPlan
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
-from syncmgr.pipeline.worker import OpenSource, Tell
-from tests import processes
-from tests.fakes import (
+from syncmgr.pipeline.worker import worker
+from syncmgr.pipeline.worker.worker import OpenSource, Tell
+from tests.support import processes
+from tests.support.fakes import (
     BatchSource,
     GivenChanges,
     MemoryLake,
@@ -39,8 +40,8 @@ from tests.fakes import (
     make_batch,
     scripted_rows,
 )
+from tests.support.until import HANG_SECOND, until
 from tests.unit.job.factories import make_channel, make_rules
-from tests.until import HANG_SECOND, until
 
 QUICK = Thresholds(interval_second=0.05, min_events=10_000, min_bytes=10**9, max_bytes=10**9)
 LOST = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
@@ -120,7 +121,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.pool.shutdown(wait=True)
 
 
-life.preload(__name__)
+worker_process.preload(__name__)
 
 
 def workers() -> list[psutil.Process]:

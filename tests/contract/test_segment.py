@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.pipeline import segment
-from syncmgr.pipeline.segment import Segment, disk_error, sync_folder
+from syncmgr.pipeline.worker import segment
+from syncmgr.pipeline.worker.segment import Segment, disk_error, sync_folder
 
 
 def rows(*numbers: int) -> pa.Table:

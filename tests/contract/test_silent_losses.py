@@ -12,18 +12,18 @@ from typing import Any, Final
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.batch import OP
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import GtidSet, Position
-from syncmgr.mysql.router import Limits
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
-from tests.alike import ALIKE
+from syncmgr.job.rows.batch import OP
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.conftest import need_version
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.contract.test_mysql_source import kill_readers
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
 SMALL: Final = SourceOptions(limits=Limits(events=10), position_interval=0.05, retry=Retry(first=0.02))

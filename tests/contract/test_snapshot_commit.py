@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.description import MappedColumn
+from syncmgr.job.channel.description import MappedColumn
+from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
-from syncmgr.job.lake_change import AddField
-from syncmgr.job.schema import TargetType
-from syncmgr.mysql.snapshot import MysqlSnapshot
+from syncmgr.job.types.schema import TargetType
+from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.test_snapshot_values import chunk_of
-from tests.servers import MysqlServer
-from tests.spark_session import SPARK, LakeTable, Tables
-from tests.until import until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.spark_session import SPARK, LakeTable, Tables
+from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 

@@ -14,20 +14,20 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.exact import opening
 from syncmgr.job.position import Position
-from syncmgr.mysql import exact
-from syncmgr.mysql.address import Locking, MysqlAddress, connect, query
-from syncmgr.mysql.exact import check_exact
-from syncmgr.mysql.snapshot import MysqlSnapshot
-from syncmgr.mysql.subscriptions import Subscription
-from syncmgr.spark.jdbc import relation
-from syncmgr.spark.lake import Lake
+from syncmgr.job.snapshot.handshake import opening
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jdbc import relation
+from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, query
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.server import exact_point
+from syncmgr.sources.mysql.server.exact_point import check_exact
+from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.contract.test_snapshot_values import chunk_of
-from tests.servers import MysqlServer
-from tests.spark_session import reading_sources
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import MysqlServer
+from tests.support.spark_session import reading_sources
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
 
@@ -136,8 +136,8 @@ def test_a_lock_is_given_up(any_server: MysqlServer, db: str, monkeypatch: pytes
         asked.append(text)
         return query(connection, text, *args)
 
-    monkeypatch.setattr(exact, "query", noted)
-    monkeypatch.setattr(exact, "PAUSE_SECOND", 0.01)
+    monkeypatch.setattr(exact_point, "query", noted)
+    monkeypatch.setattr(exact_point, "PAUSE_SECOND", 0.01)
     place = replace(root(any_server), locking=Locking(wait=2, tries=3))
     with closing(any_server.connect()) as writer, closing(connect(place)) as connection:
         writer.begin()
@@ -145,9 +145,9 @@ def test_a_lock_is_given_up(any_server: MysqlServer, db: str, monkeypatch: pytes
         with pytest.raises(
             SyncError, match="cannot be locked for its snapshot: a transaction has it locked all the time"
         ):
-            exact.lock(place, connection, table, "")
+            exact_point.lock(place, connection, table, "")
         writer.rollback()
-        exact.lock(place, connection, table, "")
+        exact_point.lock(place, connection, table, "")
     wait, taken = "SET SESSION lock_wait_timeout = 2", f"LOCK TABLES `{db}`.`t` READ"
     assert asked == [wait, taken, taken, taken, wait, taken]
 

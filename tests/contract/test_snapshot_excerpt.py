@@ -9,25 +9,25 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from syncmgr.job.description import ChannelDescription, ColumnItem, plan_channel, quoted
+from syncmgr.control.statement_text import excerpt as excerpt_by
+from syncmgr.job.channel.description import ChannelDescription, ColumnItem, plan_channel, quoted
+from syncmgr.job.channel.shard import Part
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.job.excerpt import Excerpt
-from syncmgr.job.schema import TargetTable
-from syncmgr.job.shard import Part
-from syncmgr.job.target import spark_cast
-from syncmgr.mysql.snapshot import MysqlSnapshot
-from syncmgr.spark import commit as commit_module
-from syncmgr.spark.jdbc import relation
-from syncmgr.spark.lake import Lake
-from syncmgr.spark.matching import write_matching
-from syncmgr.written import excerpt as excerpt_by
+from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.types.schema import TargetTable
+from syncmgr.job.types.target import spark_cast
+from syncmgr.lake.commit import commit as commit_module
+from syncmgr.lake.commit.key_scan import write_matching
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jdbc import relation
+from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncsql import ResyncTable, parse
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.test_lake_shards import DEFINITION, Shard, expected
 from tests.contract.test_snapshot_commit import Chunked
 from tests.contract.test_snapshot_values import chunk_of
-from tests.servers import MysqlServer
-from tests.spark_session import SPARK, LakeTable, Tables, in_pyiceberg, reading_sources
+from tests.support.servers.mysql import MysqlServer
+from tests.support.spark_session import SPARK, LakeTable, Tables, in_pyiceberg, reading_sources
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from syncmgr.spark.jdbc import ASKS_FILE, options
-from syncmgr.spark.lake import Lake
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jdbc import ASKS_FILE, options
 from tests.contract.test_mysql_hostile import described
-from tests.hostile_server import SECRET, HostileServer, Thief
-from tests.spark_session import SPARK
-from tests.until import HANG_SECOND
+from tests.support.servers.hostile import SECRET, HostileServer, Thief
+from tests.support.spark_session import SPARK
+from tests.support.until import HANG_SECOND
 
 pytestmark = SPARK
 

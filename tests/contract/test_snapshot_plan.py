@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import ChunkPlan
 from syncmgr.job.position import Position
-from syncmgr.mysql.snapshot import MysqlSnapshot
-from tests.alike import ALIKE
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts
-from tests.servers import MysqlServer
-from tests.until import until
+from tests.support.alike import ALIKE
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 

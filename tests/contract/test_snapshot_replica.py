@@ -9,12 +9,12 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet
 from syncmgr.job.source import MysqlDescription, source_of
-from syncmgr.mysql import opening
-from syncmgr.mysql.address import Locking
-from syncmgr.mysql.snapshot import MysqlSnapshot
+from syncmgr.sources.mysql import factory
+from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, facts
-from tests.servers import PASSWORD, MysqlServer
-from tests.until import HANG_SECOND, until
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.until import HANG_SECOND, until
 
 pytestmark = pytest.mark.mysql
 TABLE = ("spared", "t")
@@ -51,7 +51,7 @@ def described(source: MysqlServer, replica: MysqlServer) -> MysqlDescription:
 
 
 def inspect(source: MysqlServer, replica: MysqlServer) -> Any:
-    return opening.inspect(described(source, replica), [TABLE], connect_timeout=HANG_SECOND, locking=Locking())
+    return factory.inspect(described(source, replica), [TABLE], connect_timeout=HANG_SECOND, locking=Locking())
 
 
 def test_a_job_begins_at_what_its_replica_has(pair: tuple[MysqlServer, MysqlServer]) -> None:
@@ -84,7 +84,7 @@ def test_a_table_without_a_key_is_refused(pair: tuple[MysqlServer, MysqlServer])
     source, replica = pair
     tables = facts(source, [TABLE]).tables
     with pytest.raises(SyncError, match=r"leave out snapshot\.host") as caught:
-        opening.check_exact(described(source, replica), tables, connect_timeout=HANG_SECOND, locking=Locking())
+        factory.check_exact(described(source, replica), tables, connect_timeout=HANG_SECOND, locking=Locking())
     assert caught.value.code is Code.SNAPSHOT_REFUSED
 
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from syncmgr.job.chunk import ChunkRows
-from syncmgr.job.schema import SourceTable, arrow_type
+from syncmgr.job.snapshot.chunk import ChunkRows
 from syncmgr.job.source import MysqlDescription
-from syncmgr.spark.jdbc import relation
-from syncmgr.spark.lake import Lake
+from syncmgr.job.types.schema import SourceTable, arrow_type
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.jdbc import relation
 from tests.contract.mysql_reader import Row, database, facts
 from tests.contract.test_mysql_values import columns, fill, read, types_of
-from tests.servers import PASSWORD, MysqlServer
-from tests.spark_session import SPARK, reading_sources
-from tests.until import HANG_SECOND
+from tests.support.servers.mysql import PASSWORD, MysqlServer
+from tests.support.spark_session import SPARK, reading_sources
+from tests.support.until import HANG_SECOND
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 

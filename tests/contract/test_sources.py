@@ -9,18 +9,18 @@ from typing import Any, Protocol, cast
 
 import pytest
 
-from syncmgr.job.batch import Batch
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.mysql.source import SourceOptions
-from syncmgr.mysql.subscriptions import Subscription
-from syncmgr.pipeline.receiver import Source
-from tests.canal_servers import CanalServer
+from syncmgr.job.rows.batch import Batch
+from syncmgr.pipeline.worker.receiver import Source
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract import canal_reader, mysql_reader
 from tests.contract.mysql_reader import database
-from tests.fakes import ScriptedSource
-from tests.servers import MysqlServer
-from tests.until import HANG_SECOND, PROMPT_SECOND, until
+from tests.support.fakes import ScriptedSource
+from tests.support.servers.canal import CanalServer
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 
 pytestmark = pytest.mark.mysql
 PROMPT = SourceOptions(heartbeat=0.2, position_interval=0.05, retry=Retry(first=0.05))

@@ -11,24 +11,25 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from syncmgr.accounts.secret import opens
+from syncmgr.accounts.user import Account, Level, Privilege, Scope
+from syncmgr.control.users import Users
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel_state import Stop
-from syncmgr.job.chunk import ChunkPlan, Load
-from syncmgr.job.ddl_step import DdlRecord, DdlState, DdlStep
-from syncmgr.job.dead_letter import DeadLetter
-from syncmgr.job.description import Listed, MappedColumn, Shadow, Spoken
+from syncmgr.job.channel.channel_state import Stop
+from syncmgr.job.channel.description import Listed, MappedColumn, Shadow, Spoken
+from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
+from syncmgr.job.ddl.lake_change import AddField, DropField, EmptyTable, MoveField
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, Prepared, StagedFile
-from syncmgr.job.excerpt import Excerpt, widened
 from syncmgr.job.failure import FailType
-from syncmgr.job.lake_change import AddField, DropField, EmptyTable, MoveField
 from syncmgr.job.position import Position
-from syncmgr.job.renewal import Renewal
-from syncmgr.job.schema import SourceTable, TargetType
-from syncmgr.job.secret import opens
+from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.snapshot.chunk import ChunkPlan, Load
+from syncmgr.job.snapshot.key_range import Excerpt, widened
+from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.sync_job import SyncJob
-from syncmgr.job.user import Account, Level, Privilege, Scope
+from syncmgr.job.types.schema import SourceTable, TargetType
 from syncmgr.meta import ddl_log
 from syncmgr.meta.channels import Joining
 from syncmgr.meta.codec import Vault, channel_json, channel_of
@@ -36,8 +37,7 @@ from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.migrations.versions.v0015_keys import without_doubt
 from syncmgr.meta.store import Store
-from syncmgr.users import Users
-from tests.listening import listening
+from tests.support.servers.listening import listening
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
 
 START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")

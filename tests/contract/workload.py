@@ -15,8 +15,8 @@ from typing import Final
 
 from pymysql.err import OperationalError
 
-from syncmgr.job.charset import MAX_BYTES
-from tests.servers import MysqlServer
+from syncmgr.job.types.charset import MAX_BYTES
+from tests.support.servers.mysql import MysqlServer
 
 ALPHABETS: Final = (  # first and last letter
     "az",

@@ -14,12 +14,12 @@ from typing import Final
 import psutil
 import pymysql
 
-from tests.proxy import Proxy
-from tests.servers import MysqlServer
-from tests.small_disk import SmallDisk
+from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.small_disk import SmallDisk
+from tests.support.until import until
 from tests.torture.engine import Engine
 from tests.torture.victims import DBS, Victims, signalled
-from tests.until import until
 
 ASK_SECOND: Final = 180.0
 TIMED_SHARE: Final = 0.3

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from syncmgr.spark.jvm import FAILURES, words
-from tests import jvm
-from tests.spark_session import START_SECOND, new_lake
+from syncmgr.lake.spark.jvm import FAILURES, words
+from tests.support import jvm
+from tests.support.spark_session import START_SECOND, new_lake
 
 FIRST_KEY: Final = 10**9  # of its rows; the sources' are below
 KEYS: Final = {"things": "id", "tags": "thing"}

@@ -16,9 +16,9 @@ from typing import Final
 import pymysql
 
 from tests.acceptance.frontend import FrontendProcess
-from tests.proxy import Proxy
-from tests.servers import MysqlServer
-from tests.small_disk import FILLER, NoMountError, SmallDisk
+from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.proxy import Proxy
+from tests.support.small_disk import FILLER, NoMountError, SmallDisk
 from tests.torture.adversary import Adversary
 from tests.torture.engine import Engine
 from tests.torture.figures import Figures, append, load

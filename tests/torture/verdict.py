@@ -18,10 +18,10 @@ import pymysql
 from syncmgr.errors import Code
 from syncmgr.job.failure import Remedy, remedy
 from tests.acceptance.frontend import FrontendProcess
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import PATIENCE, until
 from tests.torture.engine import KEYS, OWN
 from tests.torture.workload import ACCOUNTS, HOLDERS, START_MONEY, TABLES, Table, tables
-from tests.until import PATIENCE, until
 
 CAUGHT_UP_SECOND: Final = 900.0
 QUIET_SECOND: Final = 600.0

@@ -16,12 +16,12 @@ import psutil
 import pymysql
 
 from syncmgr.job.position import GtidSet
-from syncmgr.spark import launch
+from syncmgr.lake.spark import launch
 from tests.acceptance.frontend import FrontendProcess
-from tests.processes import jvms
-from tests.servers import MysqlServer
+from tests.support.processes import jvms
+from tests.support.servers.mysql import MysqlServer
+from tests.support.until import PATIENCE, until
 from tests.torture.figures import Figures
-from tests.until import PATIENCE, until
 
 DBS: Final = ("bank", "shop")
 ASK_SECOND: Final = 0.1  # between two looks at a job: more often would keep it from recovering

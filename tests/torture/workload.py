@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import pymysql
 
-from tests.servers import MysqlServer
+from tests.support.servers.mysql import MysqlServer
 
 START_MONEY: Final = 1_000
 ACCOUNTS: Final = 60

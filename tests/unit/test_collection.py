@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import STARTS_SPARK, fault_of_marks
-from tests.until import HANG_SECOND
+from tests.support.until import HANG_SECOND
 
 ROOT = Path(__file__).parents[2]
 

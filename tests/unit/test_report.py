@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.report import Outcome, lines, main, outcomes
+from tests.support.report import Outcome, lines, main, outcomes
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_good[1]" time="0.5"/>

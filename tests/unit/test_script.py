@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests import installed
-from tests.until import HANG_SECOND, until
+from tests.support import installed
+from tests.support.until import HANG_SECOND, until
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """#!/bin/sh
@@ -85,7 +85,7 @@ def test_the_tests_look_where_the_script_installs() -> None:
     program = f'source "{ROOT}/bin/environment.sh"; echo "$PRIVATE"'
     assert subprocess.check_output(["bash", "-c", program], text=True).strip() == str(installed.FOLDER)
     elsewhere = subprocess.check_output(
-        [ROOT / ".venv" / "bin" / "python", "-c", "from tests import servers; print(servers.TEMPLATES)"],
+        [ROOT / ".venv" / "bin" / "python", "-c", "from tests.support.servers import mysql; print(mysql.TEMPLATES)"],
         env=environment(Path("/elsewhere")),
         cwd=ROOT,
         text=True,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.charset import LIKE_ASCII
-from syncmgr.job.column_type import of_bytes, sized, source_column
-from syncmgr.job.schema import BYTES, SourceColumn
 from syncmgr.job.statement.charsets import NATIONAL, charset_name, charset_of
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, Place
 from syncmgr.job.statement.options import references
 from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Modes, Token, Words
+from syncmgr.job.types.charset import LIKE_ASCII
+from syncmgr.job.types.column_type import of_bytes, sized, source_column
+from syncmgr.job.types.schema import BYTES, SourceColumn
 
 MAX_BRACKETS: Final = 4  # around a constant
 _PHRASES: Final[Mapping[str, str]] = {  # types of more than one word, and what they mean

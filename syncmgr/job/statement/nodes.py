@@ -7,7 +7,7 @@ Must not know: how they are spelled, what becomes of them.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from syncmgr.job.schema import SourceColumn
+from syncmgr.job.types.schema import SourceColumn
 
 Table = tuple[str, str]  # database, name
 

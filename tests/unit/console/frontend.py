@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from syncmgr.console.frontend import AuditFile, Frontend, Refuse
+from syncmgr.accounts.user import Account
+from syncmgr.console.ports import AuditFile, Frontend, Refuse
+from syncmgr.control.users import Users
 from syncmgr.errors import Code, Remark, SyncError, forgiven
-from syncmgr.job.schema import TargetColumn, TargetTable, TargetType
-from syncmgr.job.user import Account
+from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.meta.accounts import StoredUser
-from syncmgr.users import Users
 from syncsql import (
     AddTables,
     ColumnDefinition,
@@ -26,7 +26,7 @@ from syncsql import (
     Name,
     TableKey,
 )
-from tests.until import HANG_SECOND
+from tests.support.until import HANG_SECOND
 
 ORDERS = TargetTable(
     db="demo",

@@ -9,16 +9,16 @@ from typing import Any, Self
 import pymysql
 from pymysql.constants import CLIENT
 
-from syncmgr.console.auth import xor
 from syncmgr.console.connection import Connection
 from syncmgr.console.limits import Limits
+from syncmgr.console.login.auth import xor
 from syncmgr.console.memory import Memory, Share
-from syncmgr.console.packet import frame, lenenc_bytes
-from syncmgr.console.prepared import PreparedStatements
-from syncmgr.console.protocol import SHA2, Capability
 from syncmgr.console.server import Console
+from syncmgr.console.wire.packet import frame, lenenc_bytes
+from syncmgr.console.wire.prepared import PreparedStatements
+from syncmgr.console.wire.protocol import SHA2, Capability
+from tests.support.until import HANG_SECOND
 from tests.unit.console.frontend import FakeFrontend
-from tests.until import HANG_SECOND
 
 PASSWORD = "s3cret"
 

@@ -19,7 +19,7 @@ from syncmgr.job.failure import (
     remedy,
     resume_after,
 )
-from syncmgr.pipeline.apart import OF_ONE_TABLE
+from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE
 
 ONE = JobKind(has_rows=True, has_others=False)
 MANY = JobKind(has_rows=True, has_others=True)

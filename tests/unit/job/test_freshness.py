@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncmgr.job.channel_state import Stop
+from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.freshness import Reading, in_touch, of_commit, of_reading, of_table, oldest
 from tests.unit.job.factories import make_channel
 

@@ -4,13 +4,13 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel_state import ChannelState, Standing, Stop, failed, waited
-from syncmgr.job.chunk import Load
+from syncmgr.job.channel.channel_state import ChannelState, Standing, Stop, failed, waited
 from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.freshness import Reading
 from syncmgr.job.overview import Facts, lag_second, needs_operator, overview, synced_until
 from syncmgr.job.position import Position
+from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
 from tests.unit.job.factories import make_channel, make_job
 

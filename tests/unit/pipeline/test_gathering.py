@@ -11,7 +11,7 @@ import pytest
 from syncmgr.job.epoch import Epoch, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.pipeline.committer import Committer
-from tests.fakes import MemoryLake, MemoryLedger
+from tests.support.fakes import MemoryLake, MemoryLedger
 from tests.unit.job.factories import make_channel
 
 

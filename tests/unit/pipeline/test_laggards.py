@@ -6,14 +6,14 @@ from functools import partial
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job import channel_state
-from syncmgr.job.channel_state import ChannelState, Rows, Standing, Stop
+from syncmgr.job.channel import channel_state
+from syncmgr.job.channel.channel_state import ChannelState, Rows, Standing, Stop
 from syncmgr.job.epoch import ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.position import Position
 from syncmgr.pipeline.laggards import Laggards
 from syncmgr.pipeline.standings import Standings
+from tests.support.until import until
 from tests.unit.job.factories import make_channel
-from tests.until import until
 
 FULL = SyncError(Code.LAKE_FULL, reason="disk")
 FENCED = SyncError(Code.FENCED, table="b", found=2, epoch=1)

@@ -9,16 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.chunk import Load
+from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, StagedFile
-from syncmgr.job.lake_change import AddField
 from syncmgr.job.position import Position
-from syncmgr.job.schema import TargetType
+from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.types.schema import TargetType
+from syncmgr.lake.commit.commit_marker import check_token
 from syncmgr.pipeline.committer import Committer
-from syncmgr.pipeline.snapshot import Snapshot
-from syncmgr.spark.bearing import check_token
-from tests.fakes import MemoryLake, MemoryLedger
-from tests.unit.pipeline.test_snapshot import Bench
+from syncmgr.pipeline.snapshot.snapshot import Snapshot
+from tests.support.fakes import MemoryLake, MemoryLedger
+from tests.unit.pipeline.snapshot.test_snapshot import Bench
 
 AFTER = Position(server="s", file="f.000001", offset=50, created=1)
 WAITING = (40, 50, 60)  # ends of epochs 1, 2 and 3: the first two came with the rows

@@ -1,0 +1,335 @@
+"""The rest of the house, as far as one account may use and see it.
+
+Owns: which privilege each call of the ports needs, and what is left out of an answer. Rights are asked for at each
+call, so that GRANT and REVOKE hold at once.
+Must not know: statements, sessions, how rights are granted.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope, database, job, table
+from syncmgr.console.forbidden import named_table
+from syncmgr.console.ports import Catalog, Config, Frontend, History, Jobs, Queries, Query, Users
+from syncmgr.console.table_columns import TABLES
+from syncmgr.errors import Code, Remark, SyncError
+from syncmgr.job.types.schema import TargetTable
+from syncsql import (
+    AddTables,
+    Channel,
+    CreateSync,
+    CreateTable,
+    DropTable,
+    ExplainSync,
+    JobAlteration,
+    Name,
+    Shards,
+    Tables,
+)
+
+DEAD_LETTERS: Final = "sync_dead_letters"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Access:
+    """Who asks, from where, and what that account may do now."""
+
+    who: Callable[[], Account]
+    host: str
+    rights_of: Callable[[Account], Rights]
+
+    @property
+    def account(self) -> Account:
+        return self.who()
+
+    @property
+    def rights(self) -> Rights:
+        return self.rights_of(self.account)
+
+    def need(self, privilege: Privilege, scope: Scope) -> None:
+        """Raises DATABASE_DENIED or TABLE_DENIED."""
+        if self.rights.may(privilege, scope):
+            return
+        who = {"user": self.account.name, "host": self.host}
+        if scope.name:
+            word = privilege.value.removesuffix("_PRIV")
+            what = "sync job" if scope.level is Level.JOB else "table"
+            raise SyncError(Code.TABLE_DENIED, privilege=word, what=what, name=scope.name, **who)
+        raise SyncError(Code.DATABASE_DENIED, db=scope.db, **who)
+
+    def need_admin(self) -> None:
+        if not self.rights.is_admin:
+            raise SyncError(Code.PRIVILEGE_NEEDED, privilege=Privilege.ADMIN)
+
+    def need_operator(self) -> None:
+        if not self.rights.is_operator:
+            raise SyncError(Code.PRIVILEGE_NEEDED, privilege=f"{Privilege.ADMIN}, {Privilege.NODE}")
+
+    def need_sight(self, scope: Scope) -> None:
+        """What one may not see is refused alike whether it is there or not."""
+        if not self.rights.sees(scope):
+            self.need(Privilege.SELECT, scope)
+
+
+class GuardedJobs:
+    """Sync jobs: LOAD_PRIV on the job changes one, on the database and its targets makes one."""
+
+    def __init__(self, jobs: Jobs, access: Access) -> None:
+        self._jobs = jobs
+        self._access = access
+
+    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
+        self._need_all(node, db)
+        return self._jobs.create(node, db)
+
+    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+        """It tells of tables and sources, so it needs what CREATE SYNC needs."""
+        self._need_all(node.sync, db)
+        return self._jobs.explain(node, db)
+
+    def _need_all(self, node: CreateSync, db: str | None) -> None:
+        home = node.job.db or db
+        if home is None:
+            return  # the call says that there is none
+        self._access.need(Privilege.LOAD, database(home))
+        self._need_targets(node.channels, home)
+
+    def _need_targets(self, channels: Iterable[Channel | Tables | Shards], home: str) -> None:
+        for channel in channels:
+            if isinstance(channel, Tables):
+                self._access.need(Privilege.LOAD, database(channel.target_db))
+                self._access.need(Privilege.CREATE, database(channel.target_db))
+                continue
+            self._access.need(Privilege.LOAD, table(channel.target.db or home, channel.target.name))
+            if isinstance(channel, Shards):
+                self._access.need(Privilege.CREATE, table(channel.target.db or home, channel.target.name))
+
+    def pause(self, name: Name, db: str | None) -> None:
+        self._need(name, db)
+        self._jobs.pause(name, db)
+
+    def alter(self, node: JobAlteration, db: str | None) -> None:
+        self._need(node.job, db)
+        self._jobs.alter(node, db)
+
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]:
+        self._need(node.job, db)
+        home = node.job.db or db
+        if home is not None:
+            self._need_targets(node.channels, home)
+        return self._jobs.add_tables(node, db)
+
+    def resume(self, name: Name, db: str | None) -> None:
+        self._need(name, db)
+        self._jobs.resume(name, db)
+
+    def stop(self, name: Name, db: str | None) -> None:
+        self._need(name, db)
+        self._jobs.stop(name, db)
+
+    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
+        rights = self._access.rights
+        if rights.is_admin:
+            return self._jobs.show(db)
+        seen = {job_id for job_id, name in self._jobs.names(db).items() if rights.sees(job(*name))}
+        return [row for row in self._jobs.show(db) if row[0] in seen]
+
+    def names(self, db: str | None) -> dict[str, tuple[str, str]]:
+        rights = self._access.rights
+        return {job_id: name for job_id, name in self._jobs.names(db).items() if rights.sees(job(*name))}
+
+    def create_text(self, name: Name, db: str | None) -> str:
+        self._need_sight(name, db)
+        return self._jobs.create_text(name, db)
+
+    def _need(self, name: Name, db: str | None) -> None:
+        self._need_sight(name, db)
+        home = name.db or db
+        if home is not None:
+            self._access.need(Privilege.LOAD, job(home, name.name))
+
+    def _need_sight(self, name: Name, db: str | None) -> None:
+        home = name.db or db
+        if home is not None and not self._access.rights.sees(job(home, name.name)):
+            raise SyncError(Code.UNKNOWN_JOB, job=name.name, db=home)
+
+
+class GuardedCatalog:
+    """Databases and tables."""
+
+    def __init__(self, catalog: Catalog, access: Access) -> None:
+        self._catalog = catalog
+        self._access = access
+
+    def databases(self) -> list[str]:
+        rights = self._access.rights
+        return [name for name in self._catalog.databases() if rights.sees(database(name))]
+
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
+        self._access.need(Privilege.CREATE, database(name))
+        return self._catalog.create_database(name, if_not_exists=if_not_exists)
+
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
+        self._access.need(Privilege.DROP, database(name))
+        return self._catalog.drop_database(name, if_exists=if_exists, force=force)
+
+    def tables(self, db: str) -> list[str]:
+        rights = self._access.rights
+        return [name for name in self._catalog.tables(db) if rights.sees(table(db, name))]
+
+    def table(self, db: str, name: str) -> TargetTable:
+        self._access.need_sight(table(db, name))
+        return self._catalog.table(db, name)
+
+    def create_table(self, node: CreateTable, db: str | None) -> tuple[Remark, ...]:
+        self._need(Privilege.CREATE, node.table, db)
+        return self._catalog.create_table(node, db)
+
+    def drop_table(self, node: DropTable, db: str | None) -> tuple[Remark, ...]:
+        self._need(Privilege.DROP, node.table, db)
+        return self._catalog.drop_table(node, db)
+
+    def create_table_text(self, db: str, name: str) -> str:
+        self._access.need_sight(table(db, name))
+        return self._catalog.create_table_text(db, name)
+
+    def _need(self, privilege: Privilege, name: Name, db: str | None) -> None:
+        home = name.db or db
+        if home is not None:
+            self._access.need(privilege, table(home, name.name))
+
+
+class GuardedHistory:
+    """Of the jobs that are seen."""
+
+    def __init__(self, history: History, access: Access) -> None:
+        self._history = history
+        self._access = access
+
+    def rows(self, table: str) -> Sequence[tuple[object, ...]]:
+        rights = self._access.rights
+        seen = [row for row in self._history.rows(table) if rights.sees(job(str(row[1]), str(row[2])))]
+        return [_readable(row, rights) for row in seen] if table == DEAD_LETTERS else seen
+
+    def snapshots(self, db: str, name: str, epoch: int | None) -> Mapping[tuple[str, str], int]:
+        if not self._access.rights.sees(job(db, name)):
+            raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
+        return self._history.snapshots(db, name, epoch)
+
+
+def _readable(letter: tuple[object, ...], rights: Rights) -> tuple[object, ...]:
+    """What its row has is NULL to who could not read it in the target."""
+    told = dict(zip(TABLES[DEAD_LETTERS], letter, strict=True))
+    target = table(str(told["TARGET_SCHEMA"]), str(told["TARGET_TABLE"]))
+    hidden = {} if rights.may(Privilege.SELECT, target) else {"COLUMN_VALUE": None, "SOURCE_ROW": None}
+    return tuple((told | hidden).values())
+
+
+class GuardedQueries:
+    """SELECT_PRIV on every table that a query reads, wherever in it; who has it on none reaches no engine."""
+
+    def __init__(self, queries: Queries, access: Access) -> None:
+        self._queries = queries
+        self._access = access
+
+    def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query:
+        if not self._access.rights.may_somewhere(Privilege.SELECT):
+            self._refuse_all(sql)
+        refuse = None if self._access.rights.is_admin else self._refuse
+        return self._queries.query(sql, db, tag, refuse, time_zone=time_zone)
+
+    def cancel(self, tag: str) -> None:
+        self._queries.cancel(tag)
+
+    def _refuse_all(self, sql: str) -> None:
+        """In the words of a table that it names, as if that one alone were forbidden."""
+        name = named_table(sql)
+        if name is not None:
+            self._access.need(Privilege.SELECT, table("", name))
+        raise SyncError(Code.PRIVILEGE_NEEDED, privilege=Privilege.SELECT)
+
+    def _refuse(self, name: tuple[str, str] | None) -> None:
+        if name is None:
+            self._access.need_admin()
+        else:
+            self._access.need(Privilege.SELECT, table(*name))
+
+
+OF_ADMINISTRATORS: Final = frozenset({"audit_log"})  # who is audited does not decide on it
+
+
+class GuardedConfig:
+    """The settings: for NODE_PRIV and ADMIN_PRIV."""
+
+    def __init__(self, config: Config, access: Access) -> None:
+        self._config = config
+        self._access = access
+
+    def show(self) -> Sequence[tuple[str, ...]]:
+        self._access.need_operator()
+        return self._config.show()
+
+    def set(self, name: str, value: str) -> None:
+        if name in OF_ADMINISTRATORS:
+            self._access.need_admin()
+        self._access.need_operator()
+        self._config.set(name, value)
+
+
+class GuardedUsers:
+    """Accounts: for ADMIN_PRIV; one's own password and grants for everybody."""
+
+    def __init__(self, users: Users, access: Access) -> None:
+        self._users = users
+        self._access = access
+
+    def create(
+        self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool
+    ) -> tuple[Remark, ...]:
+        self._access.need_admin()
+        return self._users.create(account, password=password, plugin=plugin, if_not_exists=if_not_exists)
+
+    def alter(
+        self, account: Account, *, password: str | None, plugin: str | None, if_exists: bool
+    ) -> tuple[Remark, ...]:
+        if account != self._access.account:
+            self._access.need_admin()
+        return self._users.alter(account, password=password, plugin=plugin, if_exists=if_exists)
+
+    def drop(self, account: Account, *, if_exists: bool) -> tuple[Remark, ...]:
+        self._access.need_admin()
+        return self._users.drop(account, if_exists=if_exists)
+
+    def grant(self, account: Account, privileges: Sequence[Privilege], scope: Scope) -> None:
+        self._access.need_admin()
+        self._users.grant(account, privileges, scope)
+
+    def revoke(self, account: Account, privileges: Sequence[Privilege], scope: Scope) -> None:
+        self._access.need_admin()
+        self._users.revoke(account, privileges, scope)
+
+    def accounts(self) -> Sequence[Account]:
+        """All that may be seen: one's own, or every one."""
+        return self._users.accounts() if self._access.rights.is_admin else [self._access.account]
+
+    def rights(self, account: Account) -> Rights:
+        """Raises NO_SUCH_GRANT for an account that is not there."""
+        if account != self._access.account:
+            self._access.need_admin()
+        if account not in self._users.accounts():
+            raise SyncError(Code.NO_SUCH_GRANT, user=account.name, host=account.host)
+        return self._users.rights(account)
+
+
+class Guarded:
+    """A frontend as one account sees it."""
+
+    def __init__(self, frontend: Frontend, access: Access) -> None:
+        self.access = access
+        self.jobs = GuardedJobs(frontend.jobs, access)
+        self.catalog = GuardedCatalog(frontend.catalog, access)
+        self.history = GuardedHistory(frontend.history, access)
+        self.queries = GuardedQueries(frontend.queries, access)
+        self.config = GuardedConfig(frontend.config, access)
+        self.users = GuardedUsers(frontend.users, access)

@@ -1,0 +1,1 @@
+"""Who a client is: the handshake, TLS, passwords and the brake on guessing them."""

@@ -1,0 +1,185 @@
+"""The first minute of a connection: greeting, TLS, password.
+
+Owns: the steps of the login; an unknown user takes the same ones as a known one.
+Must not know: commands, SQL.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from syncmgr.accounts.user import LOOPBACK, Account
+from syncmgr.console.audit import audit
+from syncmgr.console.limits import Limits
+from syncmgr.console.login.auth import is_empty, new_nonce, xor
+from syncmgr.console.login.keys import Key, Keys
+from syncmgr.console.login.login_places import LoginPlaces
+from syncmgr.console.login.throttle import Throttle
+from syncmgr.console.login.tls import Identity
+from syncmgr.console.memory import Memory
+from syncmgr.console.wire.messages import (
+    FAST_AUTH_OK,
+    FULL_AUTH,
+    PUBLIC_KEY_REQUEST,
+    Hello,
+    auth_more,
+    auth_switch,
+    greeting,
+    parse_hello,
+)
+from syncmgr.console.wire.packet import ProtocolError
+from syncmgr.console.wire.protocol import OFFERED, SHA2, Capability
+from syncmgr.console.wire.stream import PacketStream
+from syncmgr.errors import Code, SyncError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
+    """What every login needs."""
+
+    keys: Keys
+    requires_tls: Callable[[], bool]
+    identity: Identity
+    limits: Limits
+    throttle: Throttle
+    places: LoginPlaces
+    memory: Memory
+    admit: Callable[[Account], None]
+    """Raises TOO_MANY_CONNECTIONS for one more connection of an account."""
+
+
+class Login:
+    """One client on its way in; `host` is its address."""
+
+    def __init__(self, gate: Gate, stream: PacketStream, *, host: str) -> None:
+        self._gate = gate
+        self._stream = stream
+        self._host = host
+        self._nonce = new_nonce()
+        self._awaits_client = False  # which has said who it is, and is to go on
+        self._using = "NO"  # whether it had a password
+
+    async def run(self, connection_id: int) -> tuple[Hello, Account]:
+        """The handshake response of a client whose password was right, and whom it has logged in as.
+
+        Raises SyncError for what the client is told, ProtocolError, ConnectionLost, TimeoutError.
+        """
+        stream = self._stream
+        stream.put(greeting(connection_id=connection_id, nonce=self._nonce, capabilities=OFFERED))
+        await stream.flush()
+        hello = parse_hello(await self._read())
+        if hello.user is None:
+            await stream.open(self._gate.identity.context)
+            hello = parse_hello(await self._read())
+            if hello.user is None:
+                raise ProtocolError("TLS was asked for twice")
+        else:
+            if self._gate.requires_tls():
+                raise SyncError(Code.SECURE_TRANSPORT)
+            await stream.open(None)
+        self._gate.places.spoke(connection_id)
+        account = await self.authenticate(hello)
+        self._gate.admit(account)
+        return hello, account
+
+    async def authenticate(self, hello: Hello, *, again: bool = False) -> Account:
+        """Returns if the password is right. `again`: a change of user, for which there was no greeting.
+
+        Raises ACCESS_DENIED, LOGIN_REFUSED. A client that leaves in the middle, where it may have learned that its
+        scramble was wrong, has failed, too.
+        """
+        user = hello.user or ""
+        self._refuse_for_a_time(user)
+        try:
+            account = await self._verdict(hello, user, again=again)
+        except BaseException:
+            if self._awaits_client:
+                self._gate.throttle.failed(user, self._host, now=time.monotonic())
+                audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number, gave_up=True)
+            raise
+        if account is None:
+            self._deny(user)
+        self._gate.throttle.succeeded(user, self._host)
+        return account
+
+    def _refuse_for_a_time(self, user: str) -> None:
+        throttle, now = self._gate.throttle, time.monotonic()
+        left = throttle.refused(user, self._host, now=now)
+        if not left:
+            return
+        if throttle.is_news(user, self._host, now=now):
+            audit.login(user=user, host=self._host, error=Code.LOGIN_REFUSED.number)
+        count = self._gate.limits.max_login_failures
+        raise SyncError(Code.LOGIN_REFUSED, user=user[:64], host=self._host, second=math.ceil(left), count=count)
+
+    async def _verdict(self, hello: Hello, user: str, *, again: bool) -> Account | None:
+        """The account, after the throttle's delay, which is the same for a right and a wrong password.
+
+        Raises LOGIN_REFUSED.
+        """
+        response, plugin = hello.response, hello.plugin
+        key = self._gate.keys.find(user, self._host)
+        if hello.capabilities & Capability.PLUGIN_AUTH and (plugin != SHA2 or again or plugin not in key.plugins):
+            # a client that starts with another plugin than ours waits to be asked for it
+            plugin = plugin if plugin in key.plugins else key.plugins[0]
+            response = await self._switch(plugin)
+        self._using = "NO" if is_empty(response) else "YES"
+        await asyncio.sleep(self._gate.throttle.delay(user, self._host, now=time.monotonic()))
+        self._refuse_for_a_time(user)  # others may have failed meanwhile
+        return key.account if await self._is_right(key, plugin, response) else None
+
+    async def _is_right(self, key: Key, plugin: str, response: bytes) -> bool:
+        if not key.needs_password or is_empty(response):
+            return not key.needs_password and is_empty(response) and self._host.startswith(LOOPBACK)
+        right = key.matches(plugin, response, self._nonce)
+        return await self._confirm(key, right) if plugin == SHA2 else right
+
+    async def _switch(self, plugin: str) -> bytes:
+        self._nonce = new_nonce()
+        self._stream.put(auth_switch(plugin, self._nonce))
+        return await self._answer()
+
+    async def _confirm(self, key: Key, right: bool) -> bool:  # noqa: FBT001 - the verdict so far
+        """caching_sha2_password: a scramble that does not match is followed by full authentication, as in MySQL."""
+        if right:
+            self._stream.put(FAST_AUTH_OK)
+            return True
+        self._stream.put(FULL_AUTH)
+        data = await self._answer()
+        if self._stream.cipher() is None:
+            data = await self._decrypt(data)
+        return await key.confirm(data.rstrip(b"\0").decode("utf-8", "replace"), self._host)
+
+    async def _decrypt(self, data: bytes) -> bytes:
+        """The password that came under RSA; empty if it was not encrypted with our key."""
+        if data == PUBLIC_KEY_REQUEST:
+            self._stream.put(auth_more(self._gate.identity.public_key))
+            data = await self._answer()
+        try:
+            return xor(await asyncio.to_thread(self._gate.identity.decrypt, data), self._nonce)
+        except ValueError:
+            return b""
+
+    def _deny(self, user: str) -> NoReturn:
+        count = self._gate.throttle.failed(user, self._host, now=time.monotonic())
+        if count & (count - 1) == 0:  # the audit has every one
+            log.warning("login of %r from %s failed, %d in a row", user[:64], self._host, count)
+        audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number)
+        raise SyncError(Code.ACCESS_DENIED, user=user[:64], host=self._host, using=self._using)
+
+    async def _answer(self) -> bytes:
+        self._awaits_client = True
+        await self._stream.flush()
+        data = await self._read()
+        self._awaits_client = False
+        return data
+
+    async def _read(self) -> bytes:
+        limits = self._gate.limits
+        return await self._stream.read(limit=limits.login_packet, idle=limits.connect_timeout)

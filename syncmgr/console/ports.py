@@ -1,0 +1,236 @@
+"""What the console needs of the rest of the house.
+
+Owns: the ports, as the console sees them. All of them block; the console calls them from its threads, many at a time.
+Must not know: who implements them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from syncmgr.accounts.user import Account, Privilege, Rights, Scope
+from syncmgr.errors import Remark
+from syncmgr.job.types.schema import TargetTable
+from syncsql import AddTables, CreateSync, CreateTable, DropTable, ExplainSync, JobAlteration, Name
+
+Refuse = Callable[[tuple[str, str] | None], None]
+
+
+class Jobs(Protocol):
+    """Sync jobs. A name without database means the one in use, `db`; without both it is NO_DATABASE."""
+
+    def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
+        """What the client is to be told besides."""
+        ...
+
+    def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
+        """What CREATE SYNC would do: Source, Target, Item, Value, Outcome."""
+        ...
+
+    def pause(self, name: Name, db: str | None) -> None: ...
+
+    def resume(self, name: Name, db: str | None) -> None: ...
+
+    def stop(self, name: Name, db: str | None) -> None: ...
+
+    def alter(self, node: JobAlteration, db: str | None) -> None: ...
+
+    def add_tables(self, node: AddTables, db: str | None) -> tuple[Remark, ...]: ...
+
+    def show(self, db: str | None) -> list[tuple[str | None, ...]]:
+        """The rows of SHOW SYNC JOB, of one database or of all of them if `db` is None."""
+        ...
+
+    def names(self, db: str | None) -> dict[str, tuple[str, str]]:
+        """Database and name of each of these jobs, by its JobId."""
+        ...
+
+    def create_text(self, name: Name, db: str | None) -> str:
+        """The CREATE SYNC of a job, its passwords masked."""
+        ...
+
+
+class Catalog(Protocol):
+    """Databases and tables of the lake. A change returns what its IF [NOT] EXISTS forgave."""
+
+    def databases(self) -> list[str]: ...
+
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]: ...
+
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]: ...
+
+    def tables(self, db: str) -> list[str]: ...
+
+    def table(self, db: str, name: str) -> TargetTable: ...
+
+    def create_table(self, node: CreateTable, db: str | None) -> tuple[Remark, ...]: ...
+
+    def drop_table(self, node: DropTable, db: str | None) -> tuple[Remark, ...]: ...
+
+    def create_table_text(self, db: str, name: str) -> str: ...
+
+
+class History(Protocol):
+    """What jobs have done."""
+
+    def rows(self, table: str) -> Sequence[tuple[object, ...]]:
+        """Of a sync_* table of information_schema: id, database and name of the job, then the rest."""
+        ...
+
+    def snapshots(self, db: str, name: str, epoch: int | None) -> Mapping[tuple[str, str], int]:
+        """The snapshot of each of a job's tables at a consistent point, at the newest one if `epoch` is None.
+
+        Raises UNKNOWN_JOB, NO_SUCH_POINT.
+        """
+        ...
+
+
+class User(Protocol):
+    """An account as it is kept; `secret` has the form of accounts/secret.py."""
+
+    @property
+    def account(self) -> Account: ...
+
+    @property
+    def plugin(self) -> str: ...
+
+    @property
+    def secret(self) -> str: ...
+
+
+class Users(Protocol):
+    """Accounts and what they may do. `find`, `rights`, `accounts` and `plugins` do not block."""
+
+    def find(self, name: str, address: str) -> User | None:
+        """The account that a client of that name and address is; root is none of them."""
+        ...
+
+    def rights(self, account: Account) -> Rights: ...
+
+    def accounts(self) -> Sequence[Account]: ...
+
+    def plugins(self) -> Sequence[str]:
+        """That of each account."""
+        ...
+
+    def create(
+        self, account: Account, *, password: str | None, plugin: str | None, if_not_exists: bool
+    ) -> tuple[Remark, ...]: ...
+
+    def alter(
+        self, account: Account, *, password: str | None, plugin: str | None, if_exists: bool
+    ) -> tuple[Remark, ...]: ...
+
+    def drop(self, account: Account, *, if_exists: bool) -> tuple[Remark, ...]: ...
+
+    def grant(self, account: Account, privileges: Sequence[Privilege], scope: Scope) -> None: ...
+
+    def revoke(self, account: Account, privileges: Sequence[Privilege], scope: Scope) -> None: ...
+
+
+class Query(Protocol):
+    """A SELECT that runs in the lake."""
+
+    @property
+    def columns(self) -> Sequence[tuple[str, str, bool]]:
+        """Name, type as Spark's simpleString, nullable."""
+        ...
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that are held for the batch that was given last."""
+        ...
+
+    def batches(self) -> Iterator[Sequence[tuple[object, ...]]]:
+        """The rows as Python values; the next batch is read when it is asked for."""
+        ...
+
+    def cancel(self) -> None:
+        """From another thread: batches() ends soon, by an error or not. Harmless after the end."""
+        ...
+
+
+class Queries(Protocol):
+    """Whoever answers a SELECT; `tag` is its own among all queries. Moments are told as by a clock in `time_zone`.
+
+    `refuse` is asked about every table that the query reads before anything of it is told or computed, and raises for
+    one that the asker may not read; None: about what is no table of the lake. Without it everything may be read.
+    """
+
+    def query(self, sql: str, db: str | None, tag: str, refuse: Refuse | None = None, *, time_zone: str) -> Query: ...
+
+    def cancel(self, tag: str) -> None:
+        """From another thread: `query` ends soon, by an error. Harmless before it has begun, and after the end."""
+        ...
+
+
+class QueriesOfAccount(Protocol):
+    """The same, as far as one account may ask."""
+
+    def query(self, sql: str, db: str | None, tag: str, *, time_zone: str) -> Query: ...
+
+    def cancel(self, tag: str) -> None: ...
+
+
+class Config(Protocol):
+    """The settings of the frontend."""
+
+    def show(self) -> Sequence[tuple[str, ...]]:
+        """Key, Value, Type, IsMutable, MasterOnly, Comment."""
+        ...
+
+    def set(self, name: str, value: str) -> None: ...
+
+
+class AuditFile(Protocol):
+    """Where the audit is written, synchronously, by the logger of console/audit/audit.py."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether nothing may be changed while it cannot be written."""
+        ...
+
+    @property
+    def is_on(self) -> bool: ...
+
+    @property
+    def lost(self) -> int:
+        """Lines that could not be written since the start."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why the last line could not be written; empty: it was."""
+        ...
+
+
+class Frontend(Protocol):
+    """All of it."""
+
+    @property
+    def audit(self) -> AuditFile: ...
+
+    @property
+    def jobs(self) -> Jobs: ...
+
+    @property
+    def catalog(self) -> Catalog: ...
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def queries(self) -> Queries: ...
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def users(self) -> Users: ...
+
+    def root_password(self) -> str:
+        """In clear; empty: none."""
+        ...
+
+    def requires_tls(self) -> bool:
+        """Whether clients without TLS are refused."""
+        ...

@@ -1,0 +1,1 @@
+"""Statements of a session, and what each of them answers."""

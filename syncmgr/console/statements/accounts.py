@@ -1,0 +1,95 @@
+"""The statements about users.
+
+Owns: what each of them asks of the users' port, and how grants are shown. Everything here blocks.
+Must not know: sessions, how accounts are kept.
+"""
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias, assert_never
+
+from syncmgr.accounts.user import ANYWHERE_ONLY, OF_A_JOB, OF_DATA, Account, Level, Privilege, Rights, Scope
+from syncmgr.console.authorization import GuardedUsers
+from syncmgr.console.statements.show.show import Listing, listing
+from syncmgr.errors import Remark
+from syncsql import (
+    AlterUser,
+    CreateUser,
+    DropUser,
+    Grant,
+    GrantScope,
+    Identified,
+    Revoke,
+    SetPassword,
+    ShowGrants,
+    UserName,
+)
+
+UserStatement: TypeAlias = CreateUser | AlterUser | DropUser | SetPassword | Grant | Revoke
+ALL: Final = ("ALL",)
+
+
+def change(statement: UserStatement, users: GuardedUsers, own: Account) -> tuple[Remark, ...]:
+    """What is to be told besides."""
+    match statement:
+        case CreateUser():
+            return users.create(
+                _account(statement.user), **_identified(statement.identified), if_not_exists=statement.if_not_exists
+            )
+        case AlterUser():
+            return users.alter(
+                _account(statement.user), **_identified(statement.identified), if_exists=statement.if_exists
+            )
+        case SetPassword():
+            account = own if statement.user is None else _account(statement.user)
+            return users.alter(account, password=statement.password, plugin=None, if_exists=False)
+        case DropUser():
+            return users.drop(_account(statement.user), if_exists=statement.if_exists)
+        case Grant():
+            scope = _scope(statement.on)
+            users.grant(_account(statement.user), _privileges(statement.privileges, scope), scope)
+        case Revoke():
+            scope = _scope(statement.on)
+            users.revoke(_account(statement.user), _privileges(statement.privileges, scope), scope)
+        case _:
+            assert_never(statement)
+    return ()
+
+
+def _account(name: UserName) -> Account:
+    return Account(name=name.name, host=name.host)
+
+
+def _identified(given: Identified | None) -> dict[str, str | None]:
+    if given is None:
+        return {"password": None, "plugin": None}
+    return {"password": given.password, "plugin": given.plugin}
+
+
+def _scope(on: GrantScope) -> Scope:
+    return Scope(level=Level(on.level.value), db=on.db or "", name=on.name or "")
+
+
+def _privileges(words: tuple[str, ...], scope: Scope) -> list[Privilege]:
+    if words != ALL:
+        return [Privilege(word) for word in words]
+    match scope.level:
+        case Level.JOB:
+            return sorted(OF_A_JOB)
+        case Level.GLOBAL:
+            return sorted(OF_DATA | ANYWHERE_ONLY)
+        case Level.DATABASE | Level.TABLE:
+            return sorted(OF_DATA)
+
+
+def show_grants(statement: ShowGrants, users: GuardedUsers, own: Account) -> Listing:
+    """One account's grants as the statements that would make them, or with ALL those of all accounts to be seen."""
+    account = own if statement.user is None else _account(statement.user)
+    if not statement.all:
+        return listing((f"Grants for {account.name}@{account.host}",), _texts(account, users.rights(account)))
+    rows = [(str(each), text) for each in users.accounts() for (text,) in _texts(each, users.rights(each))]
+    return listing(("User", "Grant"), rows)
+
+
+def _texts(account: Account, rights: Rights) -> Iterable[tuple[str]]:
+    for scope, privileges in sorted(rights.grants.items()):
+        yield (f"GRANT {', '.join(sorted(privileges))} ON {scope} TO {account}",)

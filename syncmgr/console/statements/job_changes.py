@@ -1,0 +1,50 @@
+"""The statements that change sync jobs.
+
+Owns: what each of them asks of the jobs' port, and which may have to wait for a source. Everything here blocks.
+Must not know: sessions, how jobs run.
+"""
+
+from typing import TypeAlias, assert_never
+
+from syncmgr.console.authorization import GuardedJobs
+from syncmgr.errors import Remark
+from syncsql import (
+    AddTables,
+    AlterSync,
+    CreateSync,
+    JobAlteration,
+    LeaveTable,
+    PauseSync,
+    RenameSync,
+    ResumeSync,
+    ResyncTable,
+    SettleDdl,
+    StopSync,
+)
+
+JobChange: TypeAlias = CreateSync | JobAlteration | AddTables | PauseSync | ResumeSync | StopSync
+
+
+def asks_source(statement: JobChange) -> bool:
+    """Whether a source is asked, which may be slow to answer."""
+    return isinstance(statement, CreateSync | AddTables | ResyncTable)
+
+
+def change(statement: JobChange, jobs: GuardedJobs, db: str | None) -> tuple[Remark, ...]:
+    """What is to be told besides. `db`: the one in use."""
+    match statement:
+        case CreateSync():
+            return jobs.create(statement, db)
+        case AddTables():
+            return jobs.add_tables(statement, db)
+        case AlterSync() | RenameSync() | LeaveTable() | ResyncTable() | SettleDdl():
+            jobs.alter(statement, db)
+        case PauseSync():
+            jobs.pause(statement.job, db)
+        case ResumeSync():
+            jobs.resume(statement.job, db)
+        case StopSync():
+            jobs.stop(statement.job, db)
+        case _:
+            assert_never(statement)
+    return ()

@@ -1,0 +1,1 @@
+"""SELECT that needs no lake: answered by an SQLite in memory."""

@@ -1,0 +1,143 @@
+"""Guarded in-memory SQLite: the engine for questions about what is already in memory.
+
+Owns: the guard (only SELECT, few functions, bounded time, memory and rows).
+Must not know: which tables there are, what a function does.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final, Self
+
+from syncmgr.console.limits import KiB, MiB
+from syncmgr.console.statements.local.sqlite_functions import AGGREGATES, FUNCTIONS, MAX_VALUE
+from syncmgr.console.wire.protocol import FieldType
+from syncmgr.console.wire.results import Column, Row, Rows, at_once
+from syncmgr.errors import Code, SyncError
+
+SECONDS: Final = 3.0
+MAX_ROWS: Final = 100_000
+MAX_COLUMNS: Final = 500  # of one SELECT, and of what it reads
+MAX_ANSWER: Final = 64 * MiB
+MAX_HELD: Final = 128 * MiB  # of the values of all expressions of a question, of which SQLite may hold one each
+LEAST_VALUE: Final = 256 * KiB
+STEPS: Final = 100  # of SQLite's machine between two looks at the clock: each may be milliseconds in a function
+
+_ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_FORBIDDEN: Final = {
+    "load_extension",
+    "readfile",
+    "writefile",
+    "edit",
+    "fts3_tokenizer",
+    "zeroblob",
+    "randomblob",
+    "printf",
+    "format",
+    "glob",  # takes the square of a text's length
+}
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Lite:
+    """A database that lives as long as one question. Use it as a context manager, in one thread at a time."""
+
+    def __init__(self) -> None:
+        # made on one thread and used on another, never on two at once
+        self._db = sqlite3.connect(":memory:", check_same_thread=False, cached_statements=0, isolation_level=None)
+        for name, count, function in FUNCTIONS:
+            self._db.create_function(name, count, function, deterministic=True)
+        for name, count, aggregate in AGGREGATES:
+            self._db.create_aggregate(name, count, aggregate)  # type: ignore[arg-type]  # typeshed knows sums alone
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    def attach(self, schema: str) -> None:
+        self._db.execute(f"ATTACH ':memory:' AS {quoted(schema)}")
+
+    def add(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Row]) -> None:
+        """A table, by its quoted name, of columns with their SQLite types."""
+        self._db.execute(f"CREATE TABLE {table} ({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})")
+        marks = ", ".join("?" * len(columns))
+        self._db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 - a name of ours
+
+    def ask(self, sql: str, parameters: Sequence[object] = ()) -> tuple[list[str], list[Row]]:
+        """Column names and rows of a SELECT. From here on nothing but SELECT is allowed.
+
+        Raises UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
+        """
+        self._guard(sql)
+        try:
+            cursor = self._db.execute(sql, parameters)
+            names = [column[0] for column in cursor.description or ()]
+            return names, _bounded(cursor)
+        except sqlite3.Error as error:
+            raise _explain(error) from error
+
+    def _guard(self, sql: str) -> None:
+        end = time.monotonic() + SECONDS
+        expressions = sql.count(",") + 1  # or fewer
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(min(MAX_VALUE, MAX_HELD // expressions), LEAST_VALUE))
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS)
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 50)
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200)
+        self._db.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+        self._db.set_authorizer(_authorize)
+
+
+def _bounded(cursor: Iterable[Row]) -> list[Row]:
+    rows: list[Row] = []
+    size = 0
+    for row in cursor:
+        size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+        if size > MAX_ANSWER or len(rows) == MAX_ROWS:
+            reason = f"a question about metadata may give {MAX_ROWS} rows and {MAX_ANSWER} bytes at most"
+            raise SyncError(Code.QUERY_FAILED, reason=reason)
+        rows.append(row)
+    return rows
+
+
+def _authorize(action: int, _first: str | None, second: str | None, _db: str | None, _via: str | None) -> int:
+    if action not in _ACTIONS:
+        return sqlite3.SQLITE_DENY
+    is_forbidden = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN
+    return sqlite3.SQLITE_DENY if is_forbidden else sqlite3.SQLITE_OK
+
+
+def _explain(error: sqlite3.Error) -> SyncError:
+    text = str(error)
+    if text == "interrupted":
+        return SyncError(Code.TIMED_OUT)
+    if text.startswith("no such column: "):
+        return SyncError(Code.UNKNOWN_COLUMN, column=text.removeprefix("no such column: "), where="field list")
+    if text.startswith("no such table: information_schema."):
+        name = text.removeprefix("no such table: information_schema.")
+        return SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name)
+    if text.startswith("user-defined "):
+        text = "one of its values is too long, or would take too long to compute"
+    return SyncError(Code.QUERY_FAILED, reason=f"a question about metadata: {text}")
+
+
+def rows_of(names: Sequence[str], rows: Sequence[Row]) -> Rows:
+    """A result whose types are those of its values."""
+    columns = tuple(Column(name=name, type=_type(rows, index)) for index, name in enumerate(names))
+    return Rows(columns=columns, batches=at_once(rows))
+
+
+def _type(rows: Sequence[Row], index: int) -> FieldType:
+    match next((row[index] for row in rows if row[index] is not None), None):
+        case int():
+            return FieldType.LONGLONG
+        case float():
+            return FieldType.DOUBLE
+        case bytes():
+            return FieldType.BLOB
+        case _:
+            return FieldType.VAR_STRING

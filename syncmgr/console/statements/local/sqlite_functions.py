@@ -1,0 +1,268 @@
+"""MySQL's functions for SQLite.
+
+Owns: what each one gives, and that none takes more time or memory than its values are long: nothing interrupts SQLite
+in the middle of a function, and its own LIKE, INSTR, REPLACE and TRIM take the square of a text's length.
+Must not know: who asks, how long a question may take.
+"""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from syncmgr.console.limits import KiB, MiB
+from syncmgr.console.wire.results import text_of
+
+MAX_VALUE: Final = 4 * MiB
+MAX_JOINED: Final = 10_000  # values of one GROUP_CONCAT
+MAX_PATTERN: Final = KiB  # characters of a LIKE
+MAX_COMPARED: Final = 20_000_000  # characters of a text by those of a part of a pattern that has _
+CONCAT_BY: Final = "GROUP_CONCAT_BY"
+LEFT_OF: Final = "LEFT_OF"  # a word of a join
+RIGHT_OF: Final = "RIGHT_OF"
+UTC: Final = {"UTC", "SYSTEM", "+00:00"}
+LONGEST_TIME: Final = 16  # characters
+
+
+class TooMuchError(ValueError):
+    """The value would be too long, or too dear."""
+
+
+def _refuse_above(limit: int, size: int) -> None:
+    if size > limit:
+        raise TooMuchError
+
+
+def _joined(separator: str, parts: Sequence[object]) -> str:
+    texts = [str(part) for part in parts]
+    _refuse_above(MAX_VALUE, sum(map(len, texts)) + len(separator) * len(texts))
+    return separator.join(texts)
+
+
+def _concat(*parts: object) -> str | None:
+    return None if None in parts else _joined("", parts)
+
+
+def _concat_ws(separator: object, *parts: object) -> str | None:
+    return None if separator is None else _joined(str(separator), [part for part in parts if part is not None])
+
+
+class _ConcatBy:
+    """GROUP_CONCAT(value ORDER BY key [DESC] SEPARATOR s), which this SQLite has not."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[str, object]] = []
+        self._descending, self._separator = False, ","
+        self._size = 0
+
+    def step(self, value: object, key: object, descending: int, separator: str) -> None:
+        self._descending, self._separator = bool(descending), separator
+        if value is None:
+            return
+        self._found.append((str(value), key))
+        self._size += len(self._found[-1][0]) + (len(key) if isinstance(key, str | bytes) else 0)
+        _refuse_above(MAX_VALUE, self._size)
+        _refuse_above(MAX_JOINED, len(self._found))
+
+    def finalize(self) -> str | None:
+        self._found.sort(key=lambda one: _rank(one[1]), reverse=self._descending)
+        return _joined(self._separator, [value for value, _ in self._found]) if self._found else None
+
+
+def _rank(key: object) -> tuple[int, object]:
+    """NULL before numbers before texts."""
+    return (0, 0) if key is None else (1 + isinstance(key, str), key)
+
+
+def _substring_index(text: object, delimiter: object, count: int | None) -> str | None:
+    if text is None or delimiter is None or count is None:
+        return None
+    whole, mark = str(text), str(delimiter)
+    if not mark or not count:
+        return ""
+    return _before(whole, mark, count) if count > 0 else _behind(whole, mark, -count)
+
+
+def _before(whole: str, mark: str, count: int) -> str:
+    end = -len(mark)
+    for _ in range(count):
+        end = whole.find(mark, end + len(mark))
+        if end < 0:
+            return whole
+    return whole[:end]
+
+
+def _behind(whole: str, mark: str, count: int) -> str:
+    start = len(whole)
+    for _ in range(count):
+        start = whole.rfind(mark, 0, start)
+        if start < 0:
+            return whole
+    return whole[start + len(mark) :]
+
+
+def _field(wanted: object, *words: object) -> int:
+    """As MySQL's default collation, without case."""
+    _refuse_above(MAX_VALUE, sum(len(str(word)) for word in words))
+    folded = [str(word).casefold() for word in words]
+    return 0 if wanted is None or str(wanted).casefold() not in folded else folded.index(str(wanted).casefold()) + 1
+
+
+def _left(text: object, count: int) -> str | None:
+    return None if text is None else str(text)[: max(count, 0)]
+
+
+def _right(text: object, count: int) -> str | None:
+    return None if text is None else str(text)[-count:] if count > 0 else ""
+
+
+def _instr(text: object, part: object) -> int | None:
+    return None if text is None or part is None else str(text).lower().find(str(part).lower()) + 1
+
+
+def _replace(text: object, old: object, new: object) -> str | None:
+    if text is None or old is None or new is None:
+        return None
+    whole, before, after = str(text), str(old), str(new)
+    if not before:
+        return whole
+    _refuse_above(MAX_VALUE, len(whole) + whole.count(before) * (len(after) - len(before)))
+    return whole.replace(before, after)
+
+
+def _trimmed(*, left: bool, right: bool) -> Callable[[object, object], str | None]:
+    def trim(text: object, part: object) -> str | None:
+        if text is None or part is None:
+            return None
+        whole, mark = str(text), str(part)
+        start, end = 0, len(whole)
+        while left and mark and start < end and whole.startswith(mark, start):
+            start += len(mark)
+        while right and mark and end - len(mark) >= start and whole.endswith(mark, start, end):
+            end -= len(mark)
+        return whole[start:end]
+
+    return trim
+
+
+# -- LIKE
+
+
+class _Part(NamedTuple):
+    """What stands between two %. `pattern`: where it has _."""
+
+    text: str
+    pattern: re.Pattern[str] | None
+
+
+def _like(pattern: object, value: object, escape: object = "\\") -> bool | None:
+    if pattern is None or value is None or escape is None:
+        return None
+    _refuse_above(MAX_PATTERN, len(str(pattern)))
+    text, parts = str(value).casefold(), _parts(str(pattern).casefold(), str(escape).casefold())
+    first, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return len(text) == len(first.text) and _found(first, text, 0) == 0
+    end = len(text) - len(last.text)
+    place = len(first.text)
+    if end < place or not _is_at(first, text, 0) or not _is_at(last, text, end):
+        return False
+    for part in parts[1:-1]:
+        at = _found(part, text, place)
+        if at < 0 or at + len(part.text) > end:
+            return False
+        place = at + len(part.text)
+    return True
+
+
+def _is_at(part: _Part, text: str, place: int) -> bool:
+    return _found(part, text[place : place + len(part.text)], 0) == 0
+
+
+def _found(part: _Part, text: str, place: int) -> int:
+    if part.pattern is None:
+        return text.find(part.text, place)
+    _refuse_above(MAX_COMPARED, (len(text) - place) * len(part.text))
+    match = part.pattern.search(text, place)
+    return -1 if match is None else match.start()
+
+
+@lru_cache(maxsize=64)
+def _parts(pattern: str, escape: str) -> tuple[_Part, ...]:
+    """At least one; there is a % between each two."""
+    units = _units(pattern, escape)
+    bounds = [-1, *(place for place, unit in enumerate(units) if unit == "%"), len(units)]
+    return tuple(_part(units[start + 1 : end]) for start, end in pairwise(bounds))
+
+
+def _part(units: Sequence[str]) -> _Part:
+    """Every _ is one character, whichever."""
+    text = "".join(unit[-1] for unit in units)
+    if "_" not in units:
+        return _Part(text, None)
+    return _Part(text, re.compile("".join("." if unit == "_" else re.escape(unit[-1]) for unit in units), re.DOTALL))
+
+
+def _units(pattern: str, escape: str) -> list[str]:
+    """Each character; one that is escaped has the escape before it."""
+    found: list[str] = []
+    place = 0
+    while place < len(pattern):
+        size = 2 if pattern[place] == escape and place + 1 < len(pattern) else 1
+        found.append(pattern[place : place + size])
+        place += size
+    return found
+
+
+# -- times, by which tools ask for the zone of the server
+
+
+def _convert_tz(moment: object, source: object, target: object) -> str | None:
+    """Everything here is in UTC; a zone that is another is not known, which MySQL answers with NULL."""
+    return str(moment) if {str(source).upper(), str(target).upper()} <= UTC else None
+
+
+def _timediff(left: object, right: object) -> str | None:
+    try:
+        apart = dt.datetime.fromisoformat(str(left)) - dt.datetime.fromisoformat(str(right))
+    except ValueError:
+        return None
+    return text_of(apart)
+
+
+def _time_format(time_of_day: object, pattern: object) -> str | None:
+    parts = str(time_of_day).split(":", maxsplit=3)
+    if time_of_day is None or len(parts) != 3 or len(str(time_of_day)) > LONGEST_TIME:
+        return None
+    text = str(pattern)
+    _refuse_above(MAX_VALUE, len(text) * LONGEST_TIME)
+    for word, part in zip(("%H", "%i", "%s"), parts, strict=True):
+        text = text.replace(word, part)
+    return text
+
+
+# no REGEXP: Python's re cannot be interrupted
+FUNCTIONS: Final = (
+    ("CONCAT", -1, _concat),
+    ("IF", 3, lambda condition, yes, no: yes if condition else no),
+    ("CONCAT_WS", -1, _concat_ws),
+    ("FIELD", -1, _field),
+    ("SUBSTRING_INDEX", 3, _substring_index),
+    (LEFT_OF, 2, _left),
+    (RIGHT_OF, 2, _right),
+    ("LIKE", 2, _like),
+    ("LIKE", 3, _like),
+    ("INSTR", 2, _instr),
+    ("REPLACE", 3, _replace),
+    ("TRIM", 2, _trimmed(left=True, right=True)),
+    ("LTRIM", 2, _trimmed(left=True, right=False)),
+    ("RTRIM", 2, _trimmed(left=False, right=True)),
+    ("CONVERT_TZ", 3, _convert_tz),
+    ("TIMEDIFF", 2, _timediff),
+    ("TIME_FORMAT", 2, _time_format),
+    ("UCASE", 1, lambda text: text if text is None else str(text).upper()),
+    ("LCASE", 1, lambda text: text if text is None else str(text).lower()),
+)
+AGGREGATES: Final = ((CONCAT_BY, 4, _ConcatBy),)

@@ -1,0 +1,223 @@
+"""information_schema.
+
+Owns: its tables, their columns, and the rows that databases, tables and connections make in them.
+Must not know: how a question is asked; which of it a client wants is told by the question.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope
+from syncmgr.console.ports import Catalog, History
+from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, Question
+from syncmgr.console.statements.local.sqlite_engine import Lite, quoted
+from syncmgr.console.statements.show.show import COLLATION, ENGINE, type_of
+from syncmgr.console.table_columns import NUMBERS, TABLES
+from syncmgr.console.wire.charset import CHARSETS
+from syncmgr.console.wire.results import Row
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
+
+# the words that MySQL's drivers know for types that only Doris has
+_DATA_TYPES: Final = {
+    "BOOLEAN": "tinyint",
+    "LARGEINT": "decimal",
+    "STRING": "longtext",
+    "BINARY": "varbinary",
+}
+_PRECISIONS: Final = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19, "LARGEINT": 39, "FLOAT": 12, "DOUBLE": 22}
+_TEXTS: Final = frozenset({"CHAR", "VARCHAR", "STRING"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Present:
+    """What is known on the event loop already: connections and variables."""
+
+    processlist: Sequence[Row]
+    variables: Sequence[Row]
+    account: Account
+    rights: Rights
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Schema:
+    """What a question sees. `tables` are those of the databases asked for."""
+
+    databases: Sequence[str]
+    tables: Sequence[TargetTable]
+    present: Present
+
+
+def described(name: str) -> TargetTable:
+    """A table of information_schema, described like one of the lake. Raises UNKNOWN_SCHEMA_TABLE."""
+    if name.lower() not in TABLES:
+        raise SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name.upper())
+    columns = (
+        TargetColumn(name=column, type=_NUMBER if column in NUMBERS else _WORD) for column in TABLES[name.lower()]
+    )
+    return TargetTable(db=INFORMATION_SCHEMA, name=name.upper(), columns=tuple(columns))
+
+
+_NUMBER: Final = TargetType(name="BIGINT")
+_WORD: Final = TargetType(name="VARCHAR", args=(512,))
+
+
+def answer(question: Question, catalog: Catalog, history: History, present: Present) -> tuple[list[str], list[Row]]:
+    """Names and rows. Blocks: it asks the catalog and the history of the jobs.
+
+    Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
+    """
+    for name in question.tables:
+        if name not in TABLES:
+            raise SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name.upper())
+    known = {column for name in question.tables for column in TABLES[name]}
+    for column in question.columns:
+        if column.upper() not in known:
+            raise SyncError(Code.UNKNOWN_COLUMN, column=column, where="field list")
+    schema = _gather(question, catalog, present)
+    with Lite() as lite:
+        lite.attach(INFORMATION_SCHEMA)
+        for name in question.tables:
+            kinds = [(column, "INTEGER" if column in NUMBERS else "TEXT COLLATE NOCASE") for column in TABLES[name]]
+            made = _ROWS[name](schema) if name in _ROWS else history.rows(name) if name in OF_HISTORY else ()
+            lite.add(f"{INFORMATION_SCHEMA}.{quoted(name)}", kinds, made)
+        names, rows = lite.ask(question.sql)
+    return list(question.names) if len(question.names) == len(names) else names, rows
+
+
+def _gather(question: Question, catalog: Catalog, present: Present) -> Schema:
+    if not question.tables & _OF_CATALOG:
+        return Schema(databases=(), tables=(), present=present)
+    databases = catalog.databases()
+    tables: list[TargetTable] = []
+    if question.tables & _OF_TABLES:
+        wanted = databases if question.db is None else [name for name in databases if name == question.db]
+        tables = [table for db in wanted for table in tables_of(catalog, db)]
+    return Schema(databases=databases, tables=tables, present=present)
+
+
+def tables_of(catalog: Catalog, db: str) -> Iterator[TargetTable]:
+    """The tables of a database; one that is dropped meanwhile is left out."""
+    for name in catalog.tables(db):
+        try:
+            yield catalog.table(db, name)
+        except SyncError as error:
+            if error.code not in {Code.NO_SUCH_TABLE, Code.UNKNOWN_TABLE}:
+                raise
+
+
+def _schemata(schema: Schema) -> Iterator[Row]:
+    for name in (INFORMATION_SCHEMA, *schema.databases):
+        yield "def", name, "utf8mb4", COLLATION, None, "NO"
+
+
+def _tables(schema: Schema) -> Iterator[Row]:
+    nothing = (None,) * 10
+    for name in TABLES:
+        yield "def", INFORMATION_SCHEMA, name.upper(), "SYSTEM VIEW", None, 10, None, *nothing, None, None, "", ""
+    for table in schema.tables:
+        yield (
+            *("def", table.db, table.name, "BASE TABLE", ENGINE, 10, "Parquet", *nothing),
+            *(COLLATION, None, "", table.comment),
+        )
+
+
+def _columns(schema: Schema) -> Iterator[Row]:
+    for table in (*map(described, TABLES), *schema.tables):
+        for place, each in enumerate(table.columns, 1):
+            yield _column(table, each, place)
+
+
+def _column(table: TargetTable, column: TargetColumn, place: int) -> Row:
+    kind = column.type.name
+    is_text = kind in _TEXTS
+    length = (column.type.args or (65535,))[0] if is_text else None
+    precision, scale = (*column.type.args, 0, 0)[:2] if kind == "DECIMAL" else (_PRECISIONS.get(kind), None)
+    digits = (column.type.args or (6,))[0] if kind in {"DATETIME", "TIMESTAMP"} else None
+    head = ("def", table.db, table.name, column.name, place, None, "YES" if column.nullable else "NO")
+    sizes = (_DATA_TYPES.get(kind, kind.lower()), length, None if length is None else length * 4, precision, scale)
+    text = (digits, "utf8mb4" if is_text else None, COLLATION if is_text else None, type_of(column))
+    key = "PRI" if column.name in table.keys else ""
+    return *head, *sizes, *text, key, "", "select", column.comment, "", None
+
+
+def _statistics(schema: Schema) -> Iterator[Row]:
+    for table in schema.tables:
+        for place, key in enumerate(table.keys, 1):
+            head = ("def", table.db, table.name, 0, table.db, "PRIMARY", place, key)
+            yield *head, "A", None, None, None, "", "KEY", "", "", "YES", None
+
+
+def _key_column_usage(schema: Schema) -> Iterator[Row]:
+    for table in schema.tables:
+        for place, key in enumerate(table.keys, 1):
+            yield "def", table.db, "PRIMARY", "def", table.db, table.name, key, place, None, None, None, None
+
+
+def _table_constraints(schema: Schema) -> Iterator[Row]:
+    for table in schema.tables:
+        if table.keys:
+            yield "def", table.db, "PRIMARY", table.db, table.name, "PRIMARY KEY", "YES"
+
+
+def _engines(_schema: Schema) -> Iterator[Row]:
+    yield ENGINE, "DEFAULT", "Iceberg tables, written and read by Spark", "NO", "NO", "NO"
+
+
+def _character_sets(_schema: Schema) -> Iterator[Row]:
+    for row in CHARSETS.values():
+        if row.name != "utf8":
+            yield row.name, row.collation_name, row.name, row.width
+
+
+def _collations(_schema: Schema) -> Iterator[Row]:
+    yield COLLATION, "utf8mb4", 255, "Yes", "Yes", 0, "NO PAD"
+    for row in CHARSETS.values():
+        if row.name != "utf8":
+            is_default = "" if row.name == "utf8mb4" else "Yes"
+            yield row.collation_name, row.name, row.collation, is_default, "Yes", 1, "PAD SPACE"
+
+
+def _privileges(schema: Schema, level: Level) -> Iterator[tuple[str, Scope, Privilege]]:
+    present = schema.present
+    for scope, privileges in sorted(present.rights.grants.items()):
+        if scope.level is level:
+            yield from ((str(present.account), scope, each) for each in sorted(privileges))
+
+
+def _user_privileges(schema: Schema) -> Iterator[Row]:
+    for grantee, _, privilege in _privileges(schema, Level.GLOBAL):
+        yield grantee, "def", privilege.value, "NO"
+
+
+def _schema_privileges(schema: Schema) -> Iterator[Row]:
+    for grantee, scope, privilege in _privileges(schema, Level.DATABASE):
+        yield grantee, "def", scope.db, privilege.value, "NO"
+
+
+def _table_privileges(schema: Schema) -> Iterator[Row]:
+    for grantee, scope, privilege in _privileges(schema, Level.TABLE):
+        yield grantee, "def", scope.db, scope.name, privilege.value, "NO"
+
+
+_ROWS: Final[Mapping[str, Callable[[Schema], Iterator[Row]]]] = {
+    "schemata": _schemata,
+    "tables": _tables,
+    "columns": _columns,
+    "statistics": _statistics,
+    "key_column_usage": _key_column_usage,
+    "table_constraints": _table_constraints,
+    "engines": _engines,
+    "character_sets": _character_sets,
+    "collations": _collations,
+    "user_privileges": _user_privileges,
+    "schema_privileges": _schema_privileges,
+    "table_privileges": _table_privileges,
+    "processlist": lambda schema: iter(schema.present.processlist),
+    "session_variables": lambda schema: iter(schema.present.variables),
+    "global_variables": lambda schema: iter(schema.present.variables),
+}
+OF_HISTORY: Final = frozenset(name for name in TABLES if name.startswith("sync_"))
+_OF_TABLES: Final = frozenset({"tables", "columns", "statistics", "key_column_usage", "table_constraints"})
+_OF_CATALOG: Final = _OF_TABLES | {"schemata"}

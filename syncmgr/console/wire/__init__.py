@@ -1,0 +1,1 @@
+"""MySQL's protocol: packets, messages, types and results."""

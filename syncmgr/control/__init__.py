@@ -1,0 +1,1 @@
+"""What the doors call: jobs, their statements, their tables, and who may see what."""

@@ -1,0 +1,383 @@
+"""What ALTER SYNC makes of a stored job.
+
+Owns: which change of a job is refused, and what of it is stored.
+Must not know: the runs of jobs, and when they take up what is stored.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Final, Protocol, assert_never
+
+from syncmgr.control import planning
+from syncmgr.control.arrivals import Arrivals, arrivals
+from syncmgr.control.planning import Inspect, Inspected, Plan, Planner, Survey, Wanted
+from syncmgr.control.statement_text import (
+    altered,
+    excerpt,
+    forgetting,
+    means,
+    patterns,
+    refuse_twice,
+    renamed,
+    with_channels,
+    without,
+)
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription, WithoutKey
+from syncmgr.job.ddl.stopped_table import needs_all_rows
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.freshness import of_table
+from syncmgr.job.show_sync import Figures
+from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of
+from syncmgr.job.snapshot.resync_where import LEAVE_OUT
+from syncmgr.job.source import SNAPSHOT, MysqlDescription
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.types.schema import TargetTable
+from syncmgr.meta.channels import ChannelProgress, Joining
+from syncsql import (
+    AddTables,
+    AlterSync,
+    Channel,
+    Expression,
+    JobAlteration,
+    LeaveTable,
+    Name,
+    RenameSync,
+    ResyncTable,
+    SettleDdl,
+    Shards,
+    Tables,
+)
+
+GAP: Final = f"it is not read any more, and any of its rows may have changed since; {LEAVE_OUT}"
+PLACE: Final = (
+    "error {number} has paused the job, which RESUME meets again unless the table is read whole, as it is now;"
+    f" {LEAVE_OUT}"
+)
+ANEW_BESIDE: Final = (
+    "; ALTER SYNC JOB ... DROP TABLE it; once information_schema.sync_channels has it no more, make the target anew, "
+    "and ALTER SYNC JOB ... ADD TABLE it"
+)
+ANEW_ALONE: Final = "; STOP the job, make the target anew, and create the job again"
+OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
+
+log = logging.getLogger(__name__)
+
+
+class Catalog(planning.Catalog, Protocol):
+    """The databases and tables of the lake."""
+
+    def make(self, table: TargetTable) -> TargetTable: ...
+    def unmake(self, table: TargetTable) -> None: ...
+
+
+class DdlLog(Protocol):
+    """The memory of DDL."""
+
+    def settle(self, job_id: JobId, instead: str | None) -> bool: ...
+
+
+class Loads(Protocol):
+    """The memory of snapshots."""
+
+    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def save(self, job: SyncJob) -> SyncJob: ...
+    def alter(
+        self,
+        job: SyncJob,
+        *,
+        joining: Joining | None = None,
+        leaving: Collection[str] = (),
+        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
+        changed: Collection[Renewal] = (),
+    ) -> None: ...
+    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]: ...
+    def figures(self, job_id: JobId) -> Figures: ...
+    def progress(self, job_id: JobId) -> Mapping[str, ChannelProgress]: ...
+    def intents(self, job_id: JobId) -> Sequence[Epoch]: ...
+    @property
+    def ddl(self) -> DdlLog: ...
+    @property
+    def loads(self) -> Loads: ...
+
+
+@contextmanager
+def made(catalog: Catalog, tables: Sequence[TargetTable]) -> Iterator[None]:
+    """The targets of what is stored here; where that fails they go again, as far as the lake lets them."""
+    ready: list[TargetTable] = []
+    try:
+        for table in tables:
+            ready.append(catalog.make(table))  # noqa: PERF401 - what is ready when one fails must be known
+        passing(CrashPoint.TARGETS_MADE)
+        yield
+    except Exception:
+        for table in ready:
+            _unmake(catalog, table)
+        raise
+
+
+def _unmake(catalog: Catalog, table: TargetTable) -> None:
+    """What is left behind is spare, and hides no error."""
+    try:
+        catalog.unmake(table)
+    except Exception:
+        log.exception("a target that nobody needs was left", extra={"table": table.label})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LookedAt:
+    """What source and lake say of a table that is to be read anew. `renewal`: what its channel and its target become;
+    None: they stay as they are.
+    """
+
+    target: TargetTable
+    renewal: Renewal | None = None
+
+
+class Altering:
+    """Stores; one call at a time, but for those that block, which store nothing."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        planner: Planner,
+        inspect: Inspect,
+        survey: Survey,
+        chunk_rows: Callable[[Mapping[str, str]], int],
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._planner = planner
+        self._inspect = inspect
+        self._survey = survey
+        self._chunk_rows = chunk_rows
+
+    def looked_at(self, job: SyncJob, node: JobAlteration) -> LookedAt | None:
+        """For RESYNC. Blocks for as long as source and lake take. A table that is read as it should be is not renewed:
+        whatever changes it comes by the binlog.
+
+        Raises RESYNC_COLUMNS, NO_CHANNEL_KEY, SNAPSHOT_REFUSED.
+        """
+        _refuse_cancelled(job)
+        if not isinstance(node, ResyncTable) or not isinstance(job.source, MysqlDescription):
+            return None
+        channel = _channel(job, node.table)
+        if node.where is None and not channel.keys:
+            self._planner.check_exact(job.source, [channel.source])
+        target = self._catalog.table(channel.target_db, channel.target)
+        if node.where is not None or not self._is_renewed(job, channel, target):
+            return LookedAt(target=target)
+        name = channel.source.db, channel.source.name
+        inspected = self._inspect(replace(job.source, start=SNAPSHOT, server_id=0, joins=True), [name])
+        return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
+
+    def _renewal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, inspected: Inspected) -> Renewal:
+        """From where the server stands now: what the table has missed comes with its rows."""
+        load, at = self._store.loads.of(job.id).get(channel.token), self._store.progress(job.id)[channel.token]
+        pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
+        read = None if load is None else load.stale
+        since = at.stale_since if at.resyncing else read
+        stale = of_table(channel, stale=since, waits=None, job=self._store.figures(job.id).synced_until)
+        terms = terms_of(job.properties)
+        try:
+            renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
+        except SyncError as error:
+            raise error.saying(ANEW_BESIDE if job.kind.has_others else ANEW_ALONE) from error
+        again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at)
+        return replace(renewal, channel=replace(again, stopped=None), stale_since=stale or 0.0)
+
+    def alter(self, job: SyncJob, node: JobAlteration, looked_at: LookedAt | None = None) -> bool:
+        """Whether what runs of the job must be started anew. Nothing here waits for source or lake."""
+        _refuse_cancelled(job)
+        match node:
+            case AlterSync():
+                self._store.save(altered(job, node))
+            case LeaveTable(table=table):
+                channel = _channel(job, table)
+                if not any(means(job, other) for other in job.channels if other is not channel):
+                    raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
+                self._store.alter(without(job, channel), leaving=(channel.token,))
+            case ResyncTable():
+                self._resync(job, node, looked_at)
+            case RenameSync(to=to):
+                self._rename(job, to)
+                return False
+            case SettleDdl():
+                self._settle(job, node)
+                return False
+            case _:
+                assert_never(node)
+        return True
+
+    def _resync(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
+        """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
+        channel = _channel(job, node.table)
+        if not isinstance(job.source, MysqlDescription):
+            raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
+        if job.paused_by == Code.SOURCE_POSITION_LOST.number:
+            raise SyncError(Code.RESYNC_POSITION, table=channel.source.label)
+        assert looked_at is not None, "a table is looked at before it is read anew"
+        target, renewal = looked_at.target, looked_at.renewal
+        excerpt = None if node.where is None else self._excerpt(job, channel, target, node.where)
+        if node.where is None and self._is_renewed(job, channel, target) != (renewal is not None):
+            raise SyncError(Code.STALE_JOB, job=job.name)
+        changed = () if renewal is None else (renewal,)
+        self._store.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
+
+    def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> Excerpt:
+        """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
+        if not channel.keys:
+            raise SyncError(
+                Code.NOT_SUPPORTED, what="RESYNC TABLE ... WHERE of a target without a key; leave out WHERE"
+            )
+        reason = self._refusal(job, channel)
+        if reason:
+            raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
+        return excerpt(channel, target, where)
+
+    def _refusal(self, job: SyncJob, channel: ChannelDescription) -> str:
+        """Why a part of the rows would not do; "": it does."""
+        load = self._store.loads.of(job.id).get(channel.token)
+        if channel.stopped is not None:
+            return GAP
+        if load is not None and load.upper is None and load.excerpt is None:
+            return OPEN
+        return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
+
+    def _is_renewed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
+        """Whether RESYNC of the whole table makes channel and target what the source is now: nothing else will."""
+        return self._stands(job, channel) or self._is_pending(job, channel) or _is_short(channel, target)
+
+    def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether a statement on the table is stored that RESUME will follow."""
+        steps = [epoch.ddl for epoch in self._store.intents(job.id) if epoch.ddl is not None]
+        return job.state is JobState.PAUSED and any(channel.token in step.concerned for step in steps)
+
+    def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether no change of the table is read, or can be committed: until somebody has settled what stopped it, or,
+        where it has no key, or gets other columns, until its rows are there.
+        """
+        load = self._store.loads.of(job.id).get(channel.token)
+        waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
+        return waits or channel.stopped is not None or job.state is JobState.PAUSED_BY_ERROR
+
+    def _rename(self, job: SyncJob, to: str) -> None:
+        names = {each.name for each in self._store.jobs(job.db, live=True)}
+        if to in names:
+            raise SyncError(Code.JOB_EXISTS, job=to, db=job.db)
+        self._store.save(renamed(job, to))
+
+    def _settle(self, job: SyncJob, node: SettleDdl) -> None:
+        """What RESUME does with the statement that paused the job. Raises NO_DDL_TO_SETTLE."""
+        is_paused = job.state in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
+        if is_paused and self._store.ddl.settle(job.id, node.instead):
+            return
+        stopped = ", ".join(channel.source.label for channel in job.channels if channel.stopped is not None)
+        more = f"; ALTER SYNC JOB ... RESYNC TABLE brings back what is not read any more: {stopped}" if stopped else ""
+        raise SyncError(Code.NO_DDL_TO_SETTLE, job=job.name).saying(more)
+
+    def let_go(self, job: SyncJob) -> bool:
+        """Channels whose targets were dropped with their sources leave a job of which nothing runs; False: it has no
+        other.
+        """
+        dropped = [channel for channel in job.channels if channel.dropped]
+        if dropped and len(dropped) < len(job.channels):
+            self._store.alter(forgetting(job, dropped), leaving=[channel.token for channel in dropped])
+        return len(dropped) < len(job.channels)
+
+    # -- more tables
+
+    def plan(self, job: SyncJob, channels: tuple[Channel | Tables | Shards, ...]) -> Plan:
+        """Their rows come first, whatever the job's start was. Blocks for as long as source and lake take.
+
+        Raises what the first failed check says.
+        """
+        _refuse_cancelled(job)
+        if not isinstance(job.source, MysqlDescription):
+            raise SyncError(Code.NOT_SUPPORTED, what="ADD TABLE with canal; name it in a job of its own")
+        wanted = Wanted(
+            db=job.db,
+            channels=channels,
+            # the job itself reads under its own id
+            source=replace(job.source, start=SNAPSHOT, server_id=0, joins=True),
+            without_key=WithoutKey(job.properties.get("tables_without_key", WithoutKey.REFUSE)),
+            chunk_rows=self._chunk_rows(job.properties),
+            checked="on_value_error" in job.properties,
+            shared=frozenset((each.target_db, each.target) for each in job.channels if each.part is not None),
+        )
+        return self._planner.plan(wanted)
+
+    def add(self, job: SyncJob, node: AddTables, plan: Plan, looked_at: SyncJob) -> None:
+        """The job gets the planned channels, which its text names from now on. Their targets are there.
+
+        Raises STALE_JOB where the job is not the one that was looked at.
+        """
+        _refuse_cancelled(job)
+        _refuse_changed(job, looked_at)
+        refuse_twice(channel.source.label for channel in (*job.channels, *plan.channels))
+        refuse_twice(f"{channel.target_db}.{channel.filled}" for channel in (*job.channels, *plan.channels))
+        joining = Arrivals(plans=(plan,), refused={}).joining
+        self._store.alter(with_channels(job, node.channels), joining=joining)
+
+    # -- tables that come later
+
+    def arrivals(self, job: SyncJob) -> Arrivals:
+        """For the tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
+        return arrivals(job, self._survey, partial(self.plan, job))
+
+    def take_in(self, job: SyncJob, coming: Arrivals, looked_at: SyncJob) -> None:
+        """All of them, or none; the job's text means them already. Their targets are there.
+
+        Raises STALE_JOB where the job is not the one that was looked at.
+        """
+        _refuse_changed(job, looked_at)
+        if _tables(job) != _tables(looked_at) or patterns(job) != patterns(looked_at):
+            raise SyncError(Code.STALE_JOB, job=job.name)
+        self._store.alter(job.with_statement(job.statement), joining=coming.joining)
+
+
+def _is_short(channel: ChannelDescription, target: TargetTable) -> bool:
+    """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no
+    commit passes.
+    """
+    return any(target.column(mapped.target) is None for mapped in channel.columns)
+
+
+def _refuse_changed(job: SyncJob, looked_at: SyncJob) -> None:
+    """What was planned is of one source, and goes by the job's properties. Raises STALE_JOB."""
+    if (job.id, job.source, job.properties) != (looked_at.id, looked_at.source, looked_at.properties):
+        raise SyncError(Code.STALE_JOB, job=job.name)
+
+
+def _tables(job: SyncJob) -> frozenset[tuple[str, str, str]]:
+    """What fills what."""
+    return frozenset((each.source.label, each.target_db, each.filled) for each in job.channels)
+
+
+def _refuse_cancelled(job: SyncJob) -> None:
+    if job.state is JobState.CANCELLED:
+        raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered")
+
+
+def _channel(job: SyncJob, table: Name) -> ChannelDescription:
+    """The one that reads a source table. Raises NO_SUCH_CHANNEL."""
+    found = [c for c in job.channels if c.source.name == table.name and table.db in {None, c.source.db}]
+    if len(found) != 1:
+        label = table.name if table.db is None else f"{table.db}.{table.name}"
+        names = ", ".join(channel.source.label for channel in found or job.channels)
+        raise SyncError(Code.NO_SUCH_CHANNEL, job=job.name, table=label, tables=names)
+    return found[0]

@@ -1,0 +1,336 @@
+"""Databases and tables of the lake, as the console's statements mean them.
+
+Owns: from CREATE TABLE's values to an Iceberg table and back, Doris' words kept in its properties.
+Must not know: connections, jobs, how Iceberg is called.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+import syncsql
+from syncmgr.errors import Code, Remark, SyncError, forgiven
+from syncmgr.job.types import target
+from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
+from syncmgr.lake.iceberg.ancestry import token_property
+from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
+from syncmgr.lake.lake import Lake
+
+TYPES: Final = target.TYPES
+UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
+DUPLICATE_KEY: Final = "syncmgr.duplicate-key"
+COMMENT: Final = "comment"
+BY_JOB: Final = "syncmgr.made-for-a-job"
+TOKEN: Final = token_property("")
+ENGINES: Final = frozenset({"iceberg", "olap"})
+MYSQL_ENGINES: Final = frozenset({"innodb", "myisam", "aria", "rocksdb"})
+UTF8: Final = frozenset({"utf8", "utf8mb3", "utf8mb4"})
+IGNORED: Final[Mapping[syncsql.OptionKind, str]] = {
+    syncsql.OptionKind.CHARSET: "all text is UTF-8",
+    syncsql.OptionKind.COLLATE: "text compares by its bytes",
+    syncsql.OptionKind.AUTO_INCREMENT: "values come from the source",
+    syncsql.OptionKind.ROW_FORMAT: "data files are Parquet",
+}
+CREATED: Final[Mapping[str, str]] = {
+    FORMAT_VERSION: "3",
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "write.parquet.compression-codec": "zstd",
+    "read.split.open-file-cost": "262144",  # the files of young epochs go into one task, not some into each
+    "commit.manifest.min-count-to-merge": "16",  # each epoch adds two; a reader opens all of them
+    "write.metadata.delete-after-commit.enabled": "true",  # each commit writes one; without it they pile up
+    "write.metadata.previous-versions-max": "20",
+}
+
+
+class Catalog:
+    """What the console calls. `job_of`: the job that has a table as its target.
+
+    A change waits for a starting lake, and returns what its IF EXISTS or IF NOT EXISTS forgave.
+    """
+
+    def __init__(self, lake: Lake, job_of: Callable[[str, str], str | None]) -> None:
+        self._lake = lake
+        self._job_of = job_of
+
+    def databases(self) -> list[str]:
+        return sorted(self._lake.namespaces())
+
+    def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
+        target.check_name(name, "database")
+        if name in self._lake.namespaces():
+            return forgiven(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
+        self._lake.ready()
+        self._lake.create_namespace(name)
+        return ()
+
+    def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
+        """`force` drops its tables too. Raises TABLE_BUSY where a job writes to one of them."""
+        if name not in self._lake.namespaces():
+            return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
+        self._lake.ready()
+        tables = self._lake.tables(name)
+        if tables and not force:
+            raise SyncError(Code.DATABASE_NOT_EMPTY, db=name, count=len(tables))
+        for table in tables:
+            self._refuse_if_busy(name, table)
+        for table in tables:
+            self._lake.drop_table(name, table)
+        self._lake.drop_namespace(name)
+        return ()
+
+    def tables(self, db: str) -> list[str]:
+        """Raises UNKNOWN_DATABASE."""
+        self._must_exist(db)
+        return sorted(self._lake.tables(db))
+
+    def table(self, db: str, name: str) -> TargetTable:
+        """Raises UNKNOWN_DATABASE, NO_SUCH_TABLE."""
+        self._must_exist(db)
+        layout, properties = self._lake.describe(db, name)
+        return described(db, name, layout, properties)
+
+    def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Remark, ...]:
+        """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `target.check` finds."""
+        table = defined(statement, _named(statement.table, db))
+        target.check(table)
+        self._must_exist(table.db)
+        if table.name in self._lake.tables(table.db):
+            return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
+        self._make(table, {})
+        return tuple(ignored(statement))
+
+    def make(self, table: TargetTable) -> TargetTable:
+        """The target of a job, which was checked and is not there yet; with its uuid.
+
+        Where `table` has one, it is that of a spare target, which makes room.
+        """
+        if table.uuid:
+            self.unmake(table)
+        return replace(table, uuid=self._make(table, {BY_JOB: "yes"}))
+
+    def _make(self, table: TargetTable, marks: Mapping[str, str]) -> str:
+        """Returns its uuid."""
+        self._lake.ready()
+        fields = fields_of(table)
+        ids = {field.name.casefold(): field.id for field in fields}
+        # A folder of its own for every table: one dropped and made anew never meets its old files.
+        plain = [re.sub(r"[^A-Za-z0-9_]", "", part).lstrip("_") or "x" for part in (table.db, table.name)]
+        return self._lake.create_table(
+            table.db,
+            table.name,
+            fields,
+            [ids[key.casefold()] for key in table.keys],
+            [target.parse_transform(text) for text in table.partition],
+            folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
+            properties={**properties_of(table, ids), **marks},
+        )
+
+    def unmake(self, table: TargetTable) -> None:
+        """The inverse of `make`. What somebody else has put under the name stays, and so does what a job writes to, or
+        anybody has changed.
+        """
+        self._lake.ready()
+        try:
+            found = self.table(table.db, table.name)
+        except SyncError as error:
+            if error.code not in {Code.NO_SUCH_TABLE, Code.UNKNOWN_DATABASE}:
+                raise
+            return
+        if found.uuid == table.uuid and found.is_unused and self._job_of(table.db, table.name) is None:
+            self._lake.drop_table(table.db, table.name)
+
+    def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Remark, ...]:
+        """Drops the table and its files. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
+        db, name = _named(statement.table, db), statement.table.name
+        if db not in self._lake.namespaces() or name not in self._lake.tables(db):
+            return forgiven(statement.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}"))
+        self._refuse_if_busy(db, name)
+        self._lake.ready()
+        self._lake.drop_table(db, name)
+        return ()
+
+    def _refuse_if_busy(self, db: str, name: str) -> None:
+        job = self._job_of(db, name)
+        if job is not None:
+            raise SyncError(Code.TABLE_BUSY, table=f"{db}.{name}", job=job)
+
+    def create_table_text(self, db: str, name: str) -> str:
+        """SHOW CREATE TABLE: parses back to the same table."""
+        return statement_of(self.table(db, name)).sql()
+
+    def _must_exist(self, db: str) -> None:
+        if db not in self._lake.namespaces():
+            raise SyncError(Code.UNKNOWN_DATABASE, db=db)
+
+
+def _named(name: syncsql.Name, in_use: str | None) -> str:
+    db = name.db or in_use
+    if db is None:
+        raise SyncError(Code.NO_DATABASE)
+    return db
+
+
+def defined(statement: syncsql.CreateTable, db: str) -> TargetTable:
+    """The table that a statement means; key columns are NOT NULL unless it says NULL. Raises NOT_SUPPORTED."""
+    if statement.engine is not None and statement.engine.lower() not in ENGINES | MYSQL_ENGINES:
+        raise SyncError(Code.NOT_SUPPORTED, what=f"ENGINE = {statement.engine}")
+    key = statement.key
+    unique = key.columns if key and key.kind is syncsql.KeyKind.UNIQUE else ()
+    duplicate = key.columns if key and key.kind is syncsql.KeyKind.DUPLICATE else ()
+    folded = {name.casefold() for name in unique}
+    return TargetTable(
+        db=db,
+        name=statement.table.name,
+        columns=tuple(_column(each, key=each.name.casefold() in folded) for each in statement.columns),
+        keys=unique,
+        duplicate_key=duplicate,
+        partition=(*(_transform(each) for each in statement.partition_by), *_buckets(statement.distribution)),
+        comment=statement.comment or "",
+        properties=tuple((each.key, each.value) for each in statement.properties),
+    )
+
+
+def ignored(statement: syncsql.CreateTable) -> Iterator[Remark]:
+    """A warning for each part of MySQL's own CREATE TABLE that was taken and does nothing."""
+    if statement.engine is not None and statement.engine.lower() in MYSQL_ENGINES:
+        yield _ignored(f"ENGINE = {statement.engine}", "tables are Iceberg's")
+    for option in statement.options:
+        if option.kind is not syncsql.OptionKind.CHARSET or option.value.lower() not in UTF8:
+            yield _ignored(f"{option.kind} = {option.value}", IGNORED[option.kind])
+    for column in statement.columns:
+        if column.auto_increment:
+            yield _ignored(f"AUTO_INCREMENT of column '{column.name}'", IGNORED[syncsql.OptionKind.AUTO_INCREMENT])
+
+
+def _ignored(option: str, reason: str) -> Remark:
+    error = SyncError(Code.OPTION_IGNORED, option=option, reason=reason)
+    return Remark(level="Warning", code=error.code, text=str(error))
+
+
+def _column(column: syncsql.ColumnDefinition, *, key: bool) -> TargetColumn:
+    if column.default is not None and column.default.kind is not syncsql.DefaultKind.NULL:
+        raise SyncError(Code.NOT_SUPPORTED, what=f"DEFAULT of column '{column.name}': values come from the source")
+    return TargetColumn(
+        name=column.name,
+        type=TargetType(name=column.type.name, args=column.type.args),
+        nullable=not key if column.nullable is None else column.nullable,
+        comment=column.comment or "",
+    )
+
+
+def _transform(transform: syncsql.Transform) -> str:
+    return target.Transform(kind=transform.kind.value.lower(), column=transform.column, width=transform.width).text
+
+
+def _buckets(distribution: syncsql.Distribution | None) -> tuple[str, ...]:
+    """One column of the hash places a row as well as all do; with one bucket there is nothing to place."""
+    if distribution is None or distribution.buckets in {None, 1} or not distribution.columns:
+        return ()
+    return (target.Transform(kind="bucket", column=distribution.columns[0], width=distribution.buckets).text,)
+
+
+def fields_of(table: TargetTable) -> tuple[Field, ...]:
+    """Iceberg's columns, ids in the order of the statement."""
+    return tuple(
+        Field(
+            id=place,
+            name=column.name,
+            type=target.iceberg_type(column.type),
+            required=not column.nullable,
+            doc=column.comment,
+        )
+        for place, column in enumerate(table.columns, 1)
+    )
+
+
+def properties_of(table: TargetTable, ids: Mapping[str, int]) -> dict[str, str]:
+    """Everything that Iceberg has no place for. `ids`: field ids by column name in lower case."""
+
+    def numbers(names: Iterable[str]) -> str:
+        return ",".join(str(ids[name.casefold()]) for name in names)
+
+    types = {ids[column.name.casefold()]: column.type.text for column in table.columns}
+    found = dict(CREATED) | dict(table.properties) | {TYPES: json.dumps(types)}
+    if table.keys:
+        found[UNIQUE_KEY] = numbers(table.keys)
+    if table.duplicate_key:
+        found[DUPLICATE_KEY] = numbers(table.duplicate_key)
+    if table.comment:
+        found[COMMENT] = table.comment
+    return found
+
+
+def described(db: str, name: str, layout: Layout, properties: Mapping[str, str]) -> TargetTable:
+    """The inverse of `fields_of` and `properties_of`; what somebody else made is told in the nearest words."""
+    types: dict[str, str] = json.loads(properties.get(TYPES, "{}"))
+    names = {field.id: field.name for field in layout.fields}
+
+    def columns(key: str, otherwise: Iterable[int]) -> tuple[str, ...]:
+        stored = [int(number) for number in properties[key].split(",")] if key in properties else otherwise
+        return tuple(names[number] for number in stored if number in names)
+
+    return TargetTable(
+        db=db,
+        name=name,
+        columns=tuple(_described_column(field, types.get(str(field.id))) for field in layout.fields),
+        keys=columns(UNIQUE_KEY, layout.identifier),
+        duplicate_key=columns(DUPLICATE_KEY, ()),
+        partition=tuple(_described_transform(part, names) for part in layout.partition if part.transform != "void"),
+        comment=properties.get(COMMENT, ""),
+        properties=tuple(
+            (key, properties[key])
+            for key in target.PROPERTIES
+            if properties.get(key, CREATED.get(key)) != CREATED.get(key)
+        ),
+        uuid=properties.get(UUID, ""),
+        writers=tuple(key.removeprefix(TOKEN) for key in properties if key.startswith(TOKEN)),
+        is_unused=properties.get(CHANGES) == "0",
+        is_spare=properties.get(CHANGES) == "0" and BY_JOB in properties,
+    )
+
+
+def _described_column(field: Field, words: str | None) -> TargetColumn:
+    kind = target.parse_type(words) if words else target.from_iceberg(field.type)
+    if target.iceberg_type(kind) != field.type:  # its type was changed since
+        kind = target.from_iceberg(field.type)
+    return TargetColumn(name=field.name, type=kind, nullable=not field.required, comment=field.doc)
+
+
+def _described_transform(part: PartitionField, names: Mapping[int, str]) -> str:
+    kind, _, width = part.transform.rstrip("]").partition("[")
+    return target.Transform(kind=kind, column=names[part.source_id], width=int(width) if width else None).text
+
+
+def statement_of(table: TargetTable) -> syncsql.CreateTable:
+    """The CREATE TABLE that makes this table."""
+    transforms = [target.parse_transform(text) for text in table.partition]
+    last = transforms.pop() if transforms and transforms[-1].kind == "bucket" and transforms[-1].width != 1 else None
+    kind, keys = (
+        (syncsql.KeyKind.UNIQUE, table.keys) if table.keys else (syncsql.KeyKind.DUPLICATE, table.duplicate_key)
+    )
+    return syncsql.CreateTable(
+        table=syncsql.Name(name=table.name, db=table.db),
+        columns=tuple(_definition(column) for column in table.columns),
+        key=syncsql.TableKey(kind=kind, columns=keys) if keys else None,
+        comment=table.comment or None,
+        partition_by=tuple(
+            syncsql.Transform(kind=syncsql.TransformKind(each.kind.upper()), column=each.column, width=each.width)
+            for each in transforms
+        ),
+        distribution=syncsql.Distribution(columns=(last.column,), buckets=last.width) if last else None,
+        properties=tuple(syncsql.Property(key=key, value=value) for key, value in table.properties),
+    )
+
+
+def _definition(column: TargetColumn) -> syncsql.ColumnDefinition:
+    return syncsql.ColumnDefinition(
+        name=column.name,
+        type=syncsql.DataType(name=column.type.name, args=column.type.args),
+        nullable=column.nullable,
+        comment=column.comment or None,
+    )

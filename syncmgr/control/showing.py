@@ -1,0 +1,124 @@
+"""What SHOW finds of a job: in its run, in what is stored, and in the upkeep of its targets.
+
+Owns: where each fact is looked up.
+Must not know: what is believed of a table, the shape of an answer; both are in job/.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from syncmgr.job.channel.channel_state import Standing
+from syncmgr.job.epoch import Backlog
+from syncmgr.job.freshness import Reading
+from syncmgr.job.overview import Facts, TableOverview, lag_second, needs_operator, overview, synced_until
+from syncmgr.job.show_sync import (
+    Figures,
+    IndexStanding,
+    Ran,
+    index_facts,
+    last_upkeep,
+    pause_facts,
+    show_row,
+    snapshot_facts,
+    status_json,
+)
+from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.sync_job import JobId, SyncJob
+
+
+class Lake(Protocol):
+    """What SHOW asks of the lake, which may be away."""
+
+    def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
+        """What upkeep did to a table lately, oldest first."""
+
+    def index(self, db: str, table: str) -> IndexStanding:
+        """How the key index of a table stands."""
+
+
+class Run(Protocol):
+    """A running job; by channel token."""
+
+    def reading(self) -> Reading | None: ...
+    def synced_until(self) -> float:
+        """Up to where of the source's time its tables have all, but for those that are behind; 0.0: not known."""
+
+    def standings(self) -> Mapping[str, Standing]: ...
+    def backlogs(self) -> Mapping[str, Backlog]: ...
+    def rates(self) -> Mapping[str, float]: ...
+
+
+class Loads(Protocol):
+    """The memory of snapshots."""
+
+    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
+
+
+class Progressed(Protocol):
+    """How far a channel is."""
+
+    @property
+    def resyncing(self) -> bool: ...
+    @property
+    def stale_since(self) -> float | None: ...
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def figures(self, job_id: JobId) -> Figures: ...
+    def waiting(self, job_id: JobId) -> Mapping[str, Backlog]: ...
+    def progress(self, job_id: JobId) -> Mapping[str, Progressed]: ...
+    @property
+    def loads(self) -> Loads: ...
+
+
+class Showing:
+    """Reads at each call. Safe to use from any thread."""
+
+    def __init__(self, store: Store, lake: Lake, run_of: Callable[[JobId], Run | None]) -> None:
+        """`run_of`: a job's run, None: it does not run."""
+        self._store = store
+        self._lake = lake
+        self._run_of = run_of
+
+    def row(self, job: SyncJob) -> tuple[str | None, ...]:
+        """One row of SHOW SYNC JOB."""
+        figures = self._store.figures(job.id)
+        facts = self._facts(job, figures)
+        tables = overview(job, facts, time.time())
+        status = status_json(
+            figures,
+            tables=tables,
+            synced=synced_until(job, tables),
+            lag=lag_second(job, tables),
+            needs_operator=needs_operator(job, tables),
+            server=facts.reading.server or None if facts.reading is not None else None,
+            paused=pause_facts(job),
+            upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
+            index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
+            snapshot=snapshot_facts(tables, facts.loads, self.rates(job.id)),
+        )
+        return show_row(job, status, is_ending=self._run_of(job.id) is not None)
+
+    def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
+        """How each table of a job stands now."""
+        return overview(job, self._facts(job, self._store.figures(job.id)), time.time())
+
+    def rates(self, job_id: JobId) -> Mapping[str, float]:
+        """Rows a second that a job's snapshot reads now, by channel token."""
+        run = self._run_of(job_id)
+        return {} if run is None else run.rates()
+
+    def _facts(self, job: SyncJob, figures: Figures) -> Facts:
+        """Of a run as it is; of a job that does not run as it is stored."""
+        run = self._run_of(job.id)
+        return Facts(
+            loads=self._store.loads.of(job.id),
+            backlogs=self._store.waiting(job.id) if run is None else run.backlogs(),
+            standings={} if run is None else run.standings(),
+            resyncing={t: at.stale_since for t, at in self._store.progress(job.id).items() if at.resyncing},
+            committed=figures.synced_until if run is None else run.synced_until() or None,
+            reading=None if run is None else run.reading(),
+        )

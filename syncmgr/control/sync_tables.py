@@ -1,0 +1,139 @@
+"""What jobs have done, as tables: the sync_* tables of information_schema.
+
+Owns: their rows, each of which begins with the id, database and name of its job; consistent points and their snapshots.
+Must not know: who is asking, how the tables are shown.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.overview import TableOverview
+from syncmgr.job.show_sync import channel_row, ddl_row, snapshot_row
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.meta.store import Store, StoredEpoch
+
+Row = tuple[object, ...]
+
+TABLES: Final = (
+    "sync_jobs",
+    "sync_channels",
+    "sync_epochs",
+    "sync_points",
+    "sync_snapshots",
+    "sync_ddl",
+    "sync_dead_letters",
+)
+
+
+class Jobs(Protocol):
+    """The rows of SHOW SYNC JOB, by id, and how tables and their snapshots stand now."""
+
+    def show(self, db: str | None) -> list[tuple[str | None, ...]]: ...
+    def rates(self, job_id: JobId) -> Mapping[str, float]: ...
+    def overview(self, job: SyncJob) -> Sequence[TableOverview]: ...
+
+
+class History:
+    """Reads the metadata at each call; every call blocks for as long as that takes."""
+
+    def __init__(self, store: Store, jobs: Jobs) -> None:
+        self._store = store
+        self._jobs = jobs
+
+    def rows(self, table: str) -> list[Row]:
+        """The rows of one of TABLES."""
+        jobs = self._store.jobs()
+        match table:
+            case "sync_jobs":
+                by_id = {str(job.id): job for job in jobs}
+                shown = [row for row in self._jobs.show(None) if row[0] in by_id]
+                return [(*_name(by_id[str(row[0])]), *row[2:]) for row in shown]
+            case "sync_channels":
+                return [row for job in jobs for row in self._channels(job)]
+            case "sync_epochs":
+                return [row for job in jobs for row in self._epochs(job)]
+            case "sync_snapshots":
+                return [row for job in jobs for row in self._loads(job)]
+            case "sync_ddl":
+                return [(*_name(job), *ddl_row(record)) for job in jobs for record in self._store.ddl.of(job.id)]
+            case "sync_dead_letters":
+                return [row for job in jobs for row in self._dead_letters(job)]
+            case _:
+                return [row for job in jobs for row in self._points(job)]
+
+    def _channels(self, job: SyncJob) -> Iterator[Row]:
+        progress = self._store.progress(job.id)
+        for table in self._jobs.overview(job):
+            channel = table.channel
+            at = progress.get(channel.token)
+            if at is None:  # it has left since the job was read
+                continue
+            columns = json.dumps({each.target: each.expression for each in channel.columns}, ensure_ascii=False)
+            yield (
+                *(*_name(job), channel.source.db, channel.source.name, channel.target_db, channel.target),
+                *(columns, channel.where, at.last_epoch, at.last_snapshot),
+                *channel_row(table, job.state),
+            )
+
+    def _epochs(self, job: SyncJob) -> Iterator[Row]:
+        for stored in self._store.epochs(job.id):
+            epoch, end = stored.epoch, stored.epoch.end
+            state = "INTENT" if stored.committed_at is None else "COMMITTED"
+            yield (
+                *(*_name(job), epoch.number, state, epoch.rows, epoch.bytes),
+                *(_time(epoch.source_time or None), _time(stored.committed_at), end.gtids, end.file, end.offset),
+            )
+
+    def _dead_letters(self, job: SyncJob) -> Iterator[Row]:
+        channels = {channel.token: channel for channel in job.channels}
+        for epoch, letter in self._store.dead_letters.of(job.id):
+            channel = channels.get(letter.token)
+            if channel is None:  # it has come, or left, since the job was read
+                continue
+            yield (
+                *(*_name(job), epoch, channel.source.db, channel.source.name, channel.target_db, channel.target),
+                *(letter.change, letter.column, letter.value, letter.reason, letter.row),
+                *(_time(letter.at), letter.file, letter.offset),
+            )
+
+    def _points(self, job: SyncJob) -> Iterator[Row]:
+        for stored in self._store.epochs(job.id):
+            for channel in job.channels:
+                snapshot = stored.snapshots.get(channel.token)
+                if snapshot is not None:
+                    where = (channel.target_db, channel.target, snapshot)
+                    yield *_name(job), stored.epoch.number, _time(stored.committed_at), *where
+
+    def _loads(self, job: SyncJob) -> Iterator[Row]:
+        loads, rates = self._store.loads.of(job.id), self._jobs.rates(job.id)
+        for table in self._jobs.overview(job):
+            if table.channel.token in loads:
+                yield *_name(job), *snapshot_row(table, loads, rates)
+
+    def snapshots(self, db: str, name: str, epoch: int | None) -> dict[tuple[str, str], int]:
+        """The snapshot of each of a job's tables at a consistent point; `epoch` None: at the newest.
+
+        Raises UNKNOWN_JOB, NO_SUCH_POINT.
+        """
+        job = self._store.by_name(db, name)
+        points = [each for each in self._store.epochs(job.id) if each.snapshots]
+        found = [each for each in points if epoch in {None, each.epoch.number}]
+        if not found:
+            raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", at="" if epoch is None else f" at epoch {epoch}")
+        return _by_table(job, found[-1])
+
+
+def _by_table(job: SyncJob, point: StoredEpoch) -> dict[tuple[str, str], int]:
+    made = ((channel, point.snapshots.get(channel.token)) for channel in job.channels)
+    return {(channel.target_db, channel.target): snapshot for channel, snapshot in made if snapshot is not None}
+
+
+def _name(job: SyncJob) -> tuple[int, str, str]:
+    return job.id, job.db, job.name
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")

@@ -1,0 +1,1 @@
+"""One table of a job: its source, its target, its state."""

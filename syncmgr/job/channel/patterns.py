@@ -1,0 +1,206 @@
+"""Whole databases, and shards in many: which tables a pattern means, and the target that a source table gets.
+
+Owns: what the pattern of a channel may be, the key, types, comments and partitions of a target that nobody wrote down.
+Must not know: servers, statements, whether a target is there already.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from syncmgr.errors import Code, SyncError, gathered
+from syncmgr.job.channel import shard
+from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
+from syncmgr.job.types import target
+from syncmgr.job.types.derived_type import derived
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+
+UNSEEN: Final = "; tables that the job's user may not SELECT from do not show"
+BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
+MOST_BUCKETS: Final = 64
+_OF_TOOLS: Final = re.compile(r"_.+_(?:gho|ghc|del|new|old)")
+SERVERS_OWN: Final = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+_NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A table of a server, and what is known of it beside its columns. `rows` and `bytes`: estimated by the server."""
+
+    db: str
+    name: str
+    rows: int = 0
+    bytes: int = 0
+    comment: str = ""
+    comments: Mapping[str, str] | None = None  # by column
+
+
+Excluded = tuple[tuple[str, str] | TablePattern, ...]  # tables, and patterns of tables
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    """The tables of a database: the one that is named, those of a pattern, or all; but for those of `exclude`."""
+
+    db: str
+    named: str | None = None
+    pattern: TablePattern | None = None
+    exclude: Excluded = ()
+
+    def has(self, table: tuple[str, str]) -> bool:
+        """What migration tools make and set aside is in none, unless it is named."""
+        db, name = table
+        if db != self.db or db in SERVERS_OWN or _excludes(self.exclude, table):
+            return False
+        if self.named is not None:
+            return name == self.named
+        return (self.pattern is None or self.pattern.matches(db, name)) and (
+            not _OF_TOOLS.fullmatch(name) or self._spells(name)
+        )
+
+    def _spells(self, name: str) -> bool:
+        """Whether the pattern is that very name."""
+        pattern = self.pattern
+        if pattern is None or pattern.kind is not PatternKind.LIKE:
+            return False
+        return pattern.text.replace("\\", "") == f"{self.db}.{name}".replace("\\", "")
+
+    def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """In order. Raises NO_TABLE_MATCHES."""
+        label = f"{self.db}.{'*' if self.named is None else self.named}"
+        return _members(self.has, names, label if self.pattern is None else self.pattern.label)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Namesakes:
+    """The tables of one name in databases that a pattern means, but for those of `exclude`."""
+
+    table: str
+    pattern: TablePattern
+    exclude: Excluded = ()
+
+    def has(self, table: tuple[str, str]) -> bool:
+        """None is in the server's own databases."""
+        db, name = table
+        if name != self.table or db in SERVERS_OWN or _excludes(self.exclude, table):
+            return False
+        return self.pattern.matches(db, name)
+
+    def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """In order. Raises NO_TABLE_MATCHES."""
+        return _members(self.has, names, self.pattern.label)
+
+
+Pattern = Family | Namesakes  # which tables belong to a job
+
+
+def family(pattern: TablePattern, exclude: Excluded = ()) -> Family:
+    """The tables of a pattern, each of which goes to the target of its own name. Raises NOT_SUPPORTED, BAD_PATTERN."""
+    pattern.check()
+    if pattern.database is None:
+        how = {
+            PatternKind.LIKE: r"before its first dot it must be one name, with \_ for an underscore",
+            PatternKind.REGEXP: r"it must begin with ^name\., and have no | outside brackets, no (?i) and no \Q",
+        }
+        what = f"INTO db.* from more than one database, as {pattern.label} may mean: {how[pattern.kind]}"
+        raise SyncError(Code.NOT_SUPPORTED, what=what)
+    return Family(db=pattern.database, pattern=pattern, exclude=exclude)
+
+
+def namesakes(pattern: TablePattern, exclude: Excluded = ()) -> Namesakes:
+    """The tables of a pattern, all of which go into one target. Raises NOT_SUPPORTED, BAD_PATTERN."""
+    pattern.check()
+    if pattern.table is None:
+        how = {
+            PatternKind.LIKE: r"after its last dot it must be one name, with \_ for an underscore",
+            PatternKind.REGEXP: r"it must end in \.name$, and have no | outside brackets, no (?i) and no \Q",
+        }
+        what = f"one target for tables of different names, as {pattern.label} may mean: {how[pattern.kind]}"
+        raise SyncError(Code.NOT_SUPPORTED, what=what)
+    return Namesakes(table=pattern.table, pattern=pattern, exclude=exclude)
+
+
+def _excludes(exclude: Excluded, table: tuple[str, str]) -> bool:
+    return any(out.matches(*table) if isinstance(out, TablePattern) else out == table for out in exclude)
+
+
+def _members(
+    has: Callable[[tuple[str, str]], bool], names: Iterable[tuple[str, str]], pattern: str
+) -> tuple[tuple[str, str], ...]:
+    found = tuple(sorted(filter(has, names)))
+    if not found:
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint=UNSEEN)
+    return found
+
+
+def sharded(made: TargetTable) -> TargetTable:
+    """The target of one of many tables as one of all of them. Raises what CREATE TABLE does."""
+    shared = replace(
+        made,
+        columns=(shard.COLUMN, *made.columns),
+        keys=(shard.DATABASE, *made.keys) if made.keys else (),
+        partition=(shard.DATABASE, *made.partition),
+    )
+    target.check(shared)
+    return shared
+
+
+def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found: Found, db: str) -> TargetTable:
+    """The table that takes all of a source table. Raises TYPE_DOES_NOT_FIT, and what CREATE TABLE does."""
+    kinds = dict(gathered(partial(_named_kind, source, column) for column in source.columns))
+    keys = _keys(source, unique_keys, kinds)
+    columns = tuple(
+        TargetColumn(
+            name=column.name,
+            type=kinds[column.name],
+            nullable=column.name not in keys,
+            comment=(found.comments or {}).get(column.name, ""),
+        )
+        for column in source.columns
+    )
+    made = TargetTable(
+        db=db,
+        name=source.name,
+        columns=columns,
+        keys=keys,
+        partition=_partition(keys, found.rows, columns),
+        comment=found.comment,
+    )
+    target.check(made)
+    return made
+
+
+def _named_kind(source: SourceTable, column: SourceColumn) -> tuple[str, TargetType]:
+    found = derived(column)
+    if found is None:
+        raise SyncError(
+            Code.TYPE_DOES_NOT_FIT,
+            source=f"{source.label}.{column.name}",
+            source_type=column.text,
+            target=column.name,
+            target_type="any type",
+            reason="nothing is known of it; create the target without that column",
+        )
+    return column.name, found
+
+
+def _keys(
+    source: SourceTable, unique_keys: Sequence[tuple[str, ...]], kinds: Mapping[str, TargetType]
+) -> tuple[str, ...]:
+    """The first unique key, the primary one first, whose values are equal exactly where MySQL says so."""
+    for key in unique_keys:
+        names = tuple(column.name for name in key if (column := source.column(name)) is not None)
+        if len(names) == len(key) and not any(kinds[name].name in _NO_KEY for name in names):
+            return names
+    return ()
+
+
+def _partition(keys: tuple[str, ...], rows: int, columns: Sequence[TargetColumn]) -> tuple[str, ...]:
+    """A huge table is cut by its key, so that upkeep rewrites a part of it at a time."""
+    buckets = min(rows // BUCKET_ROWS, MOST_BUCKETS)
+    kind = next((column.type.name for column in columns if column.name in keys[:1]), "")
+    if buckets < 2 or not target.can_be_bucketed(kind):
+        return ()
+    return (target.Transform(kind="bucket", column=keys[0], width=buckets).text,)

@@ -1,0 +1,1 @@
+"""DDL statements of the source, and what becomes of them."""

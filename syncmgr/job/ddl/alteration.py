@@ -1,0 +1,280 @@
+"""What ALTER TABLE makes of a table's columns.
+
+Owns: the columns behind the statement, in MySQL's order, and how each came to be what it is.
+Must not know: targets, policies, values.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from syncmgr.job.statement.nodes import (
+    AddColumn,
+    AddPrimaryKey,
+    ChangeColumn,
+    Clause,
+    ColumnDefinition,
+    ConvertCharset,
+    CreateTable,
+    DefaultCharset,
+    DropColumn,
+    DropIndex,
+    DropPrimaryKey,
+    Place,
+    RenameColumn,
+)
+from syncmgr.job.types.column_type import characters, converted, in_charset, of_bytes, sized
+from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn, SourceTable
+
+
+class ImpossibleError(ValueError):
+    """The statement does not fit the table as it was known, for the operator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """A column behind the statement. `before` None: it is new. `definition` None: nothing was said of its type.
+
+    `moved`: FIRST or AFTER was said.
+    """
+
+    now: SourceColumn
+    before: SourceColumn | None = None
+    definition: ColumnDefinition | None = None
+    moved: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alteration:
+    """`table`: as it is behind the statement; `columns`: of it, in order. `index_dropped`: perhaps a unique one."""
+
+    table: SourceTable
+    columns: tuple[Column, ...]
+    dropped: tuple[SourceColumn, ...]
+    index_dropped: bool = False
+
+    def after(self, column: Column) -> str | None:
+        """The name of the column before it, None where it is the first."""
+        place = self.columns.index(column)
+        return self.columns[place - 1].now.name if place else None
+
+
+def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
+    """Raises ImpossibleError where a column is not there, or is there already.
+
+    A text column of which no charset is said has the table's own; None: only the rows tell it.
+    """
+    table = replace(table, columns=tuple(_told(column, table.charset) for column in table.columns))
+    fates = _fates(table, clauses)
+    columns: list[Column] = []
+    placed: list[tuple[Column, Place | None]] = []
+    for old in table.columns:
+        fate = fates.get(old.name.casefold())
+        match fate:
+            case None:
+                columns.append(Column(now=old, before=old))
+            case RenameColumn(new=new):
+                columns.append(Column(now=replace(old, name=new), before=old))
+            case ChangeColumn(definition=definition, place=place):
+                made = Column(now=_defined(definition, old), before=old, definition=definition, moved=place is not None)
+                columns.append(made)
+                placed += [(made, place)] if place is not None else []
+            case DropColumn():
+                pass
+    _place(columns, [*placed, *_added(table, clauses, fates)], clauses)
+    names = [column.now.name.casefold() for column in columns]
+    if len(set(names)) < len(names):
+        raise ImpossibleError("two columns would have one name")
+    charset = _charset(table, clauses)
+    columns = [_sized(_converted(column, clauses, table.charset), charset) for column in columns]
+    columns = [replace(column, now=_told(column.now, charset)) for column in columns]
+    keys, index_dropped = _primary_key(table, clauses, columns)
+    columns = [_keyed(column, keys) for column in columns]
+    after = replace(table, columns=tuple(column.now for column in columns), charset=charset)
+    dropped = tuple(c for c in table.columns if isinstance(fates.get(c.name.casefold()), DropColumn))
+    return Alteration(table=after, columns=tuple(columns), dropped=dropped, index_dropped=index_dropped)
+
+
+def renewed(table: SourceTable, statement: CreateTable) -> tuple[Clause, ...]:
+    """What makes of a table's columns those of a new table of its name."""
+    made = {definition.column.name.casefold() for definition in statement.columns}
+    clauses: list[Clause] = [DropColumn(name=c.name) for c in table.columns if c.name.casefold() not in made]
+    place = Place()
+    for definition in statement.columns:
+        old = table.column(definition.column.name)
+        if old is None:
+            clauses.append(AddColumn(definition=definition, place=place))
+        else:
+            clauses.append(ChangeColumn(old=old.name, definition=definition, place=place))
+        place = Place(after=definition.column.name)
+    keys = [AddPrimaryKey(columns=statement.primary)] if statement.primary else []
+    return (*clauses, DropPrimaryKey(), DropIndex(name="all of them"), *keys)
+
+
+def composed(first: Alteration, second: Alteration) -> Alteration:
+    """Both, one after the other, as one: `second` altered the table that `first` made."""
+    between = {column.now.name: column for column in first.columns}
+
+    def column(later: Column) -> Column:
+        if later.before is None:
+            return later
+        earlier = between[later.before.name]
+        definition = later.definition or earlier.definition
+        moved = later.moved or earlier.moved
+        return Column(now=later.now, before=earlier.before, definition=definition, moved=moved)
+
+    gone = [between[each.name].before for each in second.dropped]
+    return Alteration(
+        table=second.table,
+        columns=tuple(map(column, second.columns)),
+        dropped=(*first.dropped, *(each for each in gone if each is not None)),
+        index_dropped=first.index_dropped or second.index_dropped,
+    )
+
+
+Fate = DropColumn | RenameColumn | ChangeColumn
+
+
+def _fates(table: SourceTable, clauses: Iterable[Clause]) -> dict[str, Fate]:
+    """By old name: what becomes of the columns that there are. All clauses name the table as it was."""
+    found: dict[str, Fate] = {}
+    for clause in clauses:
+        match clause:
+            case DropColumn(name=name, if_exists=forgiven):
+                pass
+            case RenameColumn(old=name, if_exists=forgiven) | ChangeColumn(old=name, if_exists=forgiven):
+                pass
+            case _:
+                continue
+        if table.column(name) is not None:
+            found[name.casefold()] = clause
+        elif not forgiven:
+            raise ImpossibleError(f"column '{name}' was not known")
+    return found
+
+
+def _added(table: SourceTable, clauses: Iterable[Clause], fates: dict[str, Fate]) -> list[tuple[Column, Place | None]]:
+    found = []
+    for clause in clauses:
+        if isinstance(clause, AddColumn):
+            name = clause.definition.column.name
+            if clause.if_not_exists and table.column(name) is not None and name.casefold() not in fates:
+                continue
+            made = Column(now=clause.definition.column, definition=clause.definition, moved=clause.place is not None)
+            found.append((made, clause.place))
+    return found
+
+
+def _place(columns: list[Column], waiting: list[tuple[Column, Place | None]], clauses: Sequence[Clause]) -> None:
+    """Into `columns`, in the order of their clauses; AFTER means names as they are behind the statement.
+
+    A column that is to be moved stands where it stood until its own clause comes.
+    """
+    order = {
+        clause.definition.column.name.casefold(): number
+        for number, clause in enumerate(clauses)
+        if isinstance(clause, AddColumn | ChangeColumn)
+    }
+    for column, place in sorted(waiting, key=lambda each: order[each[0].now.name.casefold()]):
+        columns[:] = [each for each in columns if each is not column]
+        if place is None:
+            columns.append(column)
+        elif place.after is None:
+            columns.insert(0, column)
+        else:
+            names = [each.now.name.casefold() for each in columns]
+            if place.after.casefold() not in names:
+                raise ImpossibleError(f"column '{place.after}' was not known")
+            columns.insert(names.index(place.after.casefold()) + 1, column)
+
+
+def _defined(definition: ColumnDefinition, old: SourceColumn) -> SourceColumn:
+    """Where no charset is said, nothing tells it but the rows."""
+    return replace(definition.column, key=old.key)
+
+
+def _sized(column: Column, charset: str | None) -> Column:
+    """`charset`: of the table, which a text has where none is said of it; of binary it is bytes."""
+    now = of_bytes(column.now) if column.now.charset is None and charset == "binary" else column.now
+    return replace(column, now=sized(now, now.charset or charset))
+
+
+def _converted(column: Column, clauses: Iterable[Clause], charset: str | None) -> Column:
+    """`charset`: of the table before the statement."""
+    for clause in clauses:
+        if isinstance(clause, ConvertCharset) and has_charset(column.now):
+            column = replace(column, now=_as_converted(column, clause, charset))
+    return column
+
+
+def _as_converted(column: Column, clause: ConvertCharset, charset: str | None) -> SourceColumn:
+    """Of a column that the statement defines the charset alone is converted; but where its old room is kept, that
+    counts instead of a definition without a length.
+    """
+    now, was = column.now, column.before
+    if column.definition is None or now.type in LABELLED:
+        return converted(now, now.charset or charset, clause.charset)
+    if not clause.keeps_room or was is None or now.length:
+        return in_charset(now, clause.charset)
+    if was.type not in TEXT:
+        return converted(now, now.charset or charset, clause.charset)
+    had = characters(was, was.charset or charset)
+    return in_charset(replace(now, type="text", length=had), clause.charset)
+
+
+def _charset(table: SourceTable, clauses: Iterable[Clause]) -> str | None:
+    """The table's own behind the statement; None where that is not certain, or of some column it would not hold."""
+    charset = table.charset
+    for clause in clauses:
+        match clause:
+            case ConvertCharset(charset=told):
+                charset = told
+            case DefaultCharset(charset=told):
+                charset = None if any(has_charset(c) and c.charset is None for c in table.columns) else told
+            case _:
+                pass
+    return charset
+
+
+def _told(column: SourceColumn, charset: str | None) -> SourceColumn:
+    """Where nothing is said of its charset it is the table's."""
+    unsaid = has_charset(column) and column.charset is None and charset != "binary"
+    return replace(column, charset=charset) if unsaid else column
+
+
+def has_charset(column: SourceColumn) -> bool:
+    """Whether its values are text."""
+    return column.type in TEXT or column.type in LABELLED
+
+
+def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Column]) -> tuple[list[str], bool]:
+    """The names of its columns, folded; and whether another index went."""
+    renamed = {c.before.name.casefold(): c.now.name.casefold() for c in columns if c.before is not None}
+    old = sorted((c for c in table.columns if c.key), key=lambda c: c.key)
+    keys = [renamed[c.name.casefold()] for c in old if c.name.casefold() in renamed]
+    dropped = False
+    for clause in clauses:
+        match clause:
+            case DropPrimaryKey():
+                keys = []
+            case DropIndex(name=name) if name.upper() == "PRIMARY":
+                keys = []
+            case DropIndex():
+                dropped = True
+            case _:
+                pass
+    for clause in clauses:
+        match clause:
+            case AddPrimaryKey(columns=names):
+                keys = [name.casefold() for name in names]
+            case AddColumn(definition=definition) | ChangeColumn(definition=definition) if definition.primary:
+                keys = [definition.column.name.casefold()]
+            case _:
+                pass
+    return keys, dropped
+
+
+def _keyed(column: Column, keys: list[str]) -> Column:
+    """A column of the primary key is NOT NULL."""
+    folded = column.now.name.casefold()
+    place = keys.index(folded) + 1 if folded in keys else 0
+    return replace(column, now=replace(column.now, key=place, nullable=column.now.nullable and not place))

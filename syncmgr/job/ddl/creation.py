@@ -1,0 +1,32 @@
+"""The columns of a table that is created anew under a synced name.
+
+Owns: what CREATE TABLE says of them, and what it leaves to another table that is known.
+Must not know: channels, targets, what becomes of the rows.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from syncmgr.job.ddl.evolution import RefusedError
+from syncmgr.job.statement.nodes import ColumnDefinition, CreateTable, Table
+from syncmgr.job.types.schema import SourceTable
+
+
+def told(
+    statement: CreateTable, known: Iterable[SourceTable], names: Callable[[SourceTable, Table], bool]
+) -> tuple[CreateTable, str | None]:
+    """With all its columns; and the charset of the table, None where not known. Raises RefusedError.
+
+    `names`: whether it is the table of a name.
+    """
+    if statement.select:
+        raise RefusedError("it creates the table anew, with columns of a query, which are not in the binlog")
+    if statement.like is None:
+        return statement, statement.charset
+    template = next((table for table in known if names(table, statement.like)), None)
+    if template is None:
+        name = ".".join(statement.like)
+        raise RefusedError(f"it creates the table anew like {name}, whose columns are not known: no table of the job")
+    keys = sorted((column for column in template.columns if column.key), key=lambda column: column.key)
+    columns = tuple(ColumnDefinition(column=column) for column in template.columns)
+    return replace(statement, columns=columns, primary=tuple(column.name for column in keys)), template.charset

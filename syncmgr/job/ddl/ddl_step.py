@@ -1,0 +1,84 @@
+"""What a DDL statement made of a job, as values that are stored.
+
+Owns: the step of one statement, and the record of what was done with it.
+Must not know: how either came about, how a table is changed.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.position import Position
+
+READ_ANEW: Final = "passed over, since all rows were read anew after it"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DdlStep:
+    """What a statement makes of a job. By channel token: what is not there stays as it is.
+
+    `done`: in words, for every channel that the statement concerns. `at`: unix seconds of the source. `resynced`: of
+    the channels whose rows are read anew.
+    """
+
+    statement: str
+    at: float = 0.0
+    channels: Mapping[str, ChannelDescription] = field(default_factory=dict)
+    changes: Mapping[str, tuple[LakeChange, ...]] = field(default_factory=dict)
+    done: Mapping[str, str] = field(default_factory=dict)
+    resynced: frozenset[str] = frozenset()
+
+    @property
+    def concerned(self) -> frozenset[str]:
+        """Tokens of the channels that it makes others, or whose target it changes."""
+        return frozenset(self.channels.keys() | self.changes.keys())
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """Tokens of the channels whose target goes, with whatever waits for it."""
+        return frozenset(token for token, channel in self.channels.items() if channel.dropped)
+
+    def without(self, tokens: Collection[str]) -> "DdlStep":
+        """What it makes of the other channels."""
+        return replace(
+            self,
+            channels={token: channel for token, channel in self.channels.items() if token not in tokens},
+            changes={token: changes for token, changes in self.changes.items() if token not in tokens},
+            done={token: done for token, done in self.done.items() if token not in tokens},
+            resynced=self.resynced - frozenset(tokens),
+        )
+
+    def passed_over(self, tokens: Collection[str]) -> "DdlStep":
+        """What it makes of the other channels, where the rows of these are read anew after it."""
+        rest = self.without(tokens)
+        return replace(rest, done={**rest.done, **dict.fromkeys(self.done.keys() & tokens, READ_ANEW)})
+
+
+class DdlState(StrEnum):
+    """How a statement stands."""
+
+    DONE = "DONE"
+    STOPPED = "STOPPED"  # its table is not read any more
+    RESYNCED = "RESYNCED"  # it had stopped its table, whose rows were read anew since
+    PAUSED = "PAUSED"
+    SKIP = "SKIP"  # it is passed over at RESUME
+    APPLY = "APPLY"  # another one is applied in its place at RESUME
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DdlRecord:
+    """What was done with a statement on one source table, or why not. `at`: unix seconds of the source.
+
+    `instead`: what APPLY applies.
+    """
+
+    position: Position
+    at: float
+    table: str
+    statement: str
+    state: DdlState
+    outcome: str
+    instead: str | None = None

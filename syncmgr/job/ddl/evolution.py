@@ -1,0 +1,441 @@
+"""One channel through one ALTER TABLE: what its target becomes, and what the channel reads from then on.
+
+Owns: which change of a source column is which change of the target.
+Must not know: statements' text, how a table of the lake is changed, other channels.
+"""
+
+import itertools
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from syncmgr.job.channel.description import ChannelDescription, MappedColumn, quoted
+from syncmgr.job.ddl.alteration import Alteration, Column, has_charset
+from syncmgr.job.ddl.default_value import Moment, UnknowableError, initial
+from syncmgr.job.ddl.lake_change import (
+    AddField,
+    CommentField,
+    DropField,
+    FillField,
+    LakeChange,
+    MoveField,
+    RelaxField,
+    RenameField,
+    RetypeField,
+)
+from syncmgr.job.ddl_policy import RULES, Deed, Kind, OnDdl
+from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
+from syncmgr.job.types.derived_type import derived, widened
+from syncmgr.job.types.keeping import kept
+from syncmgr.job.types.schema import TEXT, SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type, mentions
+from syncmgr.job.types.target import fits, iceberg_type
+
+
+class RefusedError(ValueError):
+    """Why a statement cannot be followed, for the operator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """How a job takes DDL. `strict`, `pads`: as of the session's Modes.
+
+    `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
+    target can show a value in rows that were written without it. `forced`: an operator answers for the target.
+    `empty`: no row is left whose values could change; `emptied`: in the target neither.
+    """
+
+    policy: OnDdl
+    strict: bool
+    pads: bool = False
+    moment: Moment | None
+    defaults: bool = True
+    forced: bool = False
+    empty: bool = False
+    emptied: bool = False
+    deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+
+    def deed(self, kind: Kind) -> Deed:
+        found = self.deeds.get(kind, RULES[kind][self.policy])
+        return Deed.KEEP if self.forced and found is Deed.PAUSE else found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """`channel`: as it reads behind the statement. `changes`: of its target, in order. `done`: in words."""
+
+    channel: ChannelDescription
+    changes: tuple[LakeChange, ...] = ()
+    done: tuple[str, ...] = ()
+
+
+def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> Step:
+    """Raises RefusedError where the policy, or the target, does not allow it."""
+    evolution = _Evolution(channel, target, alteration, terms)
+    evolution.run()
+    return evolution.step()
+
+
+@dataclass(slots=True)
+class _Plain:
+    """A target column that is filled from one source column as it is. All three under their names of now."""
+
+    target: TargetColumn
+    source: str
+
+
+@dataclass(slots=True)
+class _Changes:
+    drops: list[LakeChange] = field(default_factory=list)
+    renames: list[LakeChange] = field(default_factory=list)
+    others: list[LakeChange] = field(default_factory=list)
+    moves: list[LakeChange] = field(default_factory=list)
+    fills: list[LakeChange] = field(default_factory=list)
+
+
+class _Evolution:
+    def __init__(self, channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> None:
+        self._channel = channel
+        self._target = target
+        self._alteration = alteration
+        self._terms = terms
+        self._changes = _Changes()
+        self._done: list[str] = []
+        self._computed = [c for c in channel.columns if c.source is None]
+        self._shares = channel.part is not None
+        self._plain: dict[str, _Plain] = {}  # by source column as it was, folded
+        for mapped in channel.columns:
+            if mapped.source is not None:
+                self._plain[mapped.source.casefold()] = _Plain(_column(target, mapped.target), mapped.source)
+        self._keys = {name.casefold() for name in channel.source_keys}
+        self._reads = {name.casefold() for name in channel.reads}
+        self._read_now: set[str] = set()
+        self._now: dict[str, str] = {}  # by name as it was, folded
+        self._added: list[_Plain] = []
+        self._left: list[str] = []
+
+    def run(self) -> None:
+        for gone in self._alteration.dropped:
+            self._drop(gone)
+        for column in self._alteration.columns:
+            if column.before is not None:
+                self._change(column, column.before)
+        for column in self._alteration.columns:
+            if column.before is None:
+                self._add(column)
+        self._check_key()
+        for column in self._alteration.columns:
+            if column.moved:
+                self._move(column)
+
+    def step(self) -> Step:
+        made = self._changes
+        channel = replace(
+            self._channel,
+            source=self._alteration.table,
+            columns=self._columns(),
+            keys=self._keys_now(),
+            source_keys=tuple(self._now[name.casefold()] for name in self._channel.source_keys),
+            reads=tuple(c.name for c in self._alteration.table.columns if c.name.casefold() in self._read_now),
+            left=(*self._channel.left, *self._left),
+        )
+        changes = (*made.drops, *made.renames, *made.others, *made.moves, *made.fills)
+        return Step(channel=channel, changes=changes, done=tuple(self._done))
+
+    def _keys_now(self) -> tuple[str, ...]:
+        """What tells the channels of a target apart stays where it is."""
+        names = iter(self._plain[name.casefold()].target.name for name in self._channel.source_keys)
+        constants = {column.target for column in self._channel.columns if column.constant is not None}
+        return tuple(key if key in constants else next(names) for key in self._channel.keys)
+
+    def _columns(self) -> tuple[MappedColumn, ...]:
+        """Plain ones first, new ones behind them."""
+        by_target = {plain.target.name: plain for plain in (*self._plain.values(), *self._added)}
+        found = [MappedColumn(target=name, expression=quoted(plain.source)) for name, plain in by_target.items()]
+        return (*found, *self._computed)
+
+    # -- the deeds
+
+    def _deed(self, kind: Kind, why: str) -> Deed:
+        deed = self._terms.deed(kind)
+        if deed is Deed.PAUSE:
+            raise RefusedError(why + (f', and "on_ddl" is {self._terms.policy}' * self._by_policy(kind)))
+        return deed
+
+    def _by_policy(self, kind: Kind) -> bool:
+        return kind not in self._terms.deeds and set(RULES[kind].values()) != {Deed.PAUSE}
+
+    def _drop(self, column: SourceColumn) -> None:
+        folded = column.name.casefold()
+        if folded not in self._reads:
+            return
+        if folded in self._keys:
+            raise RefusedError(f"it drops column '{column.name}', which is in the target's key")
+        self._refuse_computed(column.name, "drops")
+        plain = self._plain[folded]
+        if not self._channel.follows:
+            raise RefusedError(f"it drops column '{column.name}', which the channel's column list names")
+        deed = self._deed(Kind.DROP_COLUMN, f"it drops column '{column.name}'")
+        del self._plain[folded]
+        if deed is Deed.APPLY and not self._shares:
+            self._changes.drops.append(DropField(name=plain.target.name))
+            self._done.append(f"dropped column '{plain.target.name}'")
+            return
+        if not plain.target.nullable:
+            self._changes.others.append(RelaxField(name=plain.target.name))
+        self._left.append(plain.target.name)
+        self._done.append(f"kept column '{plain.target.name}', NULL from here on")
+
+    def _refuse_computed(self, name: str, verb: str) -> None:
+        if mentions(self._channel.expressions, name):
+            raise RefusedError(f"it {verb} column '{name}', which an expression or WHERE of the channel reads")
+
+    def _change(self, column: Column, before: SourceColumn) -> None:
+        folded, now = before.name.casefold(), column.now
+        self._now[folded] = now.name
+        if folded not in self._reads:
+            return
+        self._read_now.add(now.name.casefold())
+        plain = self._plain.get(folded)
+        if before.name != now.name:
+            self._rename(before, now, plain)
+        self._retype(column, before, plain)
+        if plain is not None:
+            dated = column.definition is not None and column.definition.dated
+            self._relax(before, now, plain, dated=dated)
+            self._comment(column, plain)
+
+    def _rename(self, before: SourceColumn, now: SourceColumn, plain: _Plain | None) -> None:
+        if before.name.casefold() != now.name.casefold():
+            self._refuse_computed(before.name, "renames")
+        if plain is None:
+            return
+        plain.source = now.name
+        told = f"column '{before.name}' to '{now.name}'"
+        if not self._channel.follows or plain.target.name.casefold() != before.name.casefold():
+            self._done.append(f"reads {told} into '{plain.target.name}' as before")
+            return
+        if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Deed.KEEP or self._shares:
+            self._done.append(f"kept the name of column '{plain.target.name}', which '{now.name}' fills")
+            return
+        if self._stays(now.name, freed=self._renamed()):
+            raise RefusedError(f"it renames {told}, and the target has a column of that name")
+        if plain.target.name != now.name:
+            self._changes.renames.append(RenameField(old=plain.target.name, new=now.name))
+        plain.target = replace(plain.target, name=now.name)
+        self._done.append(f"renamed {told}")
+
+    def _stays(self, name: str, *, freed: Collection[str] = ()) -> bool:
+        """Whether a target column of that name stays beside it. `freed`: names, folded, that are yet to be given up."""
+        column = self._target.column(name)
+        if column is None or column.name.casefold() in freed:
+            return False
+        gone = [each.name for each in self._changes.drops if isinstance(each, DropField)]
+        gone += [each.old for each in self._changes.renames if isinstance(each, RenameField)]
+        return column.name not in gone
+
+    def _renamed(self) -> set[str]:
+        """Names of source columns, folded, that have another behind the statement."""
+        pairs = ((c.before.name, c.now.name) for c in self._alteration.columns if c.before is not None)
+        return {old.casefold() for old, new in pairs if old != new and old.casefold() in self._plain}
+
+    def _retype(self, column: Column, before: SourceColumn, plain: _Plain | None) -> None:
+        now = column.now
+        if column.definition is not None and column.definition.computed and not self._terms.empty:
+            raise RefusedError(f"it computes column '{now.name}' anew")
+        if now.type == before.type and replace(now, name=before.name, key=before.key) == before:
+            return
+        told = replace(now, charset=now.charset or self._alteration.table.charset) if has_charset(now) else now
+        if not known(now) or not (self._terms.empty or self._kept(before, told)):
+            what = f"column '{now.name}' was {_apart(before, told)}, which may change its values"
+            what += " under PAD_CHAR_TO_FULL_LENGTH" * (self._terms.pads and before.type == "char")
+            if self._deed(Kind.CONVERT, what) is Deed.APPLY:
+                self._renew(now, plain, what)
+                return
+        if plain is None:
+            if arrow_type(before) != arrow_type(now):
+                raise RefusedError(f"it changes the type of column '{now.name}', which an expression or WHERE reads")
+            return
+        reason = fits(now, plain.target.type)
+        if reason is None:
+            return
+        self._widen(now, plain, reason)
+
+    def _kept(self, before: SourceColumn, now: SourceColumn) -> bool:
+        """Two charsets that are not known may differ."""
+        unsure = now.type in TEXT and now.charset is None and not self._terms.strict
+        return not unsure and kept(before, now, strict=self._terms.strict, pads=self._terms.pads)
+
+    def _widen(self, now: SourceColumn, plain: _Plain, reason: str) -> None:
+        what = f"column '{now.name}' becomes {now.text}, which does not fit {plain.target.type.text}: {reason}"
+        wanted = widened(plain.target.type, now)
+        if wanted is None and self._terms.emptied and self._exchange(now, plain):
+            return
+        if wanted is None:
+            if self._terms.deed(Kind.CONVERT) is not Deed.APPLY:
+                raise RefusedError(what)
+            self._renew(now, plain, what)
+            return
+        if self._deed(Kind.WIDEN, what) is Deed.KEEP:
+            return
+        if self._target.is_placed_by(plain.target.name) and iceberg_type(wanted) != iceberg_type(plain.target.type):
+            raise RefusedError(f"{what}, and the target's partitions depend on it")
+        self._changes.others.append(RetypeField(name=plain.target.name, type=wanted))
+        self._done.append(f"column '{plain.target.name}' is {wanted.text}")
+        plain.target = replace(plain.target, type=wanted)
+
+    def _exchange(self, now: SourceColumn, plain: _Plain) -> bool:
+        """A column without a value goes, and one of its name with another type comes. Whether it may."""
+        kind, old = derived(now), plain.target
+        if kind is None or not self._channel.follows or self._shares or old.name in self._target.keys:
+            return False
+        if self._target.is_placed_by(plain.target.name):
+            return False
+        added = AddField(name=old.name, type=kind, comment=old.comment, initial=None)
+        self._changes.others += [DropField(name=old.name), added]
+        plain.target = TargetColumn(name=old.name, type=kind, comment=old.comment)
+        self._done.append(f"column '{old.name}' is {kind.text}")
+        return True
+
+    def _renew(self, now: SourceColumn, plain: _Plain | None, what: str) -> None:
+        """Rows from before keep their values in the old column, those from here on have theirs in a new one."""
+        kind = derived(now)
+        in_key = plain is not None and plain.target.name in self._target.keys
+        if plain is None or kind is None or not self._channel.follows or in_key or self._shares:
+            raise RefusedError(f"{what}; no new column can take them")
+        old, numbers = plain.target, itertools.count(2)
+        name = next(name for n in numbers if self._target.column(name := f"{now.name}__{n}") is None)
+        if not old.nullable:
+            self._changes.others.append(RelaxField(name=old.name))
+        self._changes.others.append(AddField(name=name, type=kind, comment="", initial=None))
+        plain.target = TargetColumn(name=name, type=kind)
+        self._done.append(f"column '{old.name}' keeps its values, '{name}' {kind.text} has those from here on")
+
+    def _relax(self, before: SourceColumn, now: SourceColumn, plain: _Plain, *, dated: bool) -> None:
+        certain = self._terms.empty or (self._terms.strict and not dated)
+        if before.nullable and not now.nullable and not certain:
+            what = f"column '{now.name}' becomes NOT NULL, which may change its values"
+            if self._deed(Kind.CONVERT, what) is Deed.APPLY and self._target.column(plain.target.name) is not None:
+                self._renew(now, plain, what)
+        if not now.nullable or plain.target.nullable:
+            return
+        what = f"column '{now.name}' becomes NULL"
+        if before.name.casefold() in self._keys:
+            raise RefusedError(f"{what}, and is in the target's key")
+        if self._deed(Kind.NULLABLE, what) is Deed.KEEP:
+            return
+        self._changes.others.append(RelaxField(name=plain.target.name))
+        self._done.append(f"column '{plain.target.name}' takes NULL")
+
+    def _comment(self, column: Column, plain: _Plain) -> None:
+        told = column.definition.comment if column.definition is not None else None
+        if told is None or told == plain.target.comment or not self._channel.follows:
+            return
+        if self._terms.deed(Kind.COMMENT) is Deed.APPLY:
+            self._changes.others.append(CommentField(name=plain.target.name, comment=told))
+            self._done.append(f"commented column '{plain.target.name}'")
+
+    def _add(self, column: Column) -> None:
+        name, definition = column.now.name, column.definition
+        assert definition is not None
+        if not self._channel.follows:
+            return
+        if self._deed(Kind.ADD_COLUMN, f"it adds column '{name}'") is Deed.KEEP:
+            self._done.append(f"column '{name}' is not synced")
+            return
+        kind = derived(column.now)
+        if kind is None:
+            raise RefusedError(f"it adds column '{name}' of type {column.now.text}, which the lake has no type for")
+        there = self._target.column(name) if self._stays(name) else None
+        if there is not None and not self._takes(there, column.now):
+            raise RefusedError(f"it adds column '{name}', and the target has a column of that name")
+        value, told = self._initial(column)
+        if value is not None and kind.name == "LARGEINT":
+            value = json.dumps(value)  # a decimal of Iceberg's, whose JSON is a text
+        fills = value is not None and not self._terms.defaults
+        if there is None:
+            added = AddField(name=name, type=kind, comment=definition.comment or "", initial=None if fills else value)
+            self._changes.others.append(added)
+        if value is not None and fills:
+            self._changes.fills.append(FillField(name=name, value=value))
+        self._added.append(_Plain(there or TargetColumn(name=name, type=kind), name))
+        self._read_now.add(name.casefold())
+        did = "added" if there is None else "fills"
+        self._done.append(f"{did} column '{name}' {(there or self._added[-1].target).type.text}{told}")
+
+    def _takes(self, there: TargetColumn, now: SourceColumn) -> bool:
+        """Whether a column that the table of another database brought is for this one, too, whose rows have NULL."""
+        mapped = {plain.target.name for plain in (*self._plain.values(), *self._added)}
+        taken = mapped.union(self._channel.left, (column.target for column in self._computed))
+        return self._shares and there.name not in taken and there.nullable and fits(now, there.type) is None
+
+    def _initial(self, column: Column) -> tuple[str | None, str]:
+        """What rows from before show, and in words."""
+        assert column.definition is not None
+        if self._terms.empty:
+            return None, ""
+        try:
+            value = initial(self._dated(replace(column.definition, column=column.now)), self._terms.moment)
+        except UnknowableError as error:
+            return None, self._unknown(column, str(error))
+        if value is not None and not self._terms.defaults and not self._shares and Kind.OLD_VALUES in self._terms.deeds:
+            why = f"a table of Iceberg's format v2 cannot show {value} in rows from before"
+            return None, self._unknown(column, why)
+        anew = "" if self._terms.defaults else ", which are written anew"
+        return value, f", {value} in rows from before{anew}" if value else ""
+
+    def _dated(self, definition: ColumnDefinition) -> ColumnDefinition:
+        """The first TIMESTAMP that is NOT NULL has the time as its default where none is said; others a zero date."""
+        dated = (c.name for c in self._alteration.table.columns if c.type == "timestamp" and not c.nullable)
+        if not definition.dated or definition.default is not None or next(dated, "") != definition.column.name:
+            return definition
+        return replace(definition, default=Default(kind=DefaultKind.NOW))
+
+    def _unknown(self, column: Column, why: str) -> str:
+        if self._terms.deed(Kind.OLD_VALUES) is Deed.PAUSE:
+            raise RefusedError(f'it adds column \'{column.now.name}\': {why}; "on_old_values" = "null" has NULL there')
+        return f", NULL in rows from before: {why}"
+
+    def _move(self, column: Column) -> None:
+        if not self._channel.follows or self._terms.deed(Kind.MOVE) is Deed.KEEP:
+            return
+        placed = {plain.source: plain.target.name for plain in (*self._plain.values(), *self._added)}
+        if column.now.name not in placed:
+            return
+        before = [c.now.name for c in self._alteration.columns[: self._alteration.columns.index(column)]]
+        after = next((placed[name] for name in reversed(before) if name in placed), None)
+        self._changes.moves.append(MoveField(name=placed[column.now.name], after=after))
+
+    def _check_key(self) -> None:
+        """Two rows of the source must never share a key of the target."""
+        if not self._channel.keys:
+            return
+        old, new = _primary(self._channel.source), _primary(self._alteration.table)
+        keys = {self._now[name.casefold()].casefold() for name in self._channel.source_keys}
+        covered = bool(old) and old <= self._keys
+        if covered and not (new and new <= keys):
+            self._deed(Kind.KEY, "its primary key is no more within the target's key, so two rows could share one")
+        if not covered and self._alteration.index_dropped:
+            self._deed(Kind.KEY, "it drops a key, which may be the one that the target's key stands for")
+
+
+def _column(target: TargetTable, name: str) -> TargetColumn:
+    found = target.column(name)
+    if found is None:
+        raise RefusedError(f"the target has lost column '{name}'")
+    return found
+
+
+def _primary(table: SourceTable) -> set[str]:
+    return {column.name.casefold() for column in table.columns if column.key}
+
+
+def _apart(before: SourceColumn, now: SourceColumn) -> str:
+    """Both types in words, with the charsets where those alone differ."""
+    if before.text != now.text or before.charset == now.charset:
+        return f"{before.text} and becomes {now.text}"
+    return f"{before.text} in {before.charset} and becomes {now.text} in {now.charset or 'an unknown charset'}"
+
+
+def known(column: SourceColumn) -> bool:
+    """Whether rows can carry it."""
+    return derived(column) is not None

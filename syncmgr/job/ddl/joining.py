@@ -1,0 +1,59 @@
+"""Which of the tables that come to a job join it.
+
+Owns: that one table alone fills a target, or a part of it; which of several that is.
+Must not know: servers, statements, what is planned for a table.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.ddl import Table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filling:
+    """What a table fills: a target, or that part of it which has the rows of one database."""
+
+    target: Table
+    part: str | None = None
+
+    def meets(self, other: "Filling") -> bool:
+        """Whether their rows would be each other's."""
+        return self.target == other.target and (None in {self.part, other.part} or self.part == other.part)
+
+    @property
+    def label(self) -> str:
+        target = ".".join(self.target)
+        return target if self.part is None else f"{target} ({self.part})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turns:
+    """`first`: they join if nothing else is wrong with them; `later`: where one of those does not; `refused`: never."""
+
+    first: tuple[Table, ...]
+    later: tuple[Table, ...]
+    refused: Mapping[Table, SyncError]
+
+
+def filling(channel: ChannelDescription) -> Filling:
+    """That of a channel."""
+    part = None if channel.part is None else channel.part.value
+    return Filling(target=(channel.target_db, channel.target), part=part)
+
+
+def turns(taken: Collection[Filling], coming: Mapping[Table, Filling]) -> Turns:
+    """In order of the tables that come: of two that would fill one target the first does."""
+    first: dict[Table, Filling] = {}
+    later: list[Table] = []
+    refused: dict[Table, SyncError] = {}
+    for table, wish in coming.items():
+        if any(map(wish.meets, taken)):
+            refused[table] = SyncError(Code.DUPLICATE_MAPPING, table=wish.label)
+        elif any(map(wish.meets, first.values())):
+            later.append(table)
+        else:
+            first[table] = wish
+    return Turns(first=tuple(first), later=tuple(later), refused=refused)

@@ -1,0 +1,1 @@
+"""Objects of a server that a statement may reach: views, triggers, functions, foreign keys."""

@@ -1,0 +1,96 @@
+"""What a statement may have done to synced tables where nothing is told of its session or its server.
+
+Owns: the union of all that it can mean; which values it may have changed; whether it may have changed rows unseen.
+Must not know: canal, positions, what becomes of the job.
+"""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from syncmgr.job.ddl.alteration import has_charset
+from syncmgr.job.ddl.ddl import Concern, Table, concerned
+from syncmgr.job.statement import nodes
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.statement.words import UnclearError
+from syncmgr.job.statement.writing import written
+from syncmgr.job.types.column_type import sized
+from syncmgr.job.types.keeping import UNICODE, kept
+from syncmgr.job.types.schema import SourceColumn, SourceTable
+
+SESSION: Final = "in a session whose sql_mode nobody told"
+# whatever may change a value, by each server that may have read the text
+_READINGS: Final = tuple(
+    Modes(mariadb=mariadb, dates_nulls=True, pads=True, short_reals=True) for mariadb in (False, True)
+)
+_TEXTS: Final = tuple(
+    Modes(mariadb=mariadb, ansi_quotes=ansi, no_backslash=plain)
+    for mariadb, ansi, plain in itertools.product((False, True), repeat=3)
+)
+APART: Final = "mysql"  # the schema of the server: heartbeats of clouds are there, and no trigger may be
+
+
+def reach(statement: str, default_db: str) -> str | None:
+    """What a statement in place of rows did by which it may have changed a synced table; None: it has not, by any
+    reading. Where a view, a trigger or a foreign key leads, nobody can be asked.
+    """
+    for modes in _TEXTS:
+        try:
+            found = written(statement, default_db, modes)
+        except UnclearError:
+            return "changed what is not known"
+        if found.calls:
+            return f"called {_labels(found.calls)}"
+        others = [table for table in found.events if table[0] != APART]
+        if others:
+            return f"changed {_labels(others)}"
+    return None
+
+
+def _labels(tables: Iterable[Table]) -> str:
+    return ", ".join(".".join(table) for table in tables)
+
+
+def concern(statement: str, default_db: str, synced: Collection[Table]) -> Concern | None:
+    """What a statement does to synced tables by any reading, None if nothing by all."""
+    found = [each for modes in _READINGS if (each := concerned(statement, default_db, synced, modes)) is not None]
+    if not found:
+        return None
+    hit = {table for each in found for table in each.tables}
+    return Concern(
+        tables=tuple(table for table in synced if table in hit),
+        rows_survive=all(each.rows_survive for each in found),
+        columns=frozenset[str]().union(*(each.columns for each in found)),
+        clauses=tuple(clause for each in found for clause in each.clauses),
+    )
+
+
+def doubts(table: SourceTable, clauses: Iterable[nodes.Clause]) -> dict[str, str]:
+    """By column, folded: how its values may have changed. What is not known of the table counts as the worst."""
+    found: dict[str, str] = {}
+    for clause in clauses:
+        for column, how in _doubted(table, clause):
+            found.setdefault(column.name.casefold(), f"it {how} {SESSION}")
+    return found
+
+
+def _doubted(table: SourceTable, clause: nodes.Clause) -> Iterator[tuple[SourceColumn, str]]:
+    match clause:
+        case nodes.ChangeColumn(old=name, definition=definition):
+            column = table.column(name)
+            how = None if column is None else _changed(column, definition.column)
+            if column is not None and how is not None:
+                yield column, how
+        case nodes.ConvertCharset(charset=charset) if charset != UNICODE:
+            told = charset or "the database's charset"
+            yield from ((c, f"converts column '{c.name}' to {told}") for c in table.columns if has_charset(c))
+        case _:
+            pass
+
+
+def _changed(before: SourceColumn, now: SourceColumn) -> str | None:
+    if before.nullable and not before.key and not now.nullable:
+        return f"makes column '{before.name}' NOT NULL"
+    if kept(before, sized(now, now.charset or before.charset), strict=False, pads=True):
+        return None
+    return f"changes column '{before.name}' from {before.text} to {now.text}"

@@ -1,0 +1,1 @@
+"""Rows on their way: batches, routing, refused values."""

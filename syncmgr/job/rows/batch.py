@@ -1,0 +1,106 @@
+"""What one get of a source returns.
+
+Owns: the shape of a batch and of the change rows in it.
+Must not know: canal, binlogs, queues.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import pyarrow as pa
+
+from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.position import Position
+from syncmgr.job.types.cells import Unheld
+from syncmgr.job.types.schema import SourceTable
+
+OP = "_op"  # int8, a ChangeKind
+SEQ = "_seq"  # int64, grows with every change row of a job
+# Where a change row stood: unix seconds, file, offset behind it in the file (0: not told). Never staged.
+WHEN, FILE, OFFSET = PLACE = ("_when", "_file", "_offset")
+
+
+class ChangeKind(IntEnum):
+    """What happened to a row; the values of `_op`."""
+
+    INSERT = 0
+    UPDATE = 1
+    DELETE = 2
+
+
+class TableChanges(Protocol):
+    """The change rows of one source table in one batch, not yet decoded."""
+
+    @property
+    def table(self) -> tuple[str, str]:
+        """(database, table) as the source writes them."""
+
+    @property
+    def told(self) -> SourceTable | None:
+        """After decode: what these rows were the first to tell of the table's columns, None where they were known."""
+
+    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
+        """Wanted source columns in the Arrow types of `schema.arrow_type`, and `_op`, in source order.
+
+        An update that changes one of the key columns is a DELETE of the old image and then an INSERT of the new one;
+        any other update is its new image alone. Raises SyncError where a value cannot be told exactly; with a list,
+        such values are NULL and are put into it, and the columns of PLACE come along.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ddl:
+    """A DDL statement on a subscribed table, met right after the batch's `end`.
+
+    `said`: what there is to know of it, where the source can follow it; the source gives nothing more until it is told
+    how. `behind`: the position behind it.
+    """
+
+    table: tuple[str, str]
+    statement: str
+    rows_survive: bool  # False: TRUNCATE, DROP, RENAME ... change rows without row events
+    said: Said | None = None
+    behind: Position | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PreparedChanges:
+    """Rows of an XA transaction that has not ended; where it is larger than a batch, a part of them.
+
+    `xid`: as the source writes it. `changes` empty: it touched no subscribed table, and is told to be known at its end.
+    """
+
+    xid: str
+    changes: tuple[TableChanges, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """`end` is the position behind the last whole transaction in it, None where none ends in it.
+
+    `open`: the batch ends inside a transaction, so nothing may be cut behind it. A batch that is not open ends
+    exactly at `end`. `changes` may be empty: then only the position moved. `ddl` comes behind `end`; the batch
+    before it is never open. `bytes` and `events` count what was read for the subscribed tables.
+    `starved`: the source gives no more until what it gave is committed. With an `end`, such a batch may be open: the
+    transaction is torn there.
+
+    XA transactions: first those `forgotten` are dropped, then come `changes` and what is `prepared`, and last the
+    rows of the one `committed`, all of which were prepared before or are in this batch; of tables `passed` they came
+    with all others by a reading.
+    """
+
+    changes: tuple[TableChanges, ...]
+    end: Position | None
+    open: bool
+    events: int
+    bytes: int
+    source_time: float  # unix seconds at which the newest whole transaction was committed, 0.0 where unknown
+    first_time: float = 0.0  # the same of the first one that ends in the batch
+    ddl: Ddl | None = None
+    starved: bool = False
+    forgotten: tuple[str, ...] = ()
+    prepared: tuple[PreparedChanges, ...] = ()
+    committed: str | None = None
+    passed: frozenset[tuple[str, str]] = frozenset()

@@ -1,0 +1,264 @@
+"""What SHOW SYNC JOB says of a job.
+
+Owns: Doris' twelve columns and their formats, the Status JSON, rows of the sync_* tables.
+Must not know: where the figures were measured.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from syncmgr.job.channel.channel_state import ChannelState, Shown
+from syncmgr.job.ddl.ddl_step import DdlRecord
+from syncmgr.job.failure import time_text
+from syncmgr.job.overview import TableOverview
+from syncmgr.job.position import Position
+from syncmgr.job.snapshot.chunk import Load, load_facts
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
+
+WAITS: Final = "waits for the end of its last run"
+SHOW_COLUMNS: Final = (
+    "JobId",
+    "JobName",
+    "Type",
+    "State",
+    "Channel",
+    "Status",
+    "JobConfig",
+    "CreateTime",
+    "LastStartTime",
+    "LastStopTime",
+    "FinishTime",
+    "Msg",
+)
+
+
+EXPLAIN_COLUMNS: Final = ("Source", "Target", "Item", "Value", "Outcome")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figures:
+    """What a job has committed since it was created. `position` None: nothing is known yet.
+
+    `prepared`: XA transactions that are open there and have rows of synced tables. `dead_letters`: changes that were
+    kept out of the targets. `synced_until`: source time of the last commit, None: not known.
+    """
+
+    position: Position | None
+    rows: int
+    bytes: int
+    commits: int
+    prepared: int = 0
+    dead_letters: int = 0
+    synced_until: float | None = None
+
+
+class Ran(Protocol):
+    """An upkeep that ended `at` (unix seconds)."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+
+
+def last_upkeep(log: Iterable[Ran]) -> dict[str, str | None]:
+    """When each kind of upkeep ran last, from a log that is oldest first."""
+    return {str(ran.kind): _time(ran.at) for ran in log}
+
+
+class IndexStanding(Protocol):
+    """The key index of a target. `reason`: why it is off. `missing`: changes that met no row."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def snapshot(self) -> int | None: ...
+    @property
+    def equality_deletes(self) -> int: ...
+    @property
+    def missing(self) -> int: ...
+
+
+def index_facts(at: IndexStanding) -> dict[str, str | int | None]:
+    """What the Status column says of a key index."""
+    return {
+        "state": str(at.state),
+        "reason": at.reason,
+        "rows": at.rows,
+        "bytes": at.bytes,
+        "snapshot": at.snapshot,
+        "equality_deletes": at.equality_deletes,
+        "missing": at.missing,
+    }
+
+
+Fact = str | int | None
+
+
+def behind_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
+    """What the Status column says of tables that do not stream, by target."""
+    return {
+        f"{table.channel.target_db}.{table.channel.filled}": {
+            "state": table.shown.state.value,
+            "epochs": 0 if table.backlog is None else table.backlog.epochs,
+            "bytes": 0 if table.backlog is None else table.backlog.bytes,
+            **_reasons(table.shown),
+        }
+        for table in tables
+        if table.shown.state is not ChannelState.STREAMING
+    }
+
+
+def stopped_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]:
+    """What the Status column says of tables that are not read any more, by source, as RESYNC TABLE names them."""
+    stopped = [table for table in tables if table.shown.state is ChannelState.STOPPED]
+    return {table.channel.source.label: _reasons(table.shown) for table in stopped}
+
+
+def _reasons(shown: Shown) -> dict[str, Fact]:
+    return {"since": _time(shown.since), "error": shown.error, "reason": shown.reason, "advice": shown.advice}
+
+
+def channel_row(table: TableOverview, state: JobState) -> tuple[Fact, ...]:
+    """State, since, error, reason and advice, as information_schema.sync_channels has them; NULL once the job, which
+    has this state, has ended: nobody reads the table any more, and nobody is to look after it.
+    """
+    if state is JobState.CANCELLED:
+        return (None,) * 5
+    shown = table.shown
+    return shown.state.value, _time(shown.since), shown.error, shown.reason, shown.advice
+
+
+def snapshot_facts(
+    tables: Iterable[TableOverview], loads: Mapping[str, Load], rates: Mapping[str, float]
+) -> dict[str, dict[str, str | int | float | None]]:
+    """What the Status column says of a job's snapshot, by target. Mappings by channel token."""
+    read = [table for table in tables if table.channel.token in loads]
+    return {table.channel.filled: _read_facts(table, loads, rates) for table in read}
+
+
+def snapshot_row(
+    table: TableOverview, loads: Mapping[str, Load], rates: Mapping[str, float]
+) -> tuple[str | int | float | None, ...]:
+    """One row of information_schema.sync_snapshots behind its job."""
+    channel, facts = table.channel, _read_facts(table, loads, rates)
+    return (
+        *(channel.source.db, channel.source.name, channel.target_db, channel.target),
+        *(facts["phase"], facts["rows"], facts["estimated_rows"], facts["chunks"], facts["chunks_done"]),
+        *(facts["rows_per_second"], facts["left_second"], facts["error"], facts["where"]),
+    )
+
+
+def _read_facts(
+    table: TableOverview, loads: Mapping[str, Load], rates: Mapping[str, float]
+) -> dict[str, str | int | float | None]:
+    """The phase is none of a reading where the table is not read any more; the error is why the reading fails."""
+    token, shown = table.channel.token, table.shown
+    facts = load_facts(loads[token], rates.get(token)) | {"error": None}
+    match shown.state:
+        case ChannelState.STOPPED:
+            return facts | {"phase": "stopped", "error": shown.reason}
+        case ChannelState.SNAPSHOT:
+            return facts | {"error": None if shown.error is None else shown.reason}
+        case _:
+            return facts
+
+
+def pause_facts(job: SyncJob) -> dict[str, str | int | None]:
+    """Who or what has paused it, until when, and its last error; that stays while the error is tried again."""
+    by = {JobState.PAUSED: "user", JobState.PAUSED_BY_ERROR: "error"}.get(job.state)
+    fail = job.fail if job.fail is not None and job.fail.code else None
+    return {
+        "paused_by": by,
+        "resume_at": _time(job.resume_at),
+        "error": None if fail is None else fail.code,
+        "error_at": None if fail is None else _time(fail.at),
+        "last_error": None if fail is None else fail.message,
+        "advice": job.advised,
+    }
+
+
+def status_json(
+    figures: Figures,
+    *,
+    tables: Sequence[TableOverview],
+    synced: float | None,
+    lag: float | None,
+    needs_operator: bool,
+    server: str | None,
+    paused: Mapping[str, str | int | None],
+    upkeep: Mapping[str, Mapping[str, str | None]],
+    index: Mapping[str, Mapping[str, str | int | None]],
+    snapshot: Mapping[str, Mapping[str, str | int | float | None]],
+) -> str:
+    """The Status column. `server`: who is read now. `paused`: see pause_facts.
+    `synced`: up to where of the source's time the oldest of its tables has all, `lag`: seconds since.
+    `upkeep`: by target table, when each kind ran last.
+    `index`: by target table with a key, how its key index stands.
+    `snapshot`: by target table that began with one, how far it is.
+    """
+    at = figures.position
+    facts = {
+        "position": None if at is None else {"gtid": at.gtids, "file": at.file, "offset": at.offset},
+        "torn": at is not None and at.ordinal > 0,
+        "server": server,
+        "consumed_rows": figures.rows,
+        "consumed_bytes": figures.bytes,
+        "commits": figures.commits,
+        "prepared_xa": figures.prepared,
+        "dead_letters": figures.dead_letters,
+        "synced_until": _time(synced),
+        "lag_second": None if lag is None else round(lag, 3),
+        "needs_operator": needs_operator,
+        **paused,
+        "stopped": stopped_facts(tables),
+        "behind": behind_facts(tables),
+        "upkeep": upkeep,
+        "index": index,
+        "snapshot": snapshot,
+    }
+    return json.dumps(facts, ensure_ascii=False)
+
+
+def show_row(job: SyncJob, status: str, *, is_ending: bool = False) -> tuple[str | None, ...]:
+    """One row of SHOW SYNC JOB, in the order of SHOW_COLUMNS. `is_ending`: its last run has yet to end."""
+    return (
+        str(job.id),
+        job.name,
+        job.source.kind,
+        job.state.shown,
+        ", ".join(channel.label for channel in job.channels),
+        status,
+        job.source.config,
+        _time(job.created_at),
+        _time(job.last_start_at),
+        _time(job.last_stop_at),
+        _time(job.finished_at),
+        _msg(job, is_ending=is_ending),
+    )
+
+
+def _msg(job: SyncJob, *, is_ending: bool) -> str | None:
+    if job.state is JobState.PENDING and is_ending:
+        return WAITS
+    return None if job.fail is None else job.fail.text
+
+
+def ddl_row(record: DdlRecord) -> tuple[str, ...]:
+    """Table, time, position, state, outcome and statement, as information_schema.sync_ddl has them."""
+    at = record.position
+    where = at.gtids or f"{at.file}:{at.offset}"
+    return record.table, str(_time(record.at)), where, record.state.value, record.outcome, record.statement
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else time_text(at)

@@ -1,0 +1,251 @@
+"""The chunks in which a snapshot reads a table, and which of them are in the lake.
+
+Owns: the plan of the chunks, their sizes and conditions, the text of a done-set, what is shown of the progress.
+Must not know: connections, Spark, where a plan is kept. Sizes in rows.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from syncmgr.job.channel.shard import Part
+from syncmgr.job.position import Position, has_passed
+from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.select_list import quoted
+from syncmgr.job.source import MysqlDescription
+from syncmgr.job.types.schema import SourceTable
+
+if TYPE_CHECKING:
+    from syncmgr.job.ddl.lake_change import LakeChange
+    from syncmgr.job.rows.value_error import ValueRules
+
+Bound = tuple[str, ...]  # a value of each key column, as SQL literals
+
+MOST_CHUNKS: Final = 500  # each is a commit: a bigger table has bigger chunks
+CHUNK_BYTES: Final = 256 * 1024 * 1024  # of rows at the source: a consistent read that long, a file of that size
+MOST_CONNECTIONS: Final = 64  # of one job at a time
+SPARSE: Final = 4  # up to so many integers for each row, ranges of integers are chunks of bounded size
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChunkPlan:
+    """How a table is cut: chunk n, counted from 1, ends with bounds[n - 1]; the first and the last are open-ended.
+
+    `id`: the generation of its load, and random; a table's done-set names the plan that it counts. `key`: columns of a
+    unique key that the target's key includes, so that two rows of one target key are never in two chunks. None: one
+    chunk, whatever there is. `rows`: estimated by the server. `point`: where the one reading of a table without a key
+    stands in the binlog, None where there was none yet, or keys tell rows apart. `replaces`: its one chunk takes the
+    place of all rows that the table has, or only of those of an `excerpt`; `way`: of the channel, which another plan
+    follows once that is another.
+    """
+
+    id: str
+    key: tuple[str, ...]
+    bounds: tuple[Bound, ...]
+    rows: int
+    point: Position | None = None
+    replaces: bool = False
+    way: str = ""
+    excerpt: Excerpt | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.bounds) + 1
+
+    @property
+    def numbers(self) -> range:
+        return range(1, self.count + 1)
+
+    def condition(self, number: int) -> str:
+        """WHERE of a chunk in MySQL's words; "" where it is the whole table."""
+        names = [quoted(name) for name in self.key]
+        parts = [] if self.excerpt is None else [f"({self.excerpt.source})"]
+        if number > 1:
+            parts.append(beyond(names, self.bounds[number - 2]))
+        if number < self.count:
+            parts.append(f"NOT {beyond(names, self.bounds[number - 1])}")
+        return " AND ".join(parts)
+
+
+def beyond(key: Sequence[str], bound: Bound) -> str:
+    """That a row lies behind a bound; `key`: quoted names. In (a, b) > (x, y) MySQL would see no range of an index."""
+    ways = []
+    for place in range(len(key)):
+        same = [f"{name} = {value}" for name, value in zip(key[:place], bound[:place], strict=True)]
+        ways.append(" AND ".join([*same, f"{key[place]} > {bound[place]}"]))
+    return "(" + " OR ".join(f"({way})" for way in ways) + ")"
+
+
+def chunk_rows(rows: int, wanted: int, row_bytes: int) -> int:
+    """Rows of a chunk of a table with so many of this size: as wanted, fewer of wide ones, more of a huge table."""
+    return max(min(wanted, CHUNK_BYTES // max(row_bytes, 1)), math.ceil(rows / MOST_CHUNKS), 1)
+
+
+def is_dense(low: int, high: int, rows: int) -> bool:
+    """Whether equal ranges of integers are chunks of bounded size, however the rows lie between both ends."""
+    return high - low < SPARSE * rows
+
+
+def even_bounds(low: int, high: int, chunks: int) -> tuple[int, ...]:
+    """The last integers of all equal ranges but the last."""
+    span = high - low + 1
+    chunks = min(chunks, span)
+    return tuple(low + span * number // chunks - 1 for number in range(1, chunks))
+
+
+def plan_id(generation: int, random: str) -> str:
+    return f"{generation}-{random}"
+
+
+def is_older(plan: str, other: str) -> bool:
+    """Whether a reading of the same table was begun before another one; by the ids of their plans."""
+    return _generation(plan) < _generation(other)
+
+
+def _generation(plan: str) -> int:
+    """An id of an earlier version has none."""
+    generation, separator, _ = plan.partition("-")
+    return int(generation) if separator else 0
+
+
+# -- done-sets
+
+
+def numbers_text(numbers: Iterable[int]) -> str:
+    """Numbers in ranges: "1-5,7"."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in _ranges(sorted(numbers)))
+
+
+def _ranges(ordered: Sequence[int]) -> Iterator[tuple[int, int]]:
+    first = last = None
+    for number in ordered:
+        if last is not None and number == last + 1:
+            last = number
+            continue
+        if first is not None and last is not None:
+            yield first, last
+        first = last = number
+    if first is not None and last is not None:
+        yield first, last
+
+
+def numbers_of(text: str) -> frozenset[int]:
+    """The inverse of numbers_text."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+# -- one chunk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChunkRows:
+    """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
+
+    `condition`: WHERE in MySQL's words, "": all rows. `exact`: by the hand-shake of `handshake`,
+    named like the plan.
+    `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows. Times in seconds.
+    `values`: what becomes of those that the target cannot hold, None: they are errors.
+    """
+
+    plan: str
+    number: int
+    source: MysqlDescription
+    table: SourceTable
+    columns: tuple[str, ...]
+    condition: str
+    connect_timeout: float
+    values: "ValueRules | None" = None
+    max_dead_letters: int = 0
+    exact: bool = False
+    replaces: bool = False
+    excerpt: Excerpt | None = None
+    changes: "tuple[LakeChange, ...]" = ()
+
+
+# -- how far a snapshot is
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Load:
+    """The snapshot of one channel. `plan` None: not made yet. `done`: chunks in the lake; `rows`: those in them.
+
+    `upper`: where the source's binlog ended behind the last read; None: chunks are missing. `caught_up`: that end has
+    been passed, so that the table is consistent. `replaces`: the table has rows, which go when these come; those of
+    an `excerpt`, if there is one. `changes`: what the target becomes in the commit of its rows. `begun_at`: unix
+    seconds, None: of an earlier version. `stale_since`: up to where of the source's time the target has all until
+    they are there, None: as the other tables of the job; 0.0: never, or nobody knows. `generation`: how often
+    rows of the channel were begun to be read before.
+    """
+
+    token: str
+    plan: ChunkPlan | None = None
+    done: frozenset[int] = frozenset()
+    rows: int = 0
+    upper: Position | None = None
+    caught_up: bool = False
+    replaces: bool = False
+    excerpt: Excerpt | None = None
+    changes: "tuple[LakeChange, ...]" = ()
+    begun_at: float | None = None
+    stale_since: float | None = None
+    generation: int = 0
+
+    def renews(self, part: Part | None) -> bool:
+        """Whether all rows of the target are replaced. Where others fill it too, as those of a `part` say, what they
+        have lost would go unseen.
+        """
+        return self.replaces and self.excerpt is None and part is None
+
+    def repeats(self, end: Position | None) -> bool:
+        """Whether changes behind that place may be of rows as the reading has seen them. A table without a key has its
+        own point, before which no change is read.
+        """
+        if self.caught_up or (self.plan is not None and self.plan.point is not None):
+            return False
+        return self.upper is None or end is None or not has_passed(end, self.upper)
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether the target has yet to become what the rows need."""
+        return bool(self.changes) and not self.done
+
+    @property
+    def stale(self) -> float | None:
+        """As `stale_since`, while that matters."""
+        return self.stale_since if self.upper is None else None
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Chunks that are not in the lake yet, in order."""
+        assert self.plan is not None
+        return tuple(number for number in self.plan.numbers if number not in self.done)
+
+    @property
+    def phase(self) -> str:
+        """As SHOW prints it."""
+        if self.upper is None:
+            return "snapshot"
+        return "streaming" if self.caught_up else "catch-up"
+
+
+def load_facts(load: Load, rate: float | None) -> dict[str, str | int | float | None]:
+    """What the Status column says of a snapshot. `rate`: rows a second now, None where it is not read now."""
+    estimated = None if load.plan is None else max(load.plan.rows, load.rows)
+    left, reads = None, load.plan is not None and load.upper is None and bool(load.missing)
+    if rate and load.plan is not None and reads:
+        left = round(max(load.plan.rows, load.rows) * len(load.missing) / load.plan.count / rate, 1)
+    return {
+        "phase": load.phase,
+        "rows": load.rows,
+        "estimated_rows": load.rows if load.upper is not None else estimated,
+        "chunks": None if load.plan is None else load.plan.count,
+        "chunks_done": len(load.done),
+        "rows_per_second": round(rate) if rate is not None and reads else None,
+        "left_second": left,
+        "where": None if load.excerpt is None else load.excerpt.text,
+    }

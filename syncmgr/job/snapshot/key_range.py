@@ -1,0 +1,82 @@
+"""A part of a table's rows, that of the keys which a condition means.
+
+Owns: when the condition still means what it meant, and the part that two of them make.
+Must not know: how a condition is written or judged, who reads the rows.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from syncmgr.job.channel.description import ChannelDescription, quoted
+from syncmgr.job.ddl.lake_change import DropField, LakeChange, RenameField, RetypeField
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Excerpt:
+    """`lake`: Spark SQL over the target's key columns, which alone decides. `source`: over the source's columns, in
+    MySQL's words, true of every row of which the other is; more may be read.
+
+    `text`: as it was typed. `columns`: of the source, that it names. `way`: of the channel, for which it was made.
+    """
+
+    way: str
+    text: str
+    columns: tuple[str, ...]
+    lake: str
+    source: str
+
+    def fits(self, channel: ChannelDescription) -> bool:
+        """Whether it is of the channel as that is."""
+        return self.way == channel.way
+
+
+def key_columns(channel: ChannelDescription) -> dict[str, str]:
+    """The target's key columns by the source columns behind them."""
+    expressions = {quoted(name): name for name in channel.source_keys}
+    keys = {key.casefold() for key in channel.keys}
+    filled = ((expressions.get(each.expression), each.target) for each in channel.columns)
+    return {name: target for name, target in filled if name is not None and target.casefold() in keys}
+
+
+def widened(one: Excerpt | None, other: Excerpt | None) -> Excerpt | None:
+    """What has the rows of both; None: all rows."""
+    if one is None or other is None or one.way != other.way:
+        return None
+    if one == other:
+        return one
+    return Excerpt(
+        way=one.way,
+        text=f"({one.text}) OR ({other.text})",
+        columns=tuple(dict.fromkeys((*one.columns, *other.columns))),
+        lake=f"({one.lake}) OR ({other.lake})",
+        source=f"({one.source}) OR ({other.source})",
+    )
+
+
+def kept(
+    excerpt: Excerpt | None, before: ChannelDescription, after: ChannelDescription, changes: Iterable[LakeChange]
+) -> Excerpt | None:
+    """The same rows behind a statement that makes of a channel another one; None: its columns are not the same."""
+    if excerpt is None or not excerpt.fits(before):
+        return None
+    keys, now = key_columns(before), key_columns(after)
+    changed = {name for change in changes for name in _changed(change)}
+    same = (
+        name in now
+        and keys[name] == now[name]
+        and keys[name] not in changed
+        and before.source.column(name) == after.source.column(name)
+        for name in excerpt.columns
+    )
+    return replace(excerpt, way=after.way) if all(same) else None
+
+
+def _changed(change: LakeChange) -> tuple[str, ...]:
+    """The columns of a target that are not the same behind a change."""
+    match change:
+        case RenameField(old=old, new=new):
+            return old, new
+        case DropField(name=name) | RetypeField(name=name):
+            return (name,)
+        case _:
+            return ()

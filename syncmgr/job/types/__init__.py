@@ -1,0 +1,1 @@
+"""Types of MySQL and what becomes of them in the lake."""

@@ -1,0 +1,170 @@
+"""The text of a MySQL column type, as SHOW CREATE TABLE or a DDL statement spells it -> a source column.
+
+Owns: the spelling of types: synonyms, default sizes, labels.
+Must not know: where the text was read.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from syncmgr.job.types.charset import max_bytes, same_bytes
+from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn
+
+_LABEL: Final = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
+_LABELS: Final = re.compile(rf" *{_LABEL.pattern}(?: *, *{_LABEL.pattern})* *", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "r": "\r", "0": "\0", "t": "\t", "Z": "\x1a"}
+_SPELLING: Final = re.compile(r"(\w+(?: +\w+)*) *(?:\((.*)\))?((?: +\w+)*) *", re.DOTALL)
+_NUMBERS: Final = re.compile(r" *(\d+) *(?:, *(\d+) *)?")
+_SIGNS: Final = frozenset({"signed", "unsigned", "zerofill"})
+_FLOAT_DIGITS: Final = 24  # FLOAT(25) is a double
+
+ROOMS: Final = {"tiny": 2**8 - 1, "": 2**16 - 1, "medium": 2**24 - 1, "long": 2**32 - 1}
+_OF_BYTES: Final[Mapping[str, str]] = {
+    "char": "binary",
+    "varchar": "varbinary",
+    "tinytext": "tinyblob",
+    "text": "blob",
+    "mediumtext": "mediumblob",
+    "longtext": "longblob",
+}
+SYNONYMS: Final[Mapping[str, str]] = {
+    "bool": "tinyint",
+    "boolean": "tinyint",
+    "int1": "tinyint",
+    "int2": "smallint",
+    "int3": "mediumint",
+    "middleint": "mediumint",
+    "int4": "int",
+    "integer": "int",
+    "int8": "bigint",
+    "dec": "decimal",
+    "fixed": "decimal",
+    "numeric": "decimal",
+    "float4": "float",
+    "float8": "double",
+    "double precision": "double",
+    "character": "char",
+    "character varying": "varchar",
+    "varcharacter": "varchar",
+    "geometrycollection": "geomcollection",
+}
+
+
+def source_column(
+    name: str, text: str, *, charset: str | None = None, nullable: bool = True, key: int = 0
+) -> SourceColumn:
+    """The column that `text` spells. What cannot be read keeps its text as type word, of which nothing is known."""
+    found = _SPELLING.fullmatch(text)
+    words = [] if found is None else f"{found[1]} {found[3]}".lower().split()
+    word = " ".join(w for w in words if w not in _SIGNS)
+    word = SYNONYMS.get(word, word)
+    arguments = "" if found is None else found[2] or ""
+    numbers = _NUMBERS.fullmatch(arguments)
+    readable = _LABELS.fullmatch(arguments) if word in LABELLED else numbers or not arguments
+    if not word or not readable:
+        return SourceColumn(name=name, type=text.lower(), charset=charset, nullable=nullable, key=key)
+    first, second = (0, 0) if numbers is None else (int(numbers[1]), int(numbers[2] or 0))
+    both = numbers is not None and numbers[2] is not None
+    if word == "float" and first > _FLOAT_DIGITS and not both:
+        word = "double"
+    return SourceColumn(
+        name=name,
+        type=word,
+        unsigned=not {"unsigned", "zerofill"}.isdisjoint(words) and word not in LABELLED,
+        precision=_precision(word, first, told=numbers is not None, both=both),
+        scale=second if word in {"decimal", "float", "double"} else 0,
+        length=_length(word, first),
+        charset=charset,
+        members=labels(arguments) if word in LABELLED else (),
+        nullable=nullable,
+        key=key,
+    )
+
+
+def _precision(word: str, first: int, *, told: bool, both: bool) -> int:
+    if word == "decimal":
+        return first if told else 10
+    if word in {"float", "double"}:
+        return first if both else 0
+    return first if word in {"datetime", "timestamp", "time"} else 0
+
+
+def _length(word: str, first: int) -> int:
+    """MySQL takes 1 where no length is given."""
+    if word in {"char", "binary", "bit"}:
+        return first or 1
+    return first if word in {"varchar", "varbinary"} else 0
+
+
+def room(word: str) -> int:
+    """Bytes that a value of a TEXT or BLOB type has at most."""
+    return ROOMS[word.removesuffix("text").removesuffix("blob")]
+
+
+def smallest(family: str, size: int) -> str:
+    """The word of the smallest type of the family "text" or "blob" for values of so many bytes."""
+    return next((word for word, most in ROOMS.items() if size <= most), "long") + family
+
+
+def sized(column: SourceColumn, charset: str | None) -> SourceColumn:
+    """As the server makes it where its texts have that charset: TEXT(n) is the smallest type for n characters, and what
+    is too long for a row becomes a text, or bytes. A charset of None is not known.
+    """
+    match column.type:
+        case "text" if column.length:
+            size = column.length * max_bytes(charset)
+        case "varchar" if column.length * (1 if charset is None else max_bytes(charset)) > ROOMS[""]:
+            size = column.length * max_bytes(charset)
+        case "varbinary" if column.length > ROOMS[""]:
+            size = column.length
+        case "blob" if column.length:
+            size = column.length
+        case _:
+            return column
+    return replace(column, type=smallest("text" if column.type in TEXT else "blob", size), length=0)
+
+
+def of_bytes(column: SourceColumn) -> SourceColumn:
+    """What CHARACTER SET binary makes of it; enum and set stay what they are."""
+    return replace(column, type=_OF_BYTES[column.type], charset=None) if column.type in _OF_BYTES else column
+
+
+def converted(column: SourceColumn, before: str | None, now: str | None) -> SourceColumn:
+    """What CONVERT TO CHARACTER SET makes of a column: as many characters have room in it. None is not known.
+
+    Labels are not converted: their bytes stay, and may be those of other texts, so that nothing is known of the type.
+    """
+    if column.type in LABELLED and not same_bytes(column.members, before, now):
+        return replace(column, type=f"{column.type} with the bytes of its labels in {now}", members=(), charset=now)
+    if is_large(column):
+        column = replace(column, type="text", length=characters(column, before))
+    return sized(in_charset(column, now), now)
+
+
+def in_charset(column: SourceColumn, charset: str | None) -> SourceColumn:
+    """Of the size that was said of it."""
+    column = replace(column, charset=charset)
+    return of_bytes(column) if charset == "binary" else column
+
+
+def characters(column: SourceColumn, charset: str | None) -> int:
+    """So many are sure to have room in a text. A charset of None is not known."""
+    if not is_large(column):
+        return column.length
+    return room(column.type) // (1 if charset is None else max_bytes(charset))
+
+
+def is_large(column: SourceColumn) -> bool:
+    """Whether it is a text whose type has a room of bytes."""
+    return column.type in TEXT and column.type not in {"char", "varchar"}
+
+
+def labels(text: str) -> tuple[str, ...]:
+    """The labels in enum('a','b''c') as information_schema prints them."""
+    return tuple(_unescaped(found[1]) for found in _LABEL.finditer(text))
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"''|\\(.)", lambda m: "'" if m[1] is None else _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)

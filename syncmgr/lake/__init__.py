@@ -1,0 +1,1 @@
+"""The lake: Iceberg tables, and the Spark that writes and reads them."""

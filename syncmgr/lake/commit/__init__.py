@@ -1,0 +1,1 @@
+"""One epoch, chunk or statement into one table, exactly once."""

@@ -1,0 +1,159 @@
+"""Changes one channel's table for one DDL statement, exactly once.
+
+Owns: the fence of a change of schema, the order of its steps.
+Must not know: jobs, intents, statements; how Java is called.
+"""
+
+import logging
+import uuid
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, FillField
+from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.lake.commit.backfill import refill
+from syncmgr.lake.commit.clock import refuse_old_clock
+from syncmgr.lake.commit.commit_marker import check_token, refuse_gone, refuse_replaced
+from syncmgr.lake.commit.rows import DATA, KIND
+from syncmgr.lake.commit.schema_change import change_schema
+from syncmgr.lake.commit.uncommitted_files import name_of
+from syncmgr.lake.iceberg.ancestry import (
+    CHUNK_MARK,
+    EPOCH_MARK,
+    FILES_MARK,
+    MARKS,
+    fingerprint_property,
+    part_marks,
+    token_property,
+)
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.layout import Layout
+from syncmgr.lake.iceberg.partition_files import files_below
+from syncmgr.lake.index.indexing import Indexing
+from syncmgr.lake.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
+
+ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
+
+logger = logging.getLogger(__name__)
+
+
+class Alter:
+    """One call: its attempts share nothing but the changes, which were decided before, and what they have written."""
+
+    def __init__(self, iceberg: Iceberg, alter: ChannelAlter, indexing: Indexing) -> None:
+        self._iceberg = iceberg
+        self._alter = alter
+        self._indexing = indexing
+        self._mark = f"{alter.token}:{alter.epoch}"
+        self._marks = {EPOCH_MARK: self._mark, **part_marks(alter.part)}
+        self._label = f"{alter.db}.{alter.table}"
+        self._folders: list[str] = []  # of all rows written anew, one for each attempt
+
+    def run(self) -> ChannelCommitted:
+        """Opens a transaction, looks at the token in its own table, and commits all changes together with the token.
+
+        A schema is never changed on newer metadata than that: Iceberg refuses. Refused or unknown: from the start.
+        """
+        dropped = next((change for change in self._alter.changes if isinstance(change, DropTable)), None)
+        if dropped is not None:
+            with self._indexing.lock:
+                return self._drop(dropped)
+        for _ in range(ATTEMPTS):
+            try:
+                with self._indexing.lock:
+                    return self._attempt(self._loaded())
+            except FAILURES as error:
+                if java_class(error) not in REFUSED:
+                    refuse_old_clock(self._iceberg, self._loaded, self._label)
+                    failed(error)
+                logger.info("change of schema refused, trying again: %s", java_class(error))
+        raise SyncError(Code.LAKE_FAILED, reason=f"table {self._label} was changed {ATTEMPTS} times during one DDL")
+
+    def _loaded(self) -> Java:
+        return self._iceberg.load(self._alter.db, self._alter.table)
+
+    def _attempt(self, table: Java) -> ChannelCommitted:
+        transaction = self._iceberg.begin(table)
+        table = self._iceberg.table_of(transaction)  # everything below is read from this one
+        if self._borne(table):
+            return self._passed_over(table)
+        refuse_replaced(self._iceberg, table, self._alter)
+        changes, before = self._alter.changes, self._iceberg.layout(table)
+        types = change_schema(self._iceberg, transaction, changes)
+        empties = any(isinstance(change, EmptyTable) for change in changes)
+        if empties:
+            self._iceberg.empty(transaction, self._marks, self._alter.part)
+        fills = {change.name: change.value for change in changes if isinstance(change, FillField)}
+        if fills and not empties:
+            self._fill(transaction, before, fills)
+        token, number = self._alter.token, str(self._alter.epoch)
+        marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
+        self._iceberg.set_properties(transaction, marks | types)
+        self._iceberg.commit(transaction)
+        passing(CrashPoint.TABLE_ALTERED)
+        table = self._iceberg.table_of(transaction)
+        self._sweep(self._folders[-1:])
+        current = self._iceberg.current(table)
+        snapshot = current.snapshot if current is not None and (empties or fills) else None
+        return ChannelCommitted(snapshot=snapshot, sequence=self._sequence(table, snapshot))
+
+    def _sequence(self, table: Java, snapshot: int | None) -> int | None:
+        return None if snapshot is None or self._alter.part is None else self._iceberg.sequence(table, snapshot)
+
+    def _drop(self, change: DropTable) -> ChannelCommitted:
+        """A table that cannot bear a token is known by its uuid: one that has the name by now stays."""
+        alter = self._alter
+        passed_over = not self._iceberg.table_exists(alter.db, alter.table)
+        if not passed_over:
+            table = self._iceberg.load(alter.db, alter.table)
+            passed_over = self._iceberg.uuid(table) != change.uuid
+        if not passed_over:
+            self._borne(table)
+            self._iceberg.drop_table(alter.db, alter.table)
+        passing(CrashPoint.TABLE_ALTERED)
+        return ChannelCommitted(snapshot=None, passed_over=passed_over)
+
+    # -- the fence
+
+    def _borne(self, table: Java) -> bool:
+        alter = self._alter
+        found = self._iceberg.token(table, token_property(alter.token))
+        check_token(found, alter)
+        fingerprint = self._iceberg.property(table, fingerprint_property(alter.token))
+        if found == alter.epoch and fingerprint not in {None, alter.fingerprint}:
+            raise SyncError(Code.OTHER_HISTORY, table=self._label, epoch=alter.epoch)
+        return found == alter.epoch
+
+    def _passed_over(self, table: Java) -> ChannelCommitted:
+        """The token outlives a roll-back. A table to which the channel had never committed may have had no rows that
+        the statement could change, and no snapshot by it.
+        """
+        history = self._iceberg.history(table, MARKS)
+        found = next((s for s in history if s.marks.get(EPOCH_MARK) == self._mark and CHUNK_MARK not in s.marks), None)
+        changes_rows = any(isinstance(change, EmptyTable | FillField) for change in self._alter.changes)
+        if found is None and changes_rows and self._alter.last_snapshot is not None:
+            refuse_gone(self._iceberg, table, self._alter)
+        if found is not None:
+            self._sweep([each for each in self._folders if name_of(each) == found.marks.get(FILES_MARK)])
+        snapshot = None if found is None else found.id
+        return ChannelCommitted(snapshot=snapshot, passed_over=True, sequence=self._sequence(table, snapshot))
+
+    # -- the changes
+
+    def _sweep(self, referenced: Collection[str]) -> None:
+        """The epoch is in: of all folders that were filled for it the table names at most one."""
+        self._iceberg.delete(*(folder for folder in self._folders if folder not in referenced))
+
+    def _fill(self, transaction: Java, before: Layout, values: Mapping[str, str]) -> None:
+        """As one replacement of all rows, which nobody may have changed since the transaction opened."""
+        table = self._iceberg.table_of(transaction)
+        if self._iceberg.current(table) is None:
+            return
+        alter, layout = self._alter, self._iceberg.layout(table)
+        folder = f"{table.location()}/data/{alter.token}-{alter.epoch}-{uuid.uuid4()}"
+        self._folders.append(folder)
+        refill(self._iceberg.spark, (alter.db, alter.table), before, layout, values, folder, alter.part)
+        files = files_below(self._iceberg, table, layout, f"{folder}/{KIND}={DATA}", self._label)
+        self._iceberg.replace(transaction, files, {**self._marks, FILES_MARK: name_of(folder)}, alter.part)

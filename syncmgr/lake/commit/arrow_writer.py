@@ -1,0 +1,169 @@
+"""The write of an epoch whose columns go into the table as they are: by Arrow, without a Spark job.
+
+Owns: which epochs are plain, and how their last images become one Parquet file.
+Must not know: tokens, transactions, snapshots. Spark writes every other epoch, and would write these alike (`rows`).
+"""
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import MappedColumn
+from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.rows.batch import OP, ChangeKind
+from syncmgr.lake.commit.rows import DATA, KIND, PLAIN_COLUMN, filled
+from syncmgr.lake.iceberg.layout import Field, Layout
+from syncmgr.lake.index.arrow import arrow_schema
+from syncmgr.lake.index.key_index import Words
+from syncmgr.lake.index.keys import UnindexableError, local
+
+MOST_BYTES: Final = 256 * 2**20  # of rows in memory; Spark streams what is larger
+ZSTD_LEVEL: Final = 1  # small files that compaction writes anew
+DIGITS: Final[Mapping[str, int]] = {
+    "int8": 3,
+    "int16": 5,
+    "int32": 10,
+    "int64": 19,
+    "uint8": 3,
+    "uint16": 5,
+    "uint32": 10,
+    "uint64": 20,
+}
+TAKEN: Final[Mapping[str, frozenset[str]]] = {
+    "boolean": frozenset({"bool"}),
+    "int": frozenset({"int8", "int16", "int32", "uint8", "uint16"}),
+    "long": frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}),
+    "float": frozenset({"float"}),
+    "double": frozenset({"float", "double"}),
+    "date": frozenset({"date32[day]"}),
+    "timestamp": frozenset({"timestamp[us]"}),
+    "timestamptz": frozenset({"timestamp[us, tz=UTC]"}),
+    "string": frozenset({"string", "large_string"}),
+    "binary": frozenset({"binary", "large_binary"}),
+}
+
+
+def takes(word: str, kind: pa.DataType) -> bool:
+    """Whether every value of an Arrow type is one of Iceberg's type `word`, unchanged."""
+    numbers = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", word)
+    if numbers is None:
+        return str(kind) in TAKEN.get(word, ())
+    scale, whole = int(numbers[2]), int(numbers[1]) - int(numbers[2])
+    if pa.types.is_decimal128(kind):
+        return bool(kind.scale <= scale and kind.precision - kind.scale <= whole)
+    return DIGITS.get(str(kind), whole + 1) <= whole
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plain:
+    """An epoch that needs no Spark. `fills`: for each column of the table what fills it; None: NULL. `part`: the names
+    of the folders of its partition, "": the table has none.
+    """
+
+    channel: ChannelCommit
+    schema: pa.Schema
+    fills: tuple[MappedColumn | None, ...]
+    part: str
+
+
+def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None:
+    """None where only Spark can write it: expressions, WHERE, partitions, casts, many rows, a table on no local disk.
+
+    Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
+    """
+    by_target = {mapped.target.casefold(): mapped for mapped in channel.columns}
+    fills = tuple(by_target.get(column.field.name.casefold()) for column in filled(channel, layout))
+    part = _part(channel, layout)
+    if channel.where or part is None or not all(map(_is_plain, fills)):
+        return None
+    try:
+        local(location)
+        schema = arrow_schema(layout)
+    except UnindexableError:
+        return None
+    staged = _schema(channel)
+    if staged is None or not _fit(layout.fields, fills, staged):
+        return None
+    return Plain(channel=channel, schema=schema, fills=fills, part=part)
+
+
+def _is_plain(fill: MappedColumn | None) -> bool:
+    return fill is None or fill.constant is not None or PLAIN_COLUMN.fullmatch(fill.expression) is not None
+
+
+def _part(channel: ChannelCommit, layout: Layout) -> str | None:
+    """Of a table that is cut by what all rows have in common; None: they may lie in many partitions."""
+    names = []
+    for place, part in enumerate(layout.partition):
+        column = layout.by_id(part.source_id).name
+        if part.transform != "identity" or channel.part is None or channel.part.column != column:
+            return None
+        names.append(f"/syncmgr_p{place}=x{channel.part.value.encode().hex()}")
+    return "".join(names)
+
+
+def _source(fill: MappedColumn | None) -> str | None:
+    """The source column behind it, if there is one."""
+    return None if fill is None or fill.constant is not None else fill.expression[1:-1].replace("``", "`")
+
+
+def _schema(channel: ChannelCommit) -> pa.Schema | None:
+    """What the segments have in common; None where they have not, or are too much for the memory."""
+    found = [pq.read_metadata(file.path) for file in channel.files]
+    size = sum(one.row_group(number).total_byte_size for one in found for number in range(one.num_row_groups))
+    schemas = [one.schema.to_arrow_schema() for one in found]
+    alike = size <= MOST_BYTES and all(schema.equals(schemas[0]) for schema in schemas)
+    return schemas[0] if alike else None
+
+
+def _fit(fields: Sequence[Field], fills: Sequence[MappedColumn | None], staged: pa.Schema) -> bool:
+    kinds = {column.name: column.type for column in staged}
+    return all(
+        (name := _source(fill)) is None or (name in kinds and takes(field.type, kinds[name]))
+        for field, fill in zip(fields, fills, strict=True)
+    )
+
+
+def write(epoch: Plain, which: Words | None, folder: str, codec: str) -> None:
+    """Writes `folder`/syncmgr_kind=0/*.parquet: the rows of these numbers, counted through the segment's files, in this
+    order; None: all that are no deletes. No row, no file. Raises SOURCE_VALUE, OSError.
+    """
+    names = sorted({name for name in map(_source, epoch.fills) if name is not None} | {OP})
+    rows = pa.concat_tables([pq.read_table(file.path, columns=names) for file in epoch.channel.files])
+    kept = rows.filter(pc.not_equal(rows[OP], int(ChangeKind.DELETE))) if which is None else rows.take(which)
+    if not len(kept):
+        return
+    columns = [_column(field, fill, kept) for field, fill in zip(epoch.schema, epoch.fills, strict=True)]
+    _refuse_null(epoch, columns)
+    place = local(f"{folder}/{KIND}={DATA}{epoch.part}")
+    place.mkdir(parents=True)
+    pq.write_table(
+        pa.Table.from_arrays(columns, schema=epoch.schema),
+        place / f"{uuid.uuid4()}.parquet",
+        compression=codec if codec != "uncompressed" else "none",
+        compression_level=ZSTD_LEVEL if codec == "zstd" else None,
+        store_schema=False,
+        store_decimal_as_integer=True,
+    )
+
+
+def _column(field: pa.Field, fill: MappedColumn | None, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
+    if fill is None:
+        return pa.nulls(len(rows), field.type)
+    if fill.constant is not None:
+        return pa.repeat(pa.scalar(fill.constant, field.type), len(rows))
+    return rows[_source(fill)].cast(field.type)
+
+
+def _refuse_null(epoch: Plain, columns: Sequence[pa.ChunkedArray]) -> None:
+    for field, column in zip(epoch.schema, columns, strict=True):
+        if not field.nullable and column.null_count:
+            table = f"{epoch.channel.db}.{epoch.channel.table}"
+            raise SyncError(Code.SOURCE_VALUE, column=field.name, table=table, value="NULL", reason="it is NOT NULL")

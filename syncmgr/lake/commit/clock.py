@@ -1,0 +1,25 @@
+"""A clock that was set back: Iceberg takes no commit that is older than the last one.
+
+Owns: telling that from other failures.
+Must not know: who commits.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.spark.jvm import FAILURES, Java
+
+ALLOWED_SECOND: Final = 60.0  # by Iceberg itself
+
+
+def refuse_old_clock(iceberg: Iceberg, load: Callable[[], Java], label: str) -> None:
+    """After a commit that failed, whatever it said. Raises LAKE_CLOCK."""
+    try:
+        behind = iceberg.behind(load(), time.time())
+    except FAILURES:  # the JVM has gone, and that is what failed
+        return
+    if behind > ALLOWED_SECOND:
+        raise SyncError(Code.LAKE_CLOCK, table=label, second=round(behind))

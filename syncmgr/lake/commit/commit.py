@@ -1,0 +1,401 @@
+"""Commits one channel's segment of one epoch, or a chunk of its snapshot, into one table, exactly once.
+
+Owns: the fence, the order of write and commit, what a refused or unknown commit means.
+Must not know: jobs, intents, the source; how Java is called.
+"""
+
+import logging
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.raw_errors import of_lake
+from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.lake.commit import arrow_writer, rows
+from syncmgr.lake.commit.clock import refuse_old_clock
+from syncmgr.lake.commit.commit_marker import ADDED_BYTES, ADDED_ROWS, bearing_of, refuse_gone, refuse_replaced
+from syncmgr.lake.commit.key_scan import write_matching
+from syncmgr.lake.commit.partitions import refuse_unreachable
+from syncmgr.lake.commit.schema_change import change_schema, layout_after, outstanding
+from syncmgr.lake.commit.uncommitted_files import Written, name_of
+from syncmgr.lake.commit.vectors import Deletion
+from syncmgr.lake.iceberg.ancestry import FILES_MARK
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.layout import Layout
+from syncmgr.lake.iceberg.partition_files import files_below
+from syncmgr.lake.index.index import TableIndex
+from syncmgr.lake.index.indexing import Indexing
+from syncmgr.lake.index.key_index import Keys
+from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
+from syncmgr.lake.spark import jdbc
+from syncmgr.lake.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_of
+
+ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
+MATCHING: Final = "matching"  # folder of the keys that a part replaces
+MOST_KEYS: Final = 4_000_000  # of a part, that are held beside the index; more go by equality deletes
+
+logger = logging.getLogger(__name__)
+
+
+class Commit:
+    """One call of commit: its steps share what was written.
+
+    `strays`: folders of failed attempts at this epoch; one more failure adds to it, and success clears it up.
+    """
+
+    def __init__(self, iceberg: Iceberg, channel: ChannelCommit, strays: list[str], indexing: Indexing) -> None:
+        self._iceberg = iceberg
+        self._channel = channel
+        self._bearing = bearing_of(iceberg, channel)
+        self._written: Written | None = None
+        self._strays = strays
+        self._indexing = indexing
+        self._epoch_keys: tuple[int, EpochKeys] | None = None  # with the seed by which they are numbered
+
+    def run(self) -> ChannelCommitted:
+        """1. look at the token, 2. write the files, 3. commit them in a transaction whose own table is looked at again.
+
+        A crash before 3 leaves files that nothing names. Refused in 3: load again and start from the token, with the
+        files at hand. Unknown in 3: the same, since the token tells.
+        """
+        table = self._loaded()
+        for _ in range(ATTEMPTS):
+            try:
+                return self._attempt(table)
+            except FAILURES as error:
+                if java_class(error) not in REFUSED:
+                    self._give_up()
+                    refuse_old_clock(self._iceberg, self._loaded, f"{self._channel.db}.{self._channel.table}")
+                    failed(error)
+                logger.info("commit refused, trying again: %s", java_class(error))
+            table = self._loaded()
+        self._give_up()
+        raise SyncError(
+            Code.LAKE_FAILED, reason=f"table {self._channel.table} was changed {ATTEMPTS} times during one commit"
+        )
+
+    def _loaded(self) -> Java:
+        return self._iceberg.load(self._channel.db, self._channel.table)
+
+    def dead_letters(self) -> tuple[DeadLetter, ...]:
+        """Of a chunk's rows those that were kept out, also where an earlier life has committed it and told nobody."""
+        chunk = self._channel.chunk
+        if chunk is None:
+            return ()
+        try:
+            return jdbc.letters(self._iceberg.spark, chunk, self._channel.token)
+        except FAILURES as error:
+            away = jdbc.source_error(text_of(error), chunk)
+            if away is None:
+                failed(error)
+            raise away from error
+
+    def _attempt(self, table: Java) -> ChannelCommitted:
+        if self._written is None and not self._borne(table):
+            with self._indexing.lock:
+                index = self._index(table)
+            layout = layout_after(self._iceberg, table, outstanding(self._iceberg, table, self._changes))
+            self._refuse_replaced(table)
+            self._fitting(table, layout, gone=self._gone(index, table))
+            if index is not None and not self._channel.empty and self._is_small(table):
+                self._data_keys(table, index)
+        passing(CrashPoint.FILES_WRITTEN)
+        with self._indexing.lock:
+            return self._transact(table)
+
+    def _transact(self, table: Java) -> ChannelCommitted:
+        transaction = self._iceberg.begin(table)
+        table = self._iceberg.table_of(transaction)  # everything below is read from this one
+        if self._borne(table):
+            return self._passed_over(table)
+        self._refuse_replaced(table)
+        index = self._index(table)
+        types = change_schema(self._iceberg, transaction, outstanding(self._iceberg, table, self._changes))
+        if types:
+            self._iceberg.set_properties(transaction, types)
+        table = self._iceberg.table_of(transaction)
+        written = self._fitting(table, self._iceberg.layout(table), gone=self._gone(index, table))
+        matching = self._matching(table, written)
+        deletion = None
+        if index is not None and self._is_small(table, matching):
+            deletion = self._deletion(table, index, matching)
+        snapshot = self._commit(transaction, written, deletion, matching)
+        passing(CrashPoint.TABLE_COMMITTED)
+        if deletion is not None:
+            table = self._iceberg.table_of(transaction)
+            assert index is not None
+            files = list(zip(self._data_files(table), self._data_keys(table, index), strict=True))
+            complete = self._channel.where is None and self._channel.settled
+            name = name_of(written.folder)
+            deletion.took_effect(self._indexing, table, name, files, count_missing=complete)
+        self._iceberg.delete(*(written.beside[:-1] if matching and deletion is None else written.beside))
+        self._sweep(name_of(written.folder))
+        return ChannelCommitted(
+            snapshot=snapshot,
+            rows=sum(map(self._iceberg.record_count, self._files_of_chunk(table))),
+            bytes=sum(map(self._iceberg.file_bytes, self._files_of_chunk(table))),
+            sequence=self._sequence(self._iceberg.table_of(transaction), snapshot),
+        )
+
+    def _sequence(self, table: Java, snapshot: int) -> int | None:
+        return None if self._channel.part is None else self._iceberg.sequence(table, snapshot)
+
+    def _files_of_chunk(self, table: Java) -> list[Java]:
+        return [] if self._channel.chunk is None else self._data_files(table)
+
+    def _commit(self, transaction: Java, written: Written, deletion: Deletion | None, matching: Sequence[Java]) -> int:
+        """The snapshot of the epoch. Where nobody knows whether it is in, the index has to look."""
+        table = self._iceberg.table_of(transaction)
+        marks = {**self._bearing.marks, FILES_MARK: name_of(written.folder)}
+        try:
+            if self._replaces and self._iceberg.current(table) is not None:
+                self._iceberg.replace(transaction, self._data_files(table), marks, self._channel.part)
+                self._iceberg.set_properties(transaction, self._bearing.properties(table))
+                written.sent = True
+                return self._iceberg.finish(transaction)
+            vanished = self._equality_deletes(table, matching) if deletion is None else []
+            if vanished and written.layout.partition:  # they do not reach rows that somebody moves to another spec
+                self._iceberg.pin(transaction)
+            delta = self._iceberg.fenced_delta(transaction)
+            if deletion is not None:
+                deletion.add_to(delta, written.folder)
+                passing(CrashPoint.VECTORS_WRITTEN)
+            self._iceberg.add(delta, self._data_files(table), vanished, marks)
+            self._iceberg.set_properties(transaction, self._bearing.properties(table))
+            written.sent = True
+            return self._iceberg.finish(transaction)
+        except FAILURES:
+            self._indexing.lost()
+            if deletion is not None:
+                written.beside += deletion.written
+            raise
+
+    # -- the index
+
+    def _index(self, table: Java) -> TableIndex | None:
+        """The index where it holds for this table and can say where the keys of the epoch are."""
+        if not self._channel.keys or self._channel.empty or self._replaces:
+            return None
+        try:
+            index = self._indexing.usable(self._iceberg, table)
+            if index is not None:
+                refuse_other_key(self._channel.keys, index.shape)
+            if index is not None and self._channel.chunk is None:
+                self._touched(index)
+        except UnindexableError as error:
+            self._indexing.give_up(error)
+            return None
+        return index
+
+    @property
+    def _replaces(self) -> bool:
+        return self._channel.chunk is not None and self._channel.chunk.replaces and self._excerpt is None
+
+    @property
+    def _changes(self) -> tuple[LakeChange, ...]:
+        """Of the target's columns, which come with the rows of a chunk."""
+        return () if self._channel.chunk is None else self._channel.chunk.changes
+
+    @property
+    def _excerpt(self) -> Excerpt | None:
+        return None if self._channel.chunk is None else self._channel.chunk.excerpt
+
+    def _is_small(self, table: Java, matching: Sequence[Java] = ()) -> bool:
+        """Whether the keys of what comes and goes may be held in memory; chunks and epochs are cut so."""
+        files = () if self._excerpt is None else (*self._data_files(table), *matching)
+        return sum(map(self._iceberg.record_count, files)) <= MOST_KEYS
+
+    def _touched(self, index: TableIndex) -> EpochKeys:
+        seed = index.shape.seed
+        if self._epoch_keys is None or self._epoch_keys[0] != seed:  # an index that was made anew numbers otherwise
+            self._epoch_keys = seed, epoch_keys(self._channel, index.shape)
+        return self._epoch_keys[1]
+
+    def _distinct(self) -> bool:
+        """Whether no key has two changes; a chunk is one look at rows of different keys."""
+        if self._channel.chunk is not None:
+            return True
+        changes = sum(file.rows for file in self._channel.files)
+        return self._epoch_keys is not None and len(self._epoch_keys[1].keys) == changes
+
+    def _deletion(self, table: Java, index: TableIndex, matching: Sequence[Java]) -> Deletion:
+        """Nobody but somebody else can have put a key of a chunk into the table before."""
+        written = self._data_keys(table, index)
+        if self._channel.chunk is None:
+            return Deletion(self._iceberg, table, index, self._touched(index))
+        if self._excerpt is not None:
+            gone = [file_keys(self._iceberg.location(file), index.shape) for file in matching]
+            return Deletion(self._iceberg, table, index, inserted_keys(gone) if gone else None)
+        meets = bool(written) and self._bearing.may_meet(table)
+        return Deletion(self._iceberg, table, index, inserted_keys(written) if meets else None)
+
+    def _data_keys(self, table: Java, index: TableIndex) -> list[Keys]:
+        """The keys of the data files that were written, row by row."""
+        written, shape = self._written, index.shape
+        assert written is not None
+        if written.keys is None or written.seed != shape.seed:
+            written.keys = [file_keys(self._iceberg.location(file), shape) for file in self._data_files(table)]
+            written.seed = shape.seed
+        return written.keys
+
+    def _gone(self, index: TableIndex | None, table: Java) -> bool:
+        """Whether the keys must be written down, since nothing tells their rows."""
+        if index is not None or not self._channel.keys or self._replaces or self._excerpt is not None:
+            return False
+        return self._bearing.may_meet(table)
+
+    def _borne(self, table: Java) -> bool:
+        with self._discarding():
+            return self._bearing.is_in(table)
+
+    def _refuse_replaced(self, table: Java) -> None:
+        if self._channel.renews:
+            return
+        with self._discarding():
+            refuse_replaced(self._iceberg, table, self._channel)
+
+    @contextmanager
+    def _discarding(self) -> Iterator[None]:
+        """Where the table takes nothing of this channel as it is."""
+        try:
+            yield
+        except SyncError:
+            self._discard()
+            raise
+
+    def _fitting(self, table: Java, layout: Layout, *, gone: bool) -> Written:
+        """The files at hand where they fit, else new ones."""
+        written = self._written
+        if written is not None and written.fits(layout, gone=gone):
+            return written
+        self._discard()
+        name = f"{self._bearing.name}-{uuid.uuid4()}"
+        written = Written(folder=f"{table.location()}/data/{name}", layout=layout, gone=gone)
+        self._written = written
+        if not self._channel.empty:
+            self._write(written, self._iceberg.codec(table))
+        return written
+
+    def _write(self, written: Written, codec: str) -> None:
+        """A job that failed has left files that nothing names."""
+        channel, layout = self._channel, written.layout
+        try:
+            if not self._write_plain(written, codec):
+                writing = rows.Writing(folder=written.folder, codec=codec, gone=written.gone, distinct=self._distinct())
+                rows.write(self._iceberg.spark, channel, layout, writing)
+        except OSError as error:
+            self._discard()
+            raise SyncError(of_lake(str(error)), reason=str(error)) from error
+        except SyncError:
+            self._discard()
+            raise
+        except FAILURES as error:
+            text = text_of(error)
+            bad = rows.value_error(text, channel, layout)
+            if bad is None and channel.chunk is not None:
+                bad = jdbc.source_error(text, channel.chunk)
+            if bad is None:
+                raise
+            self._discard()
+            raise bad from error
+
+    def _write_plain(self, written: Written, codec: str) -> bool:
+        """Whether the epoch could be written without Spark."""
+        if self._channel.chunk is not None:
+            return False
+        seed, touched = self._epoch_keys or (None, None)
+        if self._channel.keys and (touched is None or written.gone or not touched.complete):
+            return False
+        epoch = arrow_writer.plain(self._channel, written.layout, written.folder)
+        if epoch is None:
+            return False
+        if touched is None:
+            arrow_writer.write(epoch, None, written.folder, codec)
+        else:
+            which, keys = touched.images()
+            arrow_writer.write(epoch, which, written.folder, codec)
+            written.keys, written.seed = [keys] if len(keys) else [], seed
+        return True
+
+    def _data_files(self, table: Java) -> list[Java]:
+        written = self._written
+        assert written is not None
+        if written.files is None:
+            written.files = self._files(table, written, rows.DATA)
+        return written.files
+
+    def _equality_deletes(self, table: Java, matching: Sequence[Java]) -> list[Java]:
+        written = self._written
+        assert written is not None
+        keys = [field.id for field in map(written.layout.field, self._channel.keys) if field is not None]
+        files = self._files(table, written, rows.GONE) if self._excerpt is None else matching
+        if files:
+            with self._discarding():
+                refuse_unreachable(self._iceberg, table, written.layout, self._channel, self._indexing.why_not())
+        return [self._iceberg.equality_delete(table, file, keys) for file in files]
+
+    def _matching(self, table: Java, written: Written) -> list[Java]:
+        """Files of the keys that go with a part: all of it that the table has. They are read from what it is now, at
+        the transaction's snapshot or behind it; where somebody has added rows between, the commit is refused.
+        """
+        if self._excerpt is None or self._iceberg.current(table) is None:
+            return []
+        folder, spark = f"{written.folder}/{MATCHING}-{uuid.uuid4()}", self._iceberg.spark
+        written.beside.append(folder)
+        to = rows.Writing(folder=folder, codec=self._iceberg.codec(table), gone=True)
+        write_matching(spark, self._channel, self._excerpt.lake, written.layout, to)
+        root = f"{folder}/{rows.KIND}={rows.GONE}"
+        return files_below(self._iceberg, table, written.layout, root, f"{self._channel.db}.{self._channel.table}")
+
+    def _files(self, table: Java, written: Written, kind: int) -> list[Java]:
+        root, label = f"{written.folder}/{rows.KIND}={kind}", f"{self._channel.db}.{self._channel.table}"
+        return files_below(self._iceberg, table, written.layout, root, label)
+
+    def _passed_over(self, table: Java) -> ChannelCommitted:
+        """Our own commit whose answer was lost, or another writer's: the snapshot names the files that count.
+
+        The token outlives a roll-back; that a chunk has gone is found when all of its plan are there.
+        """
+        snapshot = self._bearing.found(table)
+        if snapshot is None:
+            if self._channel.chunk is None and not self._channel.renews:
+                with self._discarding():
+                    refuse_gone(self._iceberg, table, self._channel)
+            return ChannelCommitted(snapshot=None, passed_over=True)
+        self._give_up()
+        self._sweep(snapshot.marks.get(FILES_MARK, ""))
+        return ChannelCommitted(
+            snapshot=snapshot.id,
+            passed_over=True,
+            rows=int(snapshot.marks.get(ADDED_ROWS, 0)),
+            bytes=int(snapshot.marks.get(ADDED_BYTES, 0)),
+            sequence=self._sequence(table, snapshot.id),
+        )
+
+    def _sweep(self, referenced: str) -> None:
+        """The epoch is in: of all the folders written for it only one counts."""
+        for folder in self._strays:
+            if name_of(folder) != referenced:
+                self._iceberg.delete(folder)
+        self._strays.clear()
+
+    def _discard(self) -> None:
+        """Deletes files that no snapshot names; where one may, that is known once the epoch is in."""
+        if self._written is None:
+            return
+        if self._written.sent:
+            self._strays.append(self._written.folder)
+        else:
+            self._iceberg.delete(self._written.folder)
+        self._written = None
+
+    def _give_up(self) -> None:
+        """After a failure whose outcome is unknown the files stay: a later attempt knows whether they count."""
+        if self._written is not None:
+            self._strays.append(self._written.folder)

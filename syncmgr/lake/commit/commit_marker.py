@@ -1,0 +1,215 @@
+"""How a table shows that it has what a commit brings: an epoch of a channel, or a chunk of its snapshot.
+
+Owns: the token and the done-set in a table's properties, the marks of a commit in its snapshot's summary.
+Must not know: files, indexes, when something is committed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit
+from syncmgr.job.snapshot.chunk import ChunkRows, is_older, numbers_of, numbers_text
+from syncmgr.lake.iceberg.ancestry import (
+    CHUNK_MARK,
+    DATA_FILES,
+    EPOCH_MARK,
+    FILES_MARK,
+    MARKS,
+    chunks_property,
+    fingerprint_property,
+    has_gone,
+    has_others_rows,
+    is_replaced,
+    others_property,
+    part_marks,
+    token_property,
+)
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.layout import Snapshot
+from syncmgr.lake.spark.jvm import FAILURES, Java
+
+ADDED_ROWS: Final = "added-records"  # Iceberg's own words in a snapshot's summary
+ADDED_BYTES: Final = "added-files-size"
+
+
+class Bearing(Protocol):
+    """What a commit brings, as far as its table tells it."""
+
+    @property
+    def name(self) -> str:
+        """Of the folder of its files."""
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """For the summary of its snapshot."""
+
+    def is_in(self, table: Java) -> bool:
+        """Raises FENCED, OTHER_HISTORY, TARGET_SET_BACK."""
+
+    def may_meet(self, table: Java) -> bool:
+        """Whether a key that it brings may be in the table."""
+
+    def properties(self, table: Java) -> Mapping[str, str]:
+        """What the table must say when it is in."""
+
+    def found(self, table: Java) -> Snapshot | None:
+        """The snapshot by which it came; None where that was expired or was none."""
+
+
+def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> Bearing:
+    if channel.chunk is None:
+        return EpochBearing(iceberg, channel)
+    return ChunkBearing(iceberg, channel, channel.chunk)
+
+
+def check_token(found: int, commit: ChannelCommit | ChannelAlter, *, renews: bool = False) -> None:
+    """Whether an epoch may come behind the one that a table bears, or is that. One that renews the table may come
+    behind any older one, or none.
+
+    Raises FENCED where somebody has gone on from there, OTHER_HISTORY where the metadata are older than the table,
+    TARGET_SET_BACK where it is the other way round, or the table was made anew.
+    """
+    table, last = f"{commit.db}.{commit.table}", commit.last_epoch
+    if found > commit.epoch:
+        raise SyncError(Code.FENCED, table=table, found=found, epoch=commit.epoch)
+    if last < found < commit.epoch:
+        raise SyncError(Code.OTHER_HISTORY, table=table, epoch=found)
+    if found < last and not renews:
+        raise SyncError(Code.TARGET_SET_BACK, table=table, found=found, epoch=last)
+
+
+def refuse_replaced(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
+    """Raises TARGET_REPLACED where what the channel committed last has gone from the table's history."""
+    token, last = commit.token, commit.last_snapshot
+    epoch = iceberg.token(table, token_property(token))
+    if is_replaced(iceberg.history(table, MARKS, expired=True), token=token, epoch=epoch, last_snapshot=last):
+        raise SyncError(Code.TARGET_REPLACED, table=f"{commit.db}.{commit.table}", snapshot=last, epoch=epoch)
+
+
+def refuse_gone(iceberg: Iceberg, table: Java, commit: ChannelCommit | ChannelAlter) -> None:
+    """Raises TARGET_REPLACED where the table bears the epoch, and the snapshot that it came by has gone."""
+    if has_gone(iceberg.history(table, MARKS, expired=True), token=commit.token, epoch=commit.epoch):
+        label = f"{commit.db}.{commit.table}"
+        raise SyncError(Code.TARGET_REPLACED, table=label, snapshot="number unknown", epoch=commit.epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBearing:
+    """The table stores token -> epoch."""
+
+    iceberg: Iceberg
+    channel: ChannelCommit
+
+    @property
+    def name(self) -> str:
+        return f"{self.channel.token}-{self.channel.epoch}"
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        return {EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}", **part_marks(self.channel.part)}
+
+    def is_in(self, table: Java) -> bool:
+        channel = self.channel
+        found = self.iceberg.token(table, token_property(channel.token))
+        check_token(found, channel, renews=channel.renews)
+        if found == channel.epoch:
+            self._refuse_other_history(table)
+        return found == channel.epoch
+
+    def _refuse_other_history(self, table: Java) -> None:
+        """Metadata restored from before its last commit counts on from there: the same number, but other rows."""
+        channel = self.channel
+        found = self.iceberg.property(table, fingerprint_property(channel.token))
+        if found is not None and found != channel.fingerprint:
+            raise SyncError(Code.OTHER_HISTORY, table=f"{channel.db}.{channel.table}", epoch=channel.epoch)
+
+    def may_meet(self, table: Java) -> bool:  # noqa: ARG002 - an insert may come again, and after somebody else's
+        return True
+
+    def properties(self, table: Java) -> Mapping[str, str]:  # noqa: ARG002 - the table does not matter
+        token = self.channel.token
+        return {token_property(token): str(self.channel.epoch), fingerprint_property(token): self.channel.fingerprint}
+
+    def found(self, table: Java) -> Snapshot | None:
+        """A chunk behind the epoch bears its mark, too, and names other files."""
+        return _by_marks((s for s in self.iceberg.history(table, MARKS) if CHUNK_MARK not in s.marks), self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkBearing:
+    """The table stores token -> plan and the numbers of its chunks. Their snapshots count as those of the epoch that
+    the table bears already.
+    """
+
+    iceberg: Iceberg
+    channel: ChannelCommit
+    chunk: ChunkRows
+
+    @property
+    def name(self) -> str:
+        return f"{self.channel.token}-chunk{self.chunk.number}"
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        return {
+            EPOCH_MARK: f"{self.channel.token}:{self.channel.epoch}",
+            CHUNK_MARK: f"{self.chunk.plan}:{self.chunk.number}",
+            **part_marks(self.channel.part),
+        }
+
+    def is_in(self, table: Java) -> bool:
+        channel = self.channel
+        found = self.iceberg.token(table, token_property(channel.token))
+        check_token(found, channel, renews=channel.renews)
+        return self.chunk.number in self._done(table)
+
+    def _done(self, table: Java) -> frozenset[int]:
+        """Raises OTHER_HISTORY where another reading has begun, after this one or beside it: whoever brings this chunk
+        does not know of it, as a frontend that was replaced, or metadata that are older than the table.
+        """
+        plan, _, numbers = (self.iceberg.property(table, chunks_property(self.channel.token)) or "").partition(":")
+        begins = not plan or (self.chunk.replaces and not is_older(self.chunk.plan, plan))
+        if plan != self.chunk.plan and begins:
+            return frozenset()
+        if plan != self.chunk.plan:
+            label = f"{self.channel.db}.{self.channel.table}"
+            raise SyncError(Code.OTHER_HISTORY, table=label, epoch=self.channel.epoch)
+        return numbers_of(numbers)
+
+    def may_meet(self, table: Java) -> bool:
+        """Rows of other chunks have other keys. Who has found rows of somebody else says so to those that follow."""
+        channel = self.channel
+        if self.iceberg.property(table, others_property(channel.token)) == self.chunk.plan:
+            return True
+        history = self.iceberg.history(table, (*MARKS, DATA_FILES))
+        return has_others_rows(history, token=channel.token, last_snapshot=channel.last_snapshot, part=channel.part)
+
+    def properties(self, table: Java) -> Mapping[str, str]:
+        token, numbers = self.channel.token, numbers_text(self._done(table) | {self.chunk.number})
+        others = {others_property(token): self.chunk.plan} if self.may_meet(table) else {}
+        epoch = {token_property(token): str(self.channel.epoch)} if self.channel.renews else {}
+        return {chunks_property(token): f"{self.chunk.plan}:{numbers}", **others, **epoch}
+
+    def found(self, table: Java) -> Snapshot | None:
+        return _by_marks(self.iceberg.history(table, (*MARKS, ADDED_ROWS, ADDED_BYTES)), self.marks)
+
+
+def may_have(iceberg: Iceberg, db: str, table: str, folder: str, since: int | None) -> bool:
+    """Whether the table, looked at now, may name files of a folder: a catalog that has refused a commit may have taken
+    it all the same, when the answer was lost and the question repeated. `since`: the snapshot before that commit.
+    """
+    try:
+        for snapshot in iceberg.history(iceberg.load(db, table), (FILES_MARK,)):
+            if snapshot.id == since:
+                return False
+            if snapshot.marks.get(FILES_MARK) == folder:
+                return True
+    except (SyncError, *FAILURES):  # the refusal is what its caller is to see
+        return True
+    return since is not None
+
+
+def _by_marks(history: Iterator[Snapshot], marks: Mapping[str, str]) -> Snapshot | None:
+    return next((each for each in history if marks.items() <= each.marks.items()), None)

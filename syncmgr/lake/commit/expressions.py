@@ -1,0 +1,73 @@
+"""The expressions of a channel, judged by Spark before a job is made.
+
+Owns: what a column expression or WHERE may be.
+Must not know: rows, epochs, statements.
+"""
+
+import json
+import re
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription, quoted
+from syncmgr.job.channel.expression_bounds import Node, unbounded
+from syncmgr.job.types.schema import SourceColumn, arrow_type
+from syncmgr.lake.commit import rows
+from syncmgr.lake.iceberg.layout import Layout
+from syncmgr.lake.spark import jvm
+from syncmgr.lake.spark.segment import spark_type
+
+_MOMENTARY: Final = re.compile(
+    r"\b(current_timestamp|current_date|current_time|localtimestamp|now|current_user|session_user|unix_timestamp)\(",
+)
+
+
+def check_expressions(session: SparkSession, channel: ChannelDescription, layout: Layout, *, trusts: bool) -> None:
+    """Raises BAD_EXPRESSION, UNKNOWN_COLUMN. Runs nothing. `trusts`: also with what takes any time or memory."""
+    read = (column for column in channel.source.columns if column.name in channel.reads)
+    nulls = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quoted(column.name)}" for column in read)
+    relation = session.sql(f"SELECT {nulls}")
+    for mapped in channel.columns:
+        field = layout.field(mapped.target)
+        if field is None:
+            raise SyncError(Code.UNKNOWN_COLUMN, column=mapped.target, where=f"{channel.target_db}.{channel.target}")
+        _check(relation, mapped.expression, rows.spark_type(field), trusts=trusts)
+    if channel.where is not None:
+        _check(relation, channel.where, "BOOLEAN", trusts=trusts)
+
+
+def _type(column: SourceColumn) -> str:
+    return spark_type(arrow_type(column))
+
+
+def _check(relation: DataFrame, expression: str, kind: str, *, trusts: bool = False) -> None:
+    try:
+        plan = jvm.analyzed(relation.selectExpr(f"CAST({expression} AS {kind}) AS x"))
+    except jvm.FAILURES as error:
+        _, message = jvm.told(error)
+        raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=message) from error
+    reason: str | None = None
+    escape = "" if "ESCAPE" in expression.upper() else "\\"  # which one, is not told
+    if plan.operators[:2] != ("Project", "Project") or "subquery" in plan.text:
+        reason = "it must be computed from one row: no aggregate, window, generator or subquery"
+    elif not plan.deterministic or _MOMENTARY.search(plan.text):
+        reason = "it must give the same value whenever it is computed"
+    elif not trusts:
+        reason = next(filter(None, (unbounded(node_of(each, escape)) for each in plan.computed)), None)
+    if reason:
+        raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=reason)
+
+
+def node_of(text: str, escape: str) -> Node:
+    """An expression as Spark's JSON has it: its parts in a row, each before those that it is made of. `escape`: of each
+    LIKE, which the JSON leaves out.
+    """
+    built: list[Node] = []
+    for part in reversed(json.loads(text)):  # no recursion: a sum of a thousand columns is a thousand deep
+        children = [built.pop() for _ in range(part["num-children"])]
+        kind = str(part["class"]).rpartition(".")[2]
+        said = part.get("value") if kind == "Literal" else part.get("name")
+        built.append(Node(kind=kind, children=children, text=None if said is None else str(said), escape=escape))
+    return built[0]

@@ -1,0 +1,55 @@
+"""Whether what the catalog names of a table is on the disk.
+
+Owns: which files of a table can be missing after a power failure, and what the operator is told.
+Must not know: epochs, jobs; how the catalog or Java is asked.
+
+Iceberg writes files and then the catalog's row, and syncs none of them; the file system is synced right behind. A power
+failure within that sync may leave the row without the files, so whoever writes to a table looks first.
+"""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.index.keys import local
+from syncmgr.lake.spark.jvm import FAILURES, Java, is_lost, words
+
+SNAPSHOTS: Final = 4  # newest first: each commit syncs the file system, upkeep may run beside one
+
+
+def check_metadata(label: str, pointer: Pointer) -> None:
+    """The file that everything begins with is there and whole. Raises TABLE_BROKEN."""
+    try:
+        json.loads(local(pointer.location).read_bytes())
+    except (OSError, ValueError) as error:
+        raise broken(label, pointer, str(error)) from error
+
+
+def check_files(label: str, pointer: Pointer, iceberg: Iceberg, table: Java) -> None:
+    """So are all manifests, and the files that the newest snapshots added. Raises TABLE_BROKEN."""
+    try:
+        for location, size in iceberg.named_files(table, SNAPSHOTS):
+            fault = _fault(local(location), size)
+            if fault is not None:
+                raise broken(label, pointer, fault)
+    except FAILURES as error:
+        if is_lost(error):
+            raise
+        raise broken(label, pointer, words(error)) from error
+
+
+def _fault(path: Path, size: int) -> str | None:
+    try:
+        found = path.stat().st_size
+    except FileNotFoundError:
+        return f"'{path}' is missing"
+    return None if found == size else f"'{path}' has {found} of {size} bytes"
+
+
+def broken(label: str, pointer: Pointer, reason: str) -> SyncError:
+    return SyncError(
+        Code.TABLE_BROKEN, table=label, reason=reason, location=pointer.location, previous=pointer.previous or "none"
+    )

@@ -1,0 +1,29 @@
+"""The keys of a table that a condition means, in files that look like those of vanished keys.
+
+Owns: one scan of the key columns.
+Must not know: transactions, tokens, who wrote the condition.
+"""
+
+from pyspark.sql import SparkSession
+
+from syncmgr.job.channel.description import quoted
+from syncmgr.job.epoch import ChannelCommit
+from syncmgr.lake.commit.rows import GONE, KIND, Filled, Writing, save, spark_type
+from syncmgr.lake.iceberg.layout import Layout
+from syncmgr.lake.spark.launch import CATALOG
+
+
+def write_matching(spark: SparkSession, channel: ChannelCommit, where: str, layout: Layout, to: Writing) -> None:
+    """The keys of a channel's rows as its table has them now. `where`: Spark SQL over them. Writes as rows.write."""
+    keys = {field.id: quoted(field.name) for field in layout.fields if field.id in layout.identifier}
+    columns = tuple(
+        Filled(
+            field=field,
+            expression=None,
+            sql=f"CAST({keys.get(field.id, 'NULL')} AS {spark_type(field)})",
+            key=field.id in keys,
+        )
+        for field in layout.fields
+    )
+    found = spark.table(f"{CATALOG}.{quoted(channel.db)}.{quoted(channel.table)}").where(where)
+    save(found.selectExpr(*keys.values(), f"{GONE} AS `{KIND}`"), columns, layout, to.folder, to.codec)

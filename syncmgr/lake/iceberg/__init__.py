@@ -1,0 +1,1 @@
+"""Iceberg's API: tables, metadata, manifests and files."""

@@ -1,0 +1,85 @@
+"""The embedded catalog file read without Spark: what SHOW needs while Spark starts, and afterwards too.
+
+Owns: Iceberg's JDBC catalog tables and its metadata files, read only.
+Must not know: how tables are made or changed.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, layout_of
+from syncmgr.lake.spark.launch import CATALOG
+
+BUSY_SECOND: Final = 30.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pointer:
+    """Where the catalog says that a table's metadata is, and was before its last commit."""
+
+    location: str
+    previous: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shelf:
+    """`file`: the SQLite file of the catalog; before the first start there is none, and the catalog is empty."""
+
+    file: Path
+
+    def namespaces(self) -> list[str]:
+        sql = (
+            "SELECT namespace FROM iceberg_namespace_properties WHERE catalog_name = ?1 "
+            "UNION SELECT table_namespace FROM iceberg_tables WHERE catalog_name = ?1 ORDER BY 1"
+        )
+        return [str(row[0]) for row in self._rows(sql, CATALOG)]
+
+    def tables(self, db: str) -> list[str]:
+        sql = "SELECT table_name FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? ORDER BY 1"
+        return [str(row[0]) for row in self._rows(sql, CATALOG, db)]
+
+    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
+        """Current layout and properties. Raises NO_SUCH_TABLE."""
+        metadata = json.loads(Path(self.pointer(db, table).location.removeprefix("file:")).read_text(encoding="utf-8"))
+        schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
+        spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
+        told = {
+            FORMAT_VERSION: str(metadata["format-version"]),
+            UUID: metadata["table-uuid"],
+            CHANGES: _changes(metadata),
+        }
+        return layout_of(schema, spec), metadata.get("properties", {}) | told
+
+    def pointer(self, db: str, table: str) -> Pointer:
+        """Raises NO_SUCH_TABLE."""
+        sql = (
+            "SELECT metadata_location, previous_metadata_location FROM iceberg_tables "
+            "WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
+        )
+        rows = self._rows(sql, CATALOG, db, table)
+        if not rows:
+            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
+        return Pointer(location=str(rows[0][0]), previous=None if rows[0][1] is None else str(rows[0][1]))
+
+    def _rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        if not self.file.is_file():
+            return []
+        uri = f"{self.file.as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECOND)) as connection:
+            try:
+                return connection.execute(sql, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if "no such table" in str(error):  # Spark's first start is about to make them
+                    return []
+                raise
+
+
+def _changes(metadata: Mapping[str, Any]) -> str:
+    """A table may have been made with rows in it."""
+    return str(len(metadata.get("metadata-log", ())) + len(metadata.get("snapshots", ())))

@@ -1,0 +1,168 @@
+"""Files of a table that name other files by absolute paths, as they are where the lake stands in another folder.
+
+Owns: where paths stand in metadata, manifests, deletion vectors and position deletes; lengths that change with them.
+Must not know: catalogs, which files there are.
+"""
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from syncmgr.lake.iceberg import avro
+from syncmgr.lake.iceberg.named_files import Kind, Named
+from syncmgr.lake.iceberg.puffin import MAGIC
+
+PATH_OF_DELETE: Final = 2147483546  # the reserved field id of a position delete's file
+FOOTER: Final = 4 + 4 + 4  # of a Puffin file, behind its text: length, flags, magic
+FIRST_ROW_GROUP: Final = 4  # behind the magic number of a Parquet file
+
+
+class NotMovableError(ValueError):
+    """A file that names what it should not, or in a form that is not known."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """From one absolute folder to another."""
+
+    old: Path
+    new: Path
+
+    def relative(self, location: str) -> Path:
+        """The place of a file below the old folder. Raises NotMovableError where it is not there."""
+        for prefix in self._prefixes():
+            if location.startswith(prefix):
+                return Path(location[len(prefix) :])
+        raise NotMovableError(f"'{location}' is not in {self.old}")
+
+    def moved(self, location: str) -> str:
+        """Raises NotMovableError where it is not below the old folder."""
+        for prefix in self._prefixes():
+            if location == prefix[:-1] or location.startswith(prefix):
+                scheme = prefix[: -len(f"{self.old}/")]
+                return f"{scheme}{self.new}{location[len(prefix) - 1 :]}"
+        raise NotMovableError(f"'{location}' is not in {self.old}")
+
+    def _prefixes(self) -> tuple[str, ...]:
+        return tuple(f"{scheme}{self.old}/" for scheme in ("", "file:", "file://"))
+
+
+def metadata(text: bytes, move: Move) -> bytes:
+    """A metadata file, current or older."""
+    found = json.loads(text)
+    found["location"] = move.moved(found["location"])
+    _move_each(found.get("snapshots", ()), "manifest-list", move)
+    _move_each(found.get("metadata-log", ()), "metadata-file", move)
+    _move_each(found.get("statistics", ()), "statistics-path", move)
+    _move_each(found.get("partition-statistics", ()), "statistics-path", move)
+    properties = found.get("properties", {})
+    for name in properties:
+        if name.startswith("write.") and name.endswith(".path"):
+            properties[name] = move.moved(properties[name])
+    return json.dumps(found).encode()
+
+
+def _move_each(entries: Any, name: str, move: Move) -> None:  # noqa: ANN401 - JSON
+    for entry in entries:
+        entry[name] = move.moved(entry[name])
+
+
+def manifest_list(data: bytes, move: Move, lengths: Mapping[str, int]) -> bytes:
+    """`lengths`: of the files that were changed, by their location before."""
+    container = avro.read(data)
+    for record in container.records:
+        before = record["manifest_path"]
+        record["manifest_length"] = lengths.get(before, record["manifest_length"])
+        record["manifest_path"] = move.moved(before)
+    return avro.write(container)
+
+
+def manifest(data: bytes, move: Move, lengths: Mapping[str, int]) -> bytes:
+    """Entries that say what is gone are moved with the others."""
+    container = avro.read(data)
+    for record in container.records:
+        _move_file(record["data_file"], move, lengths)
+    return avro.write(container)
+
+
+def _move_file(file: dict[str, Any], move: Move, lengths: Mapping[str, int]) -> None:
+    before = file["file_path"]
+    file["file_path"] = move.moved(before)
+    if before in lengths:
+        file["file_size_in_bytes"] = lengths[before]
+        if file.get("split_offsets") and file["file_format"].upper() == "PARQUET":
+            file["split_offsets"] = [FIRST_ROW_GROUP]
+    if file.get("referenced_data_file") is not None:
+        file["referenced_data_file"] = move.moved(file["referenced_data_file"])
+    for bounds in ("lower_bounds", "upper_bounds"):
+        if file.get(bounds) is not None:
+            file[bounds] = [bound for each in file[bounds] for bound in _bound(each, move)]
+
+
+def _bound(bound: dict[str, Any], move: Move) -> list[dict[str, Any]]:
+    """One that was cut short is left out: readers do without."""
+    if bound["key"] != PATH_OF_DELETE:
+        return [bound]
+    try:
+        return [bound | {"value": move.moved(bound["value"].decode()).encode()}]
+    except (NotMovableError, UnicodeDecodeError):
+        return []
+
+
+def vectors(data: bytes, move: Move) -> bytes:
+    """A Puffin file: its blobs stay where they are, its footer names the data files anew."""
+    length, flags = struct.unpack("<I4s", data[-FOOTER:-4])
+    begin = len(data) - FOOTER - length
+    if data[-4:] != MAGIC or data[begin - 4 : begin] != MAGIC or any(flags):
+        raise NotMovableError("the footer of a Puffin file is not where it should be, or compressed")
+    footer = json.loads(data[begin : begin + length])
+    for blob in footer["blobs"]:
+        properties: dict[str, str] = blob.get("properties", {})
+        if "referenced-data-file" in properties:
+            properties["referenced-data-file"] = move.moved(properties["referenced-data-file"])
+    text = json.dumps(footer).encode()
+    return b"".join((data[:begin], text, struct.pack("<I", len(text)), flags, MAGIC))
+
+
+def positions(path: Path, move: Move) -> bytes:
+    """A Parquet file of position deletes: the order of its rows is that of their paths, which all move alike."""
+    table = pq.read_table(path, partitioning=None)
+    at = table.schema.get_field_index("file_path")
+    if at < 0:
+        raise NotMovableError("position deletes have no column 'file_path'")
+    names = table.column(at).to_pylist()
+    moved = pa.array([move.moved(name) for name in names], pa.string())
+    table = table.set_column(at, table.schema.field(at).with_type(pa.string()), moved)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", store_schema=False, row_group_size=max(len(table), 1))
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def rewritten(named: Named, path: Path, move: Move, lengths: Mapping[str, int]) -> bytes | None:
+    """A file that stands at `path` as it is after the move; None: as it was. `lengths`: as with `manifest_list`.
+
+    What a file names must have been rewritten before it.
+    """
+    match named.kind:
+        case Kind.DATA | Kind.STATISTICS:
+            return None
+        case Kind.VECTORS:
+            return vectors(path.read_bytes(), move)
+        case Kind.POSITIONS:
+            return positions(path, move)
+        case Kind.MANIFEST:
+            return manifest(path.read_bytes(), move, lengths)
+        case Kind.MANIFESTS:
+            return manifest_list(path.read_bytes(), move, lengths)
+        case Kind.METADATA | Kind.PREVIOUS:
+            return metadata(path.read_bytes(), move)
+
+
+ORDER: Final = (Kind.VECTORS, Kind.POSITIONS, Kind.MANIFEST, Kind.MANIFESTS, Kind.METADATA, Kind.PREVIOUS)

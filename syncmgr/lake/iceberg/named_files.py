@@ -1,0 +1,111 @@
+"""Which files a table is made of: all that its metadata name, of every snapshot that it keeps.
+
+Owns: the way from the metadata to the data files, read without Spark.
+Must not know: the catalog, what is done with the files.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+from syncmgr.lake.iceberg import avro
+
+DELETED: Final = 2  # the status of an entry that says what is gone
+POSITION_DELETES: Final = 1  # the content of a delete file
+
+
+class Kind(Enum):
+    """What a file of a table is."""
+
+    METADATA = "metadata"
+    PREVIOUS = "previous metadata"
+    MANIFESTS = "manifest list"
+    MANIFEST = "manifest"
+    DATA = "data"  # equality deletes too: neither names another file
+    POSITIONS = "position deletes"
+    VECTORS = "deletion vectors"
+    STATISTICS = "statistics"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Named:
+    """A file as it is named: `location` may begin with a scheme. `bytes` None: its length is told nowhere."""
+
+    kind: Kind
+    location: str
+    bytes: int | None = None
+
+
+class NotATableError(ValueError):
+    """Metadata that are not those of a table of format 2 or later."""
+
+
+class Tables:
+    """What tables name. `at`: where a named file can be read; it may take the file into keeping first.
+
+    A manifest never changes, so each is read once, however often its table is asked for.
+    """
+
+    def __init__(self, at: Callable[[Named], Path]) -> None:
+        self._at = at
+        self._known: dict[str, tuple[Named, ...]] = {}
+
+    def files(self, metadata: Named) -> dict[str, Named]:
+        """By location. Raises what `at` does; NotATableError, ValueError, OSError where a file cannot be read."""
+        found = {metadata.location: metadata}
+        for named in of_metadata(json.loads(self._at(metadata).read_bytes())):
+            self._add(found, named)
+        return found
+
+    def _add(self, found: dict[str, Named], named: Named) -> None:
+        if named.location in found:
+            return
+        found[named.location] = named
+        path = self._at(named)
+        if named.kind not in {Kind.MANIFESTS, Kind.MANIFEST}:
+            return
+        if named.location not in self._known:
+            of = of_list if named.kind is Kind.MANIFESTS else of_manifest
+            self._known[named.location] = tuple(of(avro.read(path.read_bytes()).records))
+        for below in self._known[named.location]:
+            self._add(found, below)
+
+
+def of_metadata(metadata: Mapping[str, Any]) -> Iterator[Named]:
+    """What a metadata file names, but for older ones."""
+    if "table-uuid" not in metadata or metadata.get("format-version", 0) < 2:
+        raise NotATableError("it is no table of format 2 or later")
+    for snapshot in metadata.get("snapshots", ()):
+        yield Named(kind=Kind.MANIFESTS, location=snapshot["manifest-list"])
+    for statistics in (*metadata.get("statistics", ()), *metadata.get("partition-statistics", ())):
+        length = statistics["file-size-in-bytes"]
+        yield Named(kind=Kind.STATISTICS, location=statistics["statistics-path"], bytes=length)
+
+
+def older(metadata: Mapping[str, Any]) -> list[str]:
+    """Where the metadata of earlier commits are, or were."""
+    return [entry["metadata-file"] for entry in metadata.get("metadata-log", ())]
+
+
+def of_list(records: list[dict[str, Any]]) -> Iterator[Named]:
+    """What a manifest list names."""
+    for record in records:
+        yield Named(kind=Kind.MANIFEST, location=record["manifest_path"], bytes=record["manifest_length"])
+
+
+def of_manifest(records: list[dict[str, Any]]) -> Iterator[Named]:
+    """What a manifest names, but for what it says is gone."""
+    for record in records:
+        if record["status"] != DELETED:
+            file = record["data_file"]
+            yield Named(kind=kind_of(file), location=file["file_path"], bytes=file["file_size_in_bytes"])
+
+
+def kind_of(file: Mapping[str, Any]) -> Kind:
+    """Of an entry's data or delete file."""
+    if file["file_format"].upper() == "PUFFIN":
+        return Kind.VECTORS
+    return Kind.POSITIONS if file.get("content", 0) == POSITION_DELETES else Kind.DATA

@@ -1,0 +1,161 @@
+"""Data and delete files of Iceberg tables as values, behind py4j beside `jvm` and `iceberg`.
+
+Owns: Iceberg's JSON form of a file, which outlives the JVM, and what a snapshot is made of.
+Must not know: keys, epochs, when something is called.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from syncmgr.lake.iceberg.ancestry import FILES_MARK
+from syncmgr.lake.iceberg.iceberg import Iceberg, closing_java, iterated, listed
+from syncmgr.lake.iceberg.puffin import Blob
+from syncmgr.lake.spark.jvm import Java
+
+PUFFIN: Final = "puffin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """A data or delete file. `text`: Iceberg's JSON of it, without column bounds; `sequence` 0: not committed yet."""
+
+    path: str
+    rows: int
+    bytes: int
+    sequence: int
+    text: str
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+    @property
+    def partition(self) -> str:
+        """What tells its partition and spec from every other."""
+        return json.dumps([self.facts["spec-id"], self.facts["partition"]])
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """What tells it from every other, also from those in the same Puffin file."""
+        return self.path, self.facts.get("content-offset", 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contents:
+    """All files of a snapshot. `vectors`: by data file's path; `positions`: Parquet position deletes (format v2)."""
+
+    snapshot: int | None
+    data: tuple[Content, ...] = ()
+    vectors: Mapping[str, Content] = field(default_factory=dict)
+    positions: tuple[Content, ...] = ()
+    equality: tuple[Content, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """The current snapshot of a table. `parent` None: it is the first. `folder`: of the files of a commit of ours."""
+
+    id: int
+    parent: int | None
+    sequence: int
+    folder: str | None
+
+
+def head_of(table: Java) -> Head:
+    """Of a table that has one."""
+    snapshot = table.currentSnapshot()
+    parent, folder = snapshot.parentId(), snapshot.summary().get(FILES_MARK)
+    return Head(
+        id=int(snapshot.snapshotId()),
+        parent=None if parent is None else int(parent),
+        sequence=int(snapshot.sequenceNumber()),
+        folder=None if folder is None else str(folder),
+    )
+
+
+def content_of(iceberg: Iceberg, table: Java, file: Java, sequence: int) -> Content:
+    """The value of a Java file."""
+    text = iceberg.file_text(table, file)
+    facts = json.loads(text)
+    return Content(
+        path=facts["file-path"],
+        rows=facts["record-count"],
+        bytes=facts["file-size-in-bytes"],
+        sequence=sequence,
+        text=text,
+    )
+
+
+def contents_of(iceberg: Iceberg, table: Java) -> Contents:
+    """What the current snapshot is made of, read from its manifests."""
+    snapshot = table.currentSnapshot()
+    if snapshot is None:
+        return Contents(snapshot=None)
+    io, specs, files = table.io(), table.specs(), iceberg.jvm.org.apache.iceberg.ManifestFiles
+    data = [
+        found
+        for manifest in listed(snapshot.dataManifests(io))
+        for found in _read(iceberg, table, files.read(manifest, io, specs))
+    ]
+    deletes = [
+        found
+        for manifest in listed(snapshot.deleteManifests(io))
+        for found in _read(iceberg, table, files.readDeleteManifest(manifest, io, specs))
+    ]
+    vectors = {}
+    for file in deletes:
+        if file.facts["file-format"] == PUFFIN:
+            vectors[file.facts["referenced-data-file"]] = file
+    return Contents(
+        snapshot=int(snapshot.snapshotId()),
+        data=tuple(data),
+        vectors=vectors,
+        positions=tuple(
+            f for f in deletes if f.facts["content"] == "position-deletes" and f.path not in _paths(vectors)
+        ),
+        equality=tuple(file for file in deletes if file.facts["content"] == "equality-deletes"),
+    )
+
+
+def _paths(vectors: Mapping[str, Content]) -> set[str]:
+    return {vector.path for vector in vectors.values()}
+
+
+def _read(iceberg: Iceberg, table: Java, reader: Java) -> Iterable[Content]:
+    with closing_java(reader):
+        return [content_of(iceberg, table, file, int(file.dataSequenceNumber())) for file in iterated(reader)]
+
+
+def vector_of(data: Content, puffin_path: str, puffin_bytes: int, blob: Blob) -> Content:
+    """The delete file that is the vector of a data file; it has its partition and spec."""
+    facts = {
+        "spec-id": data.facts["spec-id"],
+        "content": "position-deletes",
+        "file-path": puffin_path,
+        "file-format": PUFFIN,
+        "partition": data.facts["partition"],
+        "file-size-in-bytes": puffin_bytes,
+        "record-count": blob.rows,
+        "referenced-data-file": data.path,
+        "content-offset": blob.offset,
+        "content-size-in-bytes": blob.length,
+    }
+    return Content(path=puffin_path, rows=blob.rows, bytes=blob.length, sequence=0, text=json.dumps(facts))
+
+
+def write_bytes(table: Java, path: str, content: bytes) -> None:
+    """A new file in the table's storage. Raises where there is one."""
+    with closing_java(table.io().newOutputFile(path).create()) as out:
+        out.write(content)
+
+
+def read_bytes(table: Java, path: str, offset: int, length: int) -> bytes:
+    """A part of a file of the table's storage."""
+    with closing_java(table.io().newInputFile(path).newStream()) as stream:
+        stream.seek(offset)
+        found: bytes = bytes(stream.readNBytes(length))
+        return found

@@ -1,0 +1,1 @@
+"""Where each key of a table is."""

@@ -1,0 +1,370 @@
+"""The key index of one table: which row of which data file each key is, as of exactly one snapshot.
+
+Owns: following the table from snapshot to snapshot, and what must be deleted when keys vanish.
+Must not know: commits, jobs, where the index is kept between starts, Java.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from syncmgr.lake.iceberg.puffin import vector_rows
+from syncmgr.lake.iceberg.snapshot_files import Content, Contents
+from syncmgr.lake.index.key_index import NOWHERE, KeyIndex, Keys, Words, files_of, joined, places, rows_of
+from syncmgr.lake.index.keys import KeyShape, UnindexableError, file_keys, local
+
+Deaths = dict[int, BitMap]  # rows that must vanish, by file number
+READ_AT_ONCE: Final = 4_000_000  # keys of new files that are held beside the index
+
+
+@dataclass(kw_only=True, slots=True)
+class IndexedFile:
+    """A data file of the table. `dead`: its deleted rows, those of `vector` or of position deletes."""
+
+    content: Content
+    dead: BitMap = field(default_factory=BitMap)
+    vector: Content | None = None
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """For each row whether it is not deleted."""
+        alive = np.ones(self.content.rows, np.bool_)
+        alive[np.array(self.dead, np.int64)] = False
+        return alive
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Strike:
+    """What a commit does to files: `emptied` go, `vectors` hold all dead rows of each, `folded` are settled."""
+
+    rows: Deaths
+    emptied: tuple[IndexedFile, ...]
+    vectors: Mapping[int, BitMap]
+    replaced: tuple[Content, ...]
+    folded: tuple[Content, ...]
+
+
+class RolledBackError(Exception):
+    """Rows that were deleted are there again."""
+
+
+class TableIndex:
+    """Not for two threads at once. It holds for `snapshot` only; None: for a table without rows, or for nothing.
+
+    `pending`: rows that equality deletes of the snapshot hit; the next commit turns them into vectors.
+    """
+
+    def __init__(self, shape: KeyShape) -> None:
+        self.shape = shape
+        self.keys = KeyIndex()
+        self.files: dict[int, IndexedFile] = {}
+        self.numbers: dict[str, int] = {}
+        self._snapshot: int | None = None
+        self.pending: Deaths = {}
+        self.equality: tuple[Content, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        return self.keys.nbytes
+
+    @property
+    def snapshot(self) -> int | None:
+        return self._snapshot
+
+    def advanced(self, before: int | None, snapshot: int | None, how: Callable[[], None]) -> None:
+        """It holds for `snapshot` once `how` has changed it; nothing else may say so.
+
+        `before`: the snapshot from which `how` leads there; of a commit the parent of its snapshot. Where the index
+        holds for another one, somebody committed in between whom Iceberg let pass: it holds for nothing and must
+        follow. The same where `how` fails.
+        """
+        held, self._snapshot = self._snapshot, None
+        if held == before:
+            how()
+            self._snapshot = snapshot
+
+    def lose(self) -> None:
+        """Nobody knows what the table is now."""
+        self._snapshot = None
+
+    # -- following the table
+
+    def distance(self, contents: Contents) -> int:
+        """How many rows must be read to follow there."""
+        new = sum(file.rows for file in contents.data if file.path not in self.numbers)
+        known = {file.path for file in self.equality}
+        return new + sum(file.rows for file in contents.equality if file.path not in known)
+
+    def follow(self, contents: Contents) -> None:
+        """Makes it hold for another snapshot; only keys of files that are new to it are read.
+
+        Raises RolledBackError, UnindexableError; then it holds for nothing and must be made anew.
+        """
+        self.advanced(self._snapshot, contents.snapshot, lambda: self._take_over(contents))
+
+    def _take_over(self, contents: Contents) -> None:
+        dead = self._dead_rows(contents)
+        self._refuse_return(contents, dead)
+        self._forget(contents, dead)
+        vanished = self._vanished(contents.equality)
+        self.equality = contents.equality
+        self._strike_known(vanished)
+        new = sorted((file for file in contents.data if file.path not in self.numbers), key=lambda file: file.sequence)
+        for batch in _batches(new):
+            self._take_in(batch, dead, contents, vanished)
+
+    def _dead_rows(self, contents: Contents) -> dict[str, BitMap]:
+        """Deleted rows of every data file whose deletes are not those that are known already."""
+        by_position = _position_deletes(contents.positions)
+        dead: dict[str, BitMap] = {}
+        for content in contents.data:
+            vector, positions = contents.vectors.get(content.path), by_position.get(content.path)
+            if positions is None and self._is_known(content.path, vector):
+                continue
+            rows = BitMap() if vector is None else read_vector(vector)
+            dead[content.path] = rows if positions is None else rows | positions
+        return dead
+
+    def _is_known(self, path: str, vector: Content | None) -> bool:
+        if path not in self.numbers:
+            return False
+        file = self.files[self.numbers[path]]
+        if vector is None or file.vector is None:
+            return vector is file.vector and not file.dead
+        return vector.place == file.vector.place
+
+    def _refuse_return(self, contents: Contents, dead: Mapping[str, BitMap]) -> None:
+        """Rows that were dead and live again, after a roll-back: their keys are not in the index any more."""
+        there = {file.path for file in contents.data}
+        left = {file.path for file in contents.equality}
+        folded = any(file.path not in left for file in self.equality)
+        for number, file in self.files.items():
+            if file.content.path in there:
+                struck = self.pending.get(number, BitMap()) if folded else BitMap()
+                if not dead.get(file.content.path, file.dead).issuperset(file.dead | struck):
+                    raise RolledBackError
+
+    def _forget(self, contents: Contents, dead: Mapping[str, BitMap]) -> None:
+        """Entries in files that went, and in rows that others deleted, lead nowhere."""
+        there = {file.path for file in contents.data}
+        gone = {number for path, number in self.numbers.items() if path not in there}
+        changed = {self.numbers[path]: rows for path, rows in dead.items() if path in self.numbers}
+        newly = {number: rows for number, rows in changed.items() if rows != self.files[number].dead}
+        self._move(gone | newly.keys(), lambda at: _where_alive(at, gone, newly))
+        for number in gone:
+            del self.numbers[self.files.pop(number).content.path]
+        for number, rows in changed.items():
+            file = self.files[number]
+            file.dead, file.vector = rows, contents.vectors.get(file.content.path)
+        self.pending = {
+            number: rows - self.files[number].dead for number, rows in self.pending.items() if number in self.files
+        }
+
+    def _move(self, numbers: Iterable[int], translate: Callable[[Words], Words]) -> None:
+        concerned = list(numbers)
+        if concerned:
+            mask = np.zeros(max(concerned) + 1, np.bool_)
+            mask[concerned] = True
+            self.keys.move(mask, translate)
+
+    def _vanished(self, equality: Sequence[Content]) -> tuple[Keys, Words] | None:
+        """The keys of equality deletes, sorted and distinct, each with the last sequence number that deletes it."""
+        wanted = {field.id for field in self.shape.fields}
+        for file in equality:
+            if set(file.facts["equality-ids"]) != wanted:
+                raise UnindexableError("another writer left equality deletes over other columns than the key")
+        parts = [(file_keys(file.path, self.shape), file.sequence) for file in equality]
+        if not parts:
+            return None
+        keys = joined([part for part, _ in parts])
+        sequences = np.concatenate([np.full(len(part), sequence, np.int64) for part, sequence in parts])
+        order = np.argsort(-sequences, kind="stable")
+        keys, sequences = keys.take(order), sequences[order]
+        order = keys.order()  # stable: the highest sequence number of each key comes first
+        keys, sequences = keys.take(order), sequences[order]
+        first = ~keys.repeats()
+        return keys.take(first), sequences[first]
+
+    def _strike_known(self, vanished: tuple[Keys, Words] | None) -> None:
+        """Indexed rows that an equality delete hits are dead."""
+        if vanished is None:
+            return
+        keys, sequences = vanished
+        at = self.keys.find(keys)
+        there = at != NOWHERE
+        written = np.array([self.files[int(number)].content.sequence for number in files_of(at[there])], np.int64)
+        hit = np.flatnonzero(there)[written < sequences[there]]
+        self._add_pending(at[hit])
+        self.keys.add(keys.take(hit), np.full(len(hit), NOWHERE, np.int64))
+
+    def _add_pending(self, at: Words) -> None:
+        for number, rows in grouped(at).items():
+            self.pending[number] = self.pending.get(number, BitMap()) | rows
+
+    def _take_in(
+        self,
+        batch: Sequence[Content],
+        dead: Mapping[str, BitMap],
+        contents: Contents,
+        vanished: tuple[Keys, Words] | None,
+    ) -> None:
+        """New files. A key that has a live row already is there twice: then nobody can tell which row is meant."""
+        taken = [self._rows_of(content, dead.get(content.path, BitMap()), contents) for content in batch]
+        keys = joined([part for part, _ in taken])
+        at = np.concatenate([part for _, part in taken])
+        if vanished is not None:
+            written = np.concatenate(
+                [np.full(len(part), content.sequence) for (part, _), content in zip(taken, batch, strict=True)]
+            )
+            alive = written >= _last_delete(keys, vanished)
+            self._add_pending(at[~alive])
+            keys, at = keys.take(alive), at[alive]
+        order = keys.order()
+        keys, at = keys.take(order), at[order]
+        twice = int(keys.repeats().sum()) + int((self.keys.find(keys) != NOWHERE).sum())
+        if twice:
+            raise UnindexableError(f"{twice} keys are in the table more than once")
+        self.keys.add(keys, at)
+
+    def _rows_of(self, content: Content, dead: BitMap, contents: Contents) -> tuple[Keys, Words]:
+        keys = file_keys(content.path, self.shape)
+        if len(keys) != content.rows:
+            raise UnindexableError(
+                f"{content.path} has {len(keys)} rows where the table's metadata says {content.rows}"
+            )
+        number = self.number(content, dead, contents.vectors.get(content.path))
+        alive = self.files[number].alive
+        return keys.take(alive), places(number, np.flatnonzero(alive))
+
+    def number(self, content: Content, dead: BitMap, vector: Content | None) -> int:
+        """The lowest number that no file has: numbers of files that went are used again."""
+        number = len(self.files)
+        if number in self.files:
+            number = next(free for free in range(number) if free not in self.files)
+        self.files[number] = IndexedFile(content=content, dead=dead, vector=vector)
+        self.numbers[content.path] = number
+        return number
+
+    # -- one commit
+
+    def strike(self, vanished: Keys | None) -> tuple[Strike, Words]:
+        """What deletes the rows of these keys and all pending ones, and where each key was found. Changes nothing."""
+        at = np.zeros(0, np.int64) if vanished is None else self.keys.find(vanished)
+        rows = grouped(at[at != NOWHERE])
+        for number, more in self.pending.items():
+            rows[number] = rows.get(number, BitMap()) | more
+        total = {number: self.files[number].dead | more for number, more in rows.items()}
+        emptied = [number for number, dead in total.items() if len(dead) == self.files[number].content.rows]
+        vectors = {number: dead for number, dead in total.items() if number not in set(emptied)}
+        old = [self.files[number].vector for number in total]
+        return Strike(
+            rows=rows,
+            emptied=tuple(self.files[number] for number in emptied),
+            vectors=vectors,
+            replaced=tuple(vector for vector in old if vector is not None),
+            folded=self.equality,
+        ), at
+
+    def vanish(self, keys: Keys) -> None:
+        """Distinct keys whose rows a commit struck."""
+        self.keys.add(keys, np.full(len(keys), NOWHERE, np.int64))
+
+    def struck(self, strike: Strike, vectors: Mapping[int, Content]) -> None:
+        """The commit of a strike is in the table. `vectors`: the new delete files by file number."""
+        for number, dead in strike.vectors.items():
+            self.files[number].dead, self.files[number].vector = dead, vectors.get(number)
+        for file in strike.emptied:  # entries that lead into it are hidden by newer ones until both go in a merge
+            del self.files[self.numbers.pop(file.content.path)]
+        self.pending, self.equality = {}, ()
+
+    def move_rows(self, files: Mapping[int, Words], target: int | None) -> None:
+        """Files were copied into `target`, None where no row was left. By file number: for each row its place in the
+        copy, NOWHERE for one that was not copied.
+        """
+
+        def translate(at: Words) -> Words:
+            moved = np.full(len(at), NOWHERE, np.int64)
+            numbers, rows = files_of(at), rows_of(at)
+            for number, new in files.items():
+                here = np.flatnonzero((numbers == number) & (rows < len(new)))  # hidden entries may lead beyond its end
+                there = here[new[rows[here]] != NOWHERE]
+                if target is not None:
+                    moved[there] = places(target, new[rows[there]])
+            return moved
+
+        self._move(files, translate)
+        for number in files:
+            del self.numbers[self.files.pop(number).content.path]
+
+    def added(self, written: Sequence[tuple[Content, Keys]]) -> None:
+        """Data files that the same commit added, with the keys of their rows, which no other live row has."""
+        for content, keys in written:
+            number = self.number(content, BitMap(), None)
+            self.keys.add(keys, places(number, np.arange(len(keys), dtype=np.int64)))
+
+
+def grouped(at: Words) -> Deaths:
+    """Places as rows by file number."""
+    if not len(at):
+        return {}
+    ordered = np.sort(at)
+    numbers, starts = np.unique(files_of(ordered), return_index=True)
+    ends = [*starts[1:].tolist(), len(ordered)]
+    rows = rows_of(ordered)
+    return {
+        int(number): BitMap(rows[start:end])
+        for number, start, end in zip(numbers.tolist(), starts.tolist(), ends, strict=True)
+    }
+
+
+def _where_alive(at: Words, gone: set[int], dead: Mapping[int, BitMap]) -> Words:
+    """Places as they are, NOWHERE in files that went and for rows that are dead."""
+    moved = np.array(at)
+    numbers, rows = files_of(at), rows_of(at)
+    for number in np.unique(numbers).tolist():
+        here = np.flatnonzero(numbers == number)
+        if number in gone:
+            moved[here] = NOWHERE
+        else:
+            moved[here[np.isin(rows[here], np.array(dead[number], np.uint32))]] = NOWHERE
+    return moved
+
+
+def _last_delete(keys: Keys, vanished: tuple[Keys, Words]) -> NDArray[np.int64]:
+    """For each key the last sequence number at which it was deleted, -1 where it never was."""
+    deletes = KeyIndex()
+    deletes.add(*vanished)
+    return deletes.find(keys)
+
+
+def _batches(files: Sequence[Content]) -> Iterable[list[Content]]:
+    batch: list[Content] = []
+    for file in files:
+        batch.append(file)
+        if sum(each.rows for each in batch) >= READ_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def read_vector(vector: Content) -> BitMap:
+    """The rows that a deletion vector deletes. Raises OSError, BrokenVectorError, UnindexableError."""
+    with local(vector.path).open("rb") as file:
+        file.seek(vector.facts["content-offset"])
+        return vector_rows(file.read(vector.facts["content-size-in-bytes"]))
+
+
+def _position_deletes(files: Sequence[Content]) -> dict[str, BitMap]:
+    found: dict[str, BitMap] = {}
+    for file in files:
+        table = pq.read_table(local(file.path), columns=["file_path", "pos"])
+        by_path = table.group_by("file_path").aggregate([("pos", "list")])
+        for path, rows in zip(by_path["file_path"].to_pylist(), by_path["pos_list"].to_pylist(), strict=True):
+            found[path] = found.get(path, BitMap()) | BitMap(rows)
+    return found

@@ -1,0 +1,409 @@
+"""The lake as the rest of the house sees it: start, commit, stop.
+
+Owns: which session, pool and lock each kind of work gets.
+Must not know: how any of it is done.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.shard import Part
+from syncmgr.job.ddl.lake_change import DropTable
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
+from syncmgr.job.raw_errors import of_lake
+from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
+from syncmgr.job.snapshot.retention import Kept
+from syncmgr.job.types.target import Transform
+from syncmgr.lake.commit.alter import Alter
+from syncmgr.lake.commit.commit import Commit
+from syncmgr.lake.commit.expressions import check_expressions
+from syncmgr.lake.commit.integrity import check_files, check_metadata
+from syncmgr.lake.commit.warm_up import warm_up
+from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, MARKS, lost_chunks
+from syncmgr.lake.iceberg.catalog_reader import Shelf
+from syncmgr.lake.iceberg.durable import sync_file_system
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.layout import Field, Layout
+from syncmgr.lake.index.indexing import Budget, Indexing, Standing
+from syncmgr.lake.spark.jdbc import Driver
+from syncmgr.lake.spark.jvm import FAILURES, failed
+from syncmgr.lake.spark.launch import LakePlace
+from syncmgr.lake.spark.readings import Readings
+from syncmgr.lake.spark.session import READY, Session
+from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
+
+COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # a file per kind and partition at once, no sort before it
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",  # expressions see source columns alone
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # a job to list some files takes longer
+}
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def asked() -> Iterator[None]:
+    """What a failed call into the JVM means to the operator."""
+    try:
+        yield
+    except FAILURES as error:
+        failed(error)
+
+
+@contextmanager
+def lake_disk() -> Iterator[None]:
+    """What an error of the local disk means to the operator."""
+    try:
+        yield
+    except OSError as error:
+        raise SyncError(of_lake(str(error)), reason=str(error)) from error
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Open:
+    """What lives as long as one JVM."""
+
+    spark: SparkSession
+    iceberg: Iceberg
+    upkeep_session: SparkSession
+
+
+class Lake:
+    """One Spark driver and one Iceberg catalog. Every method may be called from any thread.
+
+    `jars_dir`: where jars are kept, shared with other lakes. `options`: the spark.* keys of fe.conf, as they are.
+    `environment`: variables that its JVM alone has.
+    `progress` hears one line at a time while Spark starts. `wait_second`: how long the rest waits for that.
+    `index_dir`: where key indexes are kept between starts; `index_max_bytes`: of all of them in memory, now.
+    """
+
+    def __init__(
+        self,
+        *,
+        lake_dir: Path,
+        jars_dir: Path,
+        options: Mapping[str, str],
+        progress: Callable[[str], None],
+        wait_second: float,
+        index_dir: Path,
+        index_max_bytes: Callable[[], int],
+        environment: Mapping[str, str] | None = None,
+        trusts_expressions: bool = False,
+    ) -> None:
+        self._wait_second = wait_second
+        self._trusts_expressions = trusts_expressions
+        self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
+        self._session = Session(self.place, progress)
+        self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
+        self._shelf = Shelf(file=self.place.catalog_file)
+        self._lock = threading.Lock()
+        self._open: _Open | None = None
+        self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
+        self._upkeep: dict[tuple[str, str], TableUpkeep] = {}
+        self._readings = Readings()
+        self._strays: dict[str, tuple[int, list[str]]] = {}  # by token: epoch, folders
+
+    def start(self) -> None:
+        """Returns at once; `ready` waits. A made-up epoch runs as soon as the lake is ready."""
+        self._session.start()
+        threading.Thread(target=self._warm_up, name="lake-warm-up", daemon=True).start()
+
+    def _warm_up(self) -> None:
+        try:
+            self.ready()
+            warm_up(self.iceberg())
+        except (SyncError, *FAILURES) as error:  # whatever it is, the first real commit meets it too
+            logger.info("no warm-up: %s", error)
+
+    def ready(self, timeout: float | None = None) -> None:
+        """Waits up to `timeout` seconds, else `wait_second`. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
+        self._session.ready(self._wait_second if timeout is None else timeout)
+
+    @property
+    def state(self) -> str:
+        """What it is doing; the word ready once it serves."""
+        return self._session.state
+
+    @property
+    def serves(self) -> bool:
+        return self._session.state == READY
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of Spark's JVM."""
+        return self._session.pid
+
+    def stop(self) -> None:
+        """Saves the key indexes and ends Spark."""
+        with self._lock:
+            known = list(self._upkeep.values())
+        for upkeep in known:
+            try:
+                upkeep.indexing.save(now=True)
+            except OSError as error:  # it is built anew
+                logger.warning("a key index was not saved: %s", error)
+        self._session.stop()
+
+    def iceberg(self) -> Iceberg:
+        """The catalog in the session of the commits. Raises LAKE_STARTING."""
+        return self._opened_now().iceberg
+
+    def _opened_now(self) -> _Open:
+        spark = self._session.current()
+        with self._lock:
+            if self._open is None or self._open.spark is not spark:
+                self._open = self._opened(spark)
+            return self._open
+
+    def check_whole(self, db: str, table: str) -> None:
+        """Raises TABLE_BROKEN where the catalog names files of a local lake that a power failure took."""
+        if not self.place.embedded:
+            return
+        self.ready()
+        label, pointer = f"{db}.{table}", self._shelf.pointer(db, table)
+        check_metadata(label, pointer)
+        with asked():
+            iceberg = self.iceberg()
+            check_files(label, pointer, iceberg, iceberg.load(db, table))
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
+        """Raises TARGET_REPLACED where somebody has rolled the table back since one of its chunks was committed."""
+        self.ready()
+        with asked():
+            iceberg = self.iceberg()
+            history = iceberg.history(iceberg.load(db, table), MARKS, expired=True)
+            lost = lost_chunks(history, plan=plan.id, numbers=plan.numbers)
+        if lost:
+            raise SyncError(Code.TARGET_REPLACED, table=f"{db}.{table}", snapshot=f"chunk {min(lost)}", epoch=0)
+
+    def commit(self, channel: ChannelCommit) -> ChannelCommitted:
+        """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
+
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE, UNKNOWN_COLUMN,
+        COLUMN_NOT_COVERED, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING, LAKE_FAILED
+        and SOURCE_UNREACHABLE when the same call may be tried again.
+        """
+        self.ready()
+        strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
+        with upkeep.commit():
+            with lake_disk(), asked():
+                iceberg = self.iceberg()
+                commit = Commit(iceberg, channel, strays, upkeep.indexing)
+                with self._jobs_of(channel, iceberg):
+                    done = commit.run()
+                    done = replace(done, dead=commit.dead_letters())
+            self._make_durable()
+        return done
+
+    def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
+        if channel.chunk is not None:
+            self._driver.load(iceberg.spark)
+            return self._readings.reading(iceberg.spark, channel.chunk)
+        iceberg.use_pool("commit")
+        return nullcontext()
+
+    def give_up(self, chunk: ChunkRows) -> None:
+        """The commit of a chunk that is being read ends with INTERRUPTED; one that is in the lake already is not
+        touched. From any thread.
+        """
+        self._readings.give_up(chunk)
+
+    def alter(self, alter: ChannelAlter) -> ChannelCommitted:
+        """Changes one channel's table for one DDL statement exactly once; durable when it returns.
+
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE for good; LAKE_STARTING and
+        LAKE_FAILED when the same call may be tried again.
+        """
+        self.ready()
+        upkeep = self._upkeep_of(alter.db, alter.table)
+        with upkeep.commit():
+            with asked():
+                done = Alter(self.iceberg(), alter, upkeep.indexing).run()
+            self._make_durable()
+        if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
+            self._forget(alter.db, alter.table)
+        return done
+
+    def upkeep(self, db: str, table: str) -> tuple[Ran, ...]:
+        """Does what a table's files need: index, fold, compaction; what ran. Blocks, but never a commit.
+
+        Raises NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
+        """
+        upkeep = self._upkeep_of(db, table)
+        with lake_disk(), asked():
+            opened = self._opened_for_upkeep()
+            ran = upkeep.tick(opened.iceberg, opened.upkeep_session)
+            upkeep.indexing.save()
+        if ran:
+            self._make_durable()
+        return ran
+
+    def expire(self, db: str, table: str, kept: Kept) -> tuple[Ran, ...]:
+        """Forgets what nobody needs: old snapshots, orphans; what ran. Blocks, but neither a commit nor `upkeep`.
+
+        `kept`: which snapshots must stay. Raises as `upkeep`.
+        """
+        with lake_disk(), asked():
+            opened = self._opened_for_upkeep()
+            ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
+        if ran:
+            self._make_durable()
+        return ran
+
+    def _opened_for_upkeep(self) -> _Open:
+        opened = self._opened_now()
+        opened.iceberg.use_pool("upkeep")
+        return opened
+
+    def upkeep_session(self) -> SparkSession:
+        """The session in which upkeep runs. Raises LAKE_STARTING."""
+        with asked():
+            return self._opened_now().upkeep_session
+
+    def upkeep_log(self, db: str, table: str) -> tuple[Ran, ...]:
+        """The last upkeep of a table, oldest first."""
+        return tuple(self._upkeep_of(db, table).ran)
+
+    def index(self, db: str, table: str) -> Standing:
+        """How the key index of a table stands."""
+        upkeep = self._upkeep_of(db, table)
+        return upkeep.indexing.standing(upkeep.equality_deletes)
+
+    def _upkeep_of(self, db: str, table: str) -> TableUpkeep:
+        with self._lock:
+            if (db, table) not in self._upkeep:
+                self._upkeep[db, table] = TableUpkeep(db, table, Indexing(self._index_dir, self._budget))
+            return self._upkeep[db, table]
+
+    def _strays_of(self, channel: ChannelCommit) -> list[str]:
+        """Folders that failed attempts at this epoch left behind; those of earlier epochs are settled.
+
+        Chunks are committed side by side, so that none may sweep for the others: their strays are orphans.
+        """
+        if channel.chunk is not None:
+            return []
+        with self._lock:
+            epoch, strays = self._strays.get(channel.token, (channel.epoch, []))
+            if epoch != channel.epoch:
+                strays = []
+            self._strays[channel.token] = channel.epoch, strays
+            return strays
+
+    def _make_durable(self) -> None:
+        if not self.place.embedded:
+            return
+        with lake_disk():
+            sync_file_system(self.place.lake_dir)
+
+    def _opened(self, spark: SparkSession) -> _Open:
+        for key, value in COMMIT_SETTINGS.items():
+            spark.conf.set(key, value)
+        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+        with asked():
+            upkeep_session = spark.newSession()
+            upkeep_session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+            return _Open(
+                spark=spark,
+                iceberg=Iceberg(spark),
+                upkeep_session=upkeep_session,
+            )
+
+    def namespaces(self) -> list[str]:
+        if self.place.embedded:
+            return self._shelf.namespaces()
+        with asked():
+            return self.iceberg().namespaces()
+
+    def tables(self, db: str) -> list[str]:
+        if self.place.embedded:
+            return self._shelf.tables(db)
+        with asked():
+            return self.iceberg().tables(db)
+
+    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
+        """Layout and properties of a table. Raises NO_SUCH_TABLE."""
+        if self.place.embedded:
+            return self._shelf.describe(db, table)
+        with asked():
+            iceberg = self.iceberg()
+            found = iceberg.load(db, table)
+            return iceberg.layout(found), iceberg.properties(found)
+
+    def create_namespace(self, db: str) -> None:
+        with asked():
+            self.iceberg().create_namespace(db)
+        self._make_durable()
+
+    def drop_namespace(self, db: str) -> None:
+        with asked():
+            self.iceberg().drop_namespace(db)
+        self._make_durable()
+
+    def create_table(
+        self,
+        db: str,
+        table: str,
+        fields: Iterable[Field],
+        identifier: Iterable[int],
+        partition: Iterable[Transform],
+        *,
+        folder: str,
+        properties: Mapping[str, str],
+    ) -> str:
+        """`folder`: the table's place below the warehouse. Returns the table's uuid."""
+        location = f"{self.place.warehouse.rstrip('/')}/{folder}"
+        parts = [(part.kind, part.column, part.width) for part in partition]
+        with asked():
+            made = self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
+        self._make_durable()
+        return made
+
+    def drop_table(self, db: str, table: str) -> None:
+        """Drops the table and its files."""
+        with asked():
+            self.iceberg().drop_table(db, table)
+        self._make_durable()
+        self._forget(db, table)
+
+    def _forget(self, db: str, table: str) -> None:
+        with self._lock:
+            upkeep = self._upkeep.pop((db, table), None)
+        if upkeep is not None:
+            upkeep.indexing.drop()
+
+    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
+        """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
+        with asked():
+            iceberg = self.iceberg()
+            found = iceberg.load(db, table)
+            totals = iceberg.current(found)
+            if totals is None or totals.data_files == 0:
+                return True
+            return part is not None and not iceberg.has_rows(found, part)
+
+    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
+        """The tokens of channels that have committed rows in the last seconds. Raises NO_SUCH_TABLE."""
+        with asked():
+            iceberg = self.iceberg()
+            since = int((time.time() - second) * 1000)
+            marks = iceberg.writers(iceberg.load(db, table), EPOCH_MARK, since)
+        return frozenset(mark.rpartition(":")[0] for mark in marks)
+
+    def check_channel(self, channel: ChannelDescription) -> None:
+        """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""
+        self.ready()
+        with asked():
+            iceberg = self.iceberg()
+            layout = iceberg.layout(iceberg.load(channel.target_db, channel.target))
+            check_expressions(iceberg.spark, channel, layout, trusts=self._trusts_expressions)

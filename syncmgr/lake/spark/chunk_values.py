@@ -1,0 +1,127 @@
+"""What of a chunk's rows no target holds, in Spark's words.
+
+Owns: the conditions over the columns of a chunk's SELECT, the dead letters of a snapshot.
+Must not know: connections, commits, where the rows go.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import OnValueError, literal
+from syncmgr.job.rows.batch import ChangeKind
+from syncmgr.job.rows.dead_letter import DeadLetter
+from syncmgr.job.rows.value_error import SHOWN, ValueRules, letter_of
+from syncmgr.job.snapshot.chunk import ChunkRows
+from syncmgr.job.types.cells import Unheld
+from syncmgr.job.types.fitting import beyond_sql
+from syncmgr.job.types.schema import SourceColumn, arrow_type
+from syncmgr.lake.spark.segment import spark_type
+
+MOMENTS: Final = frozenset({"date", "datetime", "timestamp"})  # they come as text, which may be no such moment
+NO_DATE: Final = "there is no such date"
+UNHELD: Final = "syncmgr: {column} | {reason} | "
+_REFUSED: Final = re.compile(
+    r"syncmgr: (?P<column>.+?) \| (?P<reason>.+? does not hold it) \| (?P<value>.*?)(?: SQLSTATE|\n\tat |\Z)", re.DOTALL
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """A column of a chunk: `wire` is its name in the SELECT, `sql` its value in the type of a segment.
+
+    `unheld`: that no target holds the value, None where each is held, and `reason` why.
+    """
+
+    column: SourceColumn
+    wire: str
+    sql: str
+    unheld: str | None = None
+    reason: str = ""
+
+
+def _rules(chunk: ChunkRows) -> ValueRules:
+    return chunk.values or ValueRules(policy=OnValueError.STOP)
+
+
+def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> Held:
+    """Where the job stops at what is no moment the cast fails."""
+    kind = spark_type(arrow_type(column))
+    tried = _rules(chunk).tolerant and column.type in MOMENTS
+    sql = f"{'TRY_CAST' if tried else 'CAST'}({wire} AS {kind})"
+    conditions, reason = [], NO_DATE
+    if tried:
+        conditions.append(f"({wire} IS NOT NULL AND {sql} IS NULL)")
+    for bound in _rules(chunk).bounds:
+        if bound.column == column.name and bound.type is not None:
+            conditions.append(f"({beyond_sql(sql, column, bound.type)})")
+            reason = f"{bound.type.text} does not hold it"
+    if not conditions:
+        return Held(column=column, wire=wire, sql=sql)
+    unheld = f"coalesce({' OR '.join(conditions)}, FALSE)"
+    return Held(column=column, wire=wire, sql=sql, unheld=unheld, reason=reason)
+
+
+def value_sql(chunk: ChunkRows, one: Held) -> str:
+    """What the segment holds; a NULL in place of a value is refused later where the target does not allow it.
+
+    Where the job stops at such a value, reading it fails with what `refused` understands.
+    """
+    if one.unheld is None:
+        return one.sql
+    match _rules(chunk).policy:
+        case OnValueError.STOP:
+            words = literal(UNHELD.format(column=one.column.name, reason=one.reason))
+            shown = f"substring({_text(one)}, 1, {SHOWN})"
+            return f"IF({one.unheld}, raise_error(concat({words}, {shown})), {one.sql})"
+        case OnValueError.NULL:
+            return f"IF({one.unheld}, NULL, {one.sql})"
+        case OnValueError.DEAD_LETTER:
+            return one.sql
+
+
+def refused(text: str, table: str) -> SyncError | None:
+    """The error of a value at which a job stops; None where Spark's words tell of something else."""
+    found = _REFUSED.search(text)
+    if found is None:
+        return None
+    return SyncError(
+        Code.SOURCE_VALUE, column=found["column"], table=table, value=found["value"], reason=found["reason"]
+    )
+
+
+def kept_out(chunk: ChunkRows, columns: list[Held]) -> str | None:
+    """Of which rows become dead letters; None: of none."""
+    unheld = [one.unheld for one in columns if one.unheld is not None]
+    dead = _rules(chunk).policy is OnValueError.DEAD_LETTER and unheld
+    return " OR ".join(unheld) if dead else None
+
+
+def dead_letters(rows: DataFrame, columns: list[Held], *, token: str, most: int) -> tuple[DeadLetter, ...]:
+    """Of rows that are kept out, as they are now; one that changes meanwhile comes through the binlog as well."""
+    told = [f"{_text(one)} AS {one.wire}" for one in columns]
+    which = [f"{one.unheld} AS bad_{one.wire}" for one in columns if one.unheld is not None]
+    dead = rows.selectExpr(*told, *which).limit(most).collect()
+    return tuple(_letters([row.asDict() for row in dead], columns, token))
+
+
+def _text(one: Held) -> str:
+    is_bytes = spark_type(arrow_type(one.column)) == "BINARY"
+    return f"lower(hex({one.wire}))" if is_bytes else f"CAST({one.wire} AS STRING)"
+
+
+def _letters(rows: list[dict[str, Any]], columns: list[Held], token: str) -> Iterator[DeadLetter]:
+    """A row of a snapshot has no place in a binlog."""
+    place = {"token": token, "change": ChangeKind.INSERT.name, "at": time.time(), "file": "", "offset": 0}
+    for row in rows:
+        found = [
+            Unheld(row=0, column=one.column.name, shown=row[one.wire], reason=one.reason)
+            for one in columns
+            if row.get(f"bad_{one.wire}")
+        ]
+        yield letter_of({one.column.name: row[one.wire] for one in columns}, found, **place)

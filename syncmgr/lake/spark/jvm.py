@@ -1,0 +1,202 @@
+"""Spark behind PySpark's py4j: with `iceberg` the only module that calls into the lake's JVM.
+
+Owns: the gateway, what a Java error means, plans and job groups.
+Must not know: epochs, jobs, when something is called.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
+from pyspark.sql import DataFrame, SparkSession
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.raw_errors import of_lake
+from syncmgr.lake.spark import query_errors as spark_words
+
+Java = Any  # an object of the JVM
+
+REFUSED: Final = frozenset(
+    {
+        "org.apache.iceberg.exceptions.ValidationException",  # somebody changed what we relied on
+        "org.apache.iceberg.exceptions.CommitFailedException",  # somebody was faster, as far as the catalog knows
+        "org.apache.iceberg.exceptions.CommitStateUnknownException",  # the table itself tells which
+    },
+)
+CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # the table is as it will be
+MOST_CAUSES: Final = 10
+LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
+FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
+
+
+def connect(port: int, secret: str, secrets: Iterable[str] = ()) -> SparkSession:
+    """The session of a JVM that has announced its port.
+
+    `secrets`: keys of its settings that are wanted no more among the properties of Java, where spark-submit puts all.
+
+    Raises LAKE_FAILED; LAKE_STARTING where the JVM has died.
+    """
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+    try:
+        gateway = launch_gateway()  # type: ignore[no-untyped-call] # PySpark leaves it untyped
+        context = SparkContext(gateway=gateway)
+        context.setLogLevel("ERROR")
+        # it prints a stack when the JVM hangs up; the watcher of the process is the one who tells
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign] # noqa: SLF001
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # what they say is raised as well
+            PySparkLogger.getLogger(name).setLevel("CRITICAL")
+        session = SparkSession(context)
+        for key in secrets:
+            gateway.jvm.System.clearProperty(key)
+        return session
+    except FAILURES as error:
+        code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
+        raise SyncError(code, reason=words(error)) from error
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+def let_go() -> None:
+    """Java objects that Python forgets from now on are not reported to the JVM, which is about to end or has ended."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way back
+    if gateway is not None:
+        gateway._gateway_client.is_connected = False  # noqa: SLF001
+
+
+def forget() -> None:
+    """Clears what PySpark remembers of a JVM that is gone; without it no other can be used in this process."""
+    let_go()
+    context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no public way back
+    if context is not None and context._accumulatorServer is not None:  # noqa: SLF001
+        context._accumulatorServer.shutdown()  # noqa: SLF001
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+    SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
+
+
+def activate(session: SparkSession) -> None:
+    """Spark looks a catalog's settings up in the session that is active in the calling thread."""
+    jvm: Java = session._jvm  # noqa: SLF001 - this module is the way to it
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
+
+
+def has_class(session: SparkSession, name: str) -> bool:
+    """Whether the JVM finds a class of that name."""
+    java: Java = session._jvm.java  # type: ignore[union-attr] # noqa: SLF001 - this module is the way to it
+    try:
+        java.lang.Class.forName(name, False, java.lang.Thread.currentThread().getContextClassLoader())
+    except Py4JJavaError:
+        return False
+    return True
+
+
+def add_jar(session: SparkSession, jar: Path) -> None:
+    """Every thread of the JVM, and every executor, finds its classes from now on.
+
+    Spark's own ADD JAR serves the session alone in which it was typed. The loader that spark-submit has made for the
+    whole JVM takes more jars as long as it lives.
+    """
+    java: Java = session._jvm.java  # type: ignore[union-attr] # noqa: SLF001
+    java.lang.Thread.currentThread().getContextClassLoader().addURL(java.io.File(str(jar)).toURI().toURL())
+    if not str(session.sparkContext.master).startswith("local"):
+        session.sparkContext._jsc.addJar(str(jar))  # noqa: SLF001
+
+
+def java_class(error: BaseException) -> str:
+    """Name of the Java exception behind an error, "" where there is none."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.getClass().getName())
+    return ""
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the JVM went away in the middle of a call: py4j then tells of an error without Java's trace."""
+    return isinstance(error, LOST) or (type(error) is Py4JError and "Trace:" not in str(error))
+
+
+def words(error: BaseException) -> str:
+    """What happened, in one line without a stack."""
+    if is_lost(error):
+        return "Spark's JVM is gone"
+    if isinstance(error, Py4JJavaError):
+        text = str(error.java_exception.toString())
+        return re.sub(r"^[\w.$]+(?:Exception|Error): ", "", text.split("\n", 1)[0])
+    return str(error).split("\n", 1)[0]
+
+
+def failed(error: BaseException) -> NoReturn:
+    """Raises what the operator is to see of a failed call."""
+    if is_lost(error):
+        raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
+    raise SyncError(of_lake(text_of(error)), reason=words(error)) from error
+
+
+def told(error: BaseException) -> tuple[str, str]:
+    """Spark's condition and message of a failed call."""
+    return spark_words.told(text_of(error))
+
+
+def text_of(error: BaseException) -> str:
+    """Everything that Spark said, causes included."""
+    if not isinstance(error, Py4JJavaError):
+        return str(error)
+    said: list[str] = []
+    cause = error.java_exception
+    while cause is not None and len(said) < MOST_CAUSES:
+        said.append(str(cause.toString()))
+        cause = cause.getCause()
+    return "\n".join(said)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """An analyzed plan: its operators from the top, as far as each has one child, its text, and as Spark's JSON what
+    the topmost computes.
+    """
+
+    operators: tuple[str, ...]
+    deterministic: bool
+    text: str
+    computed: tuple[str, ...]
+
+
+def analyzed(frame: DataFrame) -> Plan:
+    plan: Java = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - this module is the way to it
+    operators, below = [], plan
+    while below is not None:
+        operators.append(str(below.nodeName()))
+        children = below.children()
+        below = children.head() if children.size() == 1 else None
+    expressions = plan.expressions()
+    return Plan(
+        operators=tuple(operators),
+        deterministic=bool(plan.deterministic()),
+        text=str(plan.toString()),
+        computed=tuple(str(expressions.apply(place).toJSON()) for place in range(expressions.size())),
+    )
+
+
+def begin_job_group(session: SparkSession, group: str, pool: str) -> None:
+    """The calling thread's jobs belong to `group`, in that pool of the scheduler, from now on."""
+    session.sparkContext.setJobGroup(group, pool, interruptOnCancel=True)
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+
+
+def end_job_group(session: SparkSession) -> None:
+    """The calling thread's jobs belong to no group any more."""
+    try:
+        session.sparkContext._jsc.sc().clearJobGroup()  # noqa: SLF001
+    except FAILURES:  # the JVM is gone, and its threads with it
+        return
+
+
+def cancel_job_group(session: SparkSession, group: str) -> None:
+    """Ends its jobs, and those that it would start later."""
+    session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)  # noqa: SLF001

@@ -1,0 +1,199 @@
+"""One JVM that answers queries, from its start to its end.
+
+Owns: the process, its sessions, the queries that are under way in it, its heartbeat.
+Must not know: when another one is needed, who asks.
+"""
+
+import logging
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.host.private import is_secret
+from syncmgr.lake.spark import launch
+from syncmgr.lake.spark.jvm import FAILURES, is_lost, words
+from syncmgr.lake.spark.queries import answer
+from syncmgr.lake.spark.queries.frame import SparkSessionOfQueries, begun
+from syncmgr.lake.spark.queries.gateway import Gateway
+from syncmgr.lake.spark.queries.health import PULSE_SECOND, Vitals, excused, hoards
+from syncmgr.lake.spark.queries.query import Query, Refuse
+from syncmgr.lake.spark.queries.spilled import Spilled
+from syncmgr.lake.spark.queries.starved import Starved, cores, times_of
+
+SESSIONS: Final = 16  # databases and time zones whose sessions are kept
+LOOK_SECOND: Final = 0.5  # between two looks at what goes on after it was cancelled
+COLLECT_SECOND: Final = 60.0  # between two collections of all its garbage
+REAPED_SECOND: Final = 5.0  # between the end of a connection and that of the process
+OUT_OF_MEMORY: Final = 52  # Spark's exit status
+SETTINGS: Final[Mapping[str, str]] = answer.SETTINGS | {
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",  # fewer and bigger partitions stream faster
+}
+
+logger = logging.getLogger(__name__)
+
+
+class Engine:
+    """Lives until `end`, or until its JVM dies. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        conf: Mapping[str, str],
+        environment: Mapping[str, str],
+        progress: Callable[[str], None],
+        *,
+        spill: int,
+        nice: int,
+        deadline: float,
+    ) -> None:
+        """Blocks until it answers. `spill`: bytes that it may have on the disk.
+
+        Raises LAKE_FAILED, LAKE_STARTING, JAVA_MISSING.
+        """
+        self._spill, scratch = spill, Path(tempfile.mkdtemp(prefix="syncmgr-queries-"))
+        self._spilled = Spilled([scratch])
+        conf = launch.with_scratch(conf, str(scratch))
+        self._process = launch.Jvm(conf, environment, progress, name=launch.QUERIES, nice=nice)
+        self._reason: str | None = None
+        try:
+            self._gateway = Gateway(*self._process.connection(deadline))
+            self._spark = begun(self._gateway, filter(is_secret, conf))
+            elsewhere = (folder for folder in self._spark.folders() if not folder.is_relative_to(scratch))
+            self._spilled = Spilled([scratch, *elsewhere])
+        except BaseException as error:
+            self._process.kill()
+            self._sweep()
+            if isinstance(error, FAILURES):
+                code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
+                raise SyncError(code, reason=words(error)) from error
+            raise
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[tuple[str | None, str], SparkSessionOfQueries] = OrderedDict()
+        self._queries: weakref.WeakSet[Query] = weakref.WeakSet()
+        self._cancelled: set[Query] = set()  # to be looked after, though nobody else remembers them
+        self._lingering: set[Query] = set()  # those of them that were seen to go on
+        self._used = time.monotonic()
+        self._pulse_since: float | None = None
+        self._collected = time.monotonic()
+        self._starved = Starved(lambda: times_of(self.pid), cores())
+        self._over = threading.Event()
+        threading.Thread(target=self._beat, name="query-pulse", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def status(self) -> int | None:
+        """Of the process that has ended; None: it lives."""
+        return self._process.poll()
+
+    def understand(self, query: Query, sql: str, db: str | None, refuse: Refuse | None, time_zone: str) -> None:
+        """Raises what is wrong with the text, QUERIES_ENDED."""
+        query.run_in(self._spark, self.why_lost, self._look_after)
+        with self._lock:
+            self._queries.add(query)
+            self._used = time.monotonic()
+        query.understand(lambda: self._session(db, time_zone), sql, refuse)
+
+    def _session(self, db: str | None, time_zone: str) -> SparkSessionOfQueries:
+        """One for each database and time zone in use: those of one caller are never another's."""
+        place = db, time_zone
+        with self._lock:
+            if place in self._sessions:
+                self._sessions.move_to_end(place)
+                return self._sessions[place]
+        made = self._spark.new_session({**SETTINGS, "spark.sql.session.timeZone": time_zone}, db)
+        with self._lock:
+            self._sessions[place] = made
+            while len(self._sessions) > SESSIONS:
+                self._sessions.popitem(last=False)
+        return made
+
+    def vitals(self) -> Vitals:
+        """Time in which the JVM wanted a core and had none does not count against it."""
+        with self._lock:
+            in_use = any(not query.ended.is_set() for query in self._queries)
+            if in_use:
+                self._used = time.monotonic()
+            lingering = [query.given_up for query in self._lingering if query.given_up is not None]
+        pulse, now = self._pulse_since, time.monotonic()
+        self._starved.look()
+        if in_use:
+            self._spilled.look()
+        return Vitals(
+            pulse_since=None if pulse is None else self._without_hunger(pulse, now),
+            given_up=[self._without_hunger(moment, now) for moment in lingering],
+            in_use=in_use,
+            used=self._used,
+            spilled=self._spilled.bytes,
+        )
+
+    def _without_hunger(self, since: float, now: float) -> float:
+        """The moment from which on the same time would have passed with a core at hand."""
+        return since + excused(now - since, self._starved.since(since))
+
+    def _beat(self) -> None:
+        """The only calls into the JVM that nobody asked for. One that hangs is seen by who reads `vitals`."""
+        while not self._over.is_set():
+            self._pulse_since = time.monotonic()
+            try:
+                self._spark.pulse()
+                self._collect_garbage()
+                lingers = self._look_at_cancelled()
+            except FAILURES as error:
+                if is_lost(error):
+                    return
+                logger.warning("a heartbeat of the query engine failed: %s", words(error))
+                lingers = False
+            self._pulse_since = None
+            self._over.wait(LOOK_SECOND if lingers else PULSE_SECOND)
+
+    def _collect_garbage(self) -> None:
+        """Spark removes the files of a shuffle when Java's memory has forgotten it, which may be long after its end."""
+        if hoards(self._spilled.bytes, self._spill) and time.monotonic() - self._collected > COLLECT_SECOND:
+            self._spark.collect_garbage()
+            self._collected = time.monotonic()
+
+    def _look_at_cancelled(self) -> bool:
+        """Whether any of them goes on. It is cancelled again: a stage may have begun after the cancel of its group."""
+        with self._lock:
+            cancelled = set(self._cancelled)
+        lingering = {query for query in cancelled if query.is_busy or query.look_for_tasks()}
+        for query in lingering:
+            self._spark.cancel_job_group(query.tag)
+        with self._lock:
+            self._lingering = lingering
+            self._cancelled -= cancelled - lingering
+        return bool(lingering)
+
+    def _look_after(self, query: Query) -> None:
+        with self._lock:
+            self._cancelled.add(query)
+
+    def why_lost(self) -> str:
+        """In words for the client."""
+        if self._reason is None:
+            self._process.wait_for(REAPED_SECOND)
+        status = self.status()
+        if self._reason is not None:
+            return self._reason
+        return "it needed more memory than it may have" if status == OUT_OF_MEMORY else f"its JVM ended ({status})"
+
+    def end(self, reason: str) -> None:
+        """At once, since it has nothing to save. Whoever asks it hears the reason."""
+        self._reason = self._reason or reason
+        self._over.set()
+        self._gateway.let_go()
+        self._process.kill()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """What a JVM that was killed has spilled and unpacked stays where it is."""
+        for folder in self._spilled.folders:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Compaction, folding and expiry."""

@@ -1,0 +1,177 @@
+"""Equality deletes into deletion vectors or position deletes: then reads are fast again and every reader can.
+
+Owns: which rows the equality deletes hit where no index knows it: one scan of the key columns.
+Must not know: when a fold is due; how delete files are written.
+"""
+
+import uuid
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import DataType, StructField, StructType
+
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.lake.commit.commit_marker import may_have
+from syncmgr.lake.commit.rows import spark_type
+from syncmgr.lake.commit.vectors import Deletion
+from syncmgr.lake.iceberg.ancestry import FILES_MARK, UPKEEP_MARK
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.layout import Field, Layout
+from syncmgr.lake.iceberg.puffin import vector_rows
+from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, read_bytes
+from syncmgr.lake.index.index import Deaths, IndexedFile, TableIndex
+from syncmgr.lake.index.indexing import Indexing
+from syncmgr.lake.index.keys import KeyShape
+from syncmgr.lake.spark.jvm import CERTAIN, FAILURES, Java, java_class
+
+BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
+
+Key = tuple[Field, ...]
+
+
+class Fold:
+    """One fold of one table."""
+
+    def __init__(self, iceberg: Iceberg, session: SparkSession, db: str, table: str, indexing: Indexing) -> None:
+        self._iceberg, self._session = iceberg, session
+        self._db, self._name = db, table
+        self._indexing = indexing
+
+    def run(self) -> int:
+        """How many equality delete files it folded. Raises what Java says when it was refused."""
+        with self._indexing.lock:
+            table = self._iceberg.load(self._db, self._name)
+            index = self._indexing.usable(self._iceberg, table)
+            if index is not None:
+                return self._commit(table, index, known=True)
+        contents = contents_of(self._iceberg, table)
+        key = foldable(self._iceberg.layout(table), contents.equality)
+        if not key:
+            return 0
+        gone = [file for file in contents.equality if equals_by(file) == {field.id for field in key}]
+        index = without_keys(table, contents, KeyShape(fields=key))
+        index.pending, index.equality = self._found(table, key, gone, contents), tuple(gone)
+        with self._indexing.lock:
+            return self._commit(table, index, known=False)
+
+    def _commit(self, table: Java, index: TableIndex, *, known: bool) -> int:
+        """As a RowDelta: RewriteFiles would validate nothing here, and a compaction beside it would bring deleted rows
+        back. Refused when a file that was scanned has gone, or has other deletes than it had. `known`: the index is
+        the one that lasts, and hears of it.
+        """
+        deletion, folded = Deletion(self._iceberg, table, index), len(index.equality)
+        if deletion.empty:
+            return 0
+        before, name = index.snapshot, f"fold-{uuid.uuid4()}"
+        delta = self._iceberg.in_place(table, table.newRowDelta()).validateFromSnapshot(before)
+        try:
+            deletion.add_to(delta, f"{table.location()}/data/{name}")
+            passing(CrashPoint.FOLD_WRITTEN)
+            self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold", FILES_MARK: name})
+            passing(CrashPoint.FOLDED)
+        except FAILURES as error:
+            self._indexing.lost()
+            if java_class(error) in CERTAIN and not may_have(self._iceberg, self._db, self._name, name, before):
+                self._iceberg.delete(*deletion.written)
+            raise
+        if known:
+            table.refresh()
+            deletion.took_effect(self._indexing, table, name, [], count_missing=False)
+        return folded
+
+    def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> Deaths:
+        """The rows that equality deletes hit, by the place of their file among the data files."""
+        hit = self._iceberg.hit_paths(table)
+        data = [(number, file) for number, file in enumerate(contents.data) if file.path in hit]
+        if not data:
+            return {}
+        keys = self._keys(key, gone)
+        if sum(file.rows for file in gone) <= BROADCAST_KEYS:
+            keys = F.broadcast(keys)
+        files = self._frame(
+            [(at, number, file.sequence) for number, file in data for at in self._iceberg.spark_paths(file.path)],
+            ("number", "sequence"),
+        )
+        names = key_schema(key).names
+        rows = self._read(key, [file for _, file in data]).select(
+            *names,
+            F.col("_metadata.file_path").alias("at"),
+            F.col("_metadata.row_index").alias("position"),
+        )
+        found = rows.join(keys, names).join(F.broadcast(files), "at", "left")
+        dead = found.where(known("sequence") < F.col("gone")).select("number", "position").toArrow()
+        numbers, positions = dead["number"].to_numpy(), dead["position"].to_numpy()
+        return {int(number): BitMap(positions[numbers == number]) for number in np.unique(numbers)}
+
+    def _keys(self, key: Key, gone: list[Content]) -> DataFrame:
+        """Each vanished key once, with the last moment at which it vanished."""
+        sequences = self._frame(
+            [(at, file.sequence) for file in gone for at in self._iceberg.spark_paths(file.path)], ("gone",)
+        )
+        names = key_schema(key).names
+        keys = self._read(key, gone).select(*names, F.col("_metadata.file_path").alias("at"))
+        found = keys.join(F.broadcast(sequences), "at", "left")
+        return found.groupBy(*names).agg(F.max(known("gone")).alias("gone"))
+
+    def _frame(self, rows: Sequence[tuple[str | int, ...]], numbers: Sequence[str]) -> DataFrame:
+        """Paths as `at`, and numbers. From Arrow: from plain rows PySpark would start a Python process."""
+        at, *columns = zip(*rows, strict=True)
+        arrays = [pa.array(at, pa.string()), *(pa.array(column, pa.int64()) for column in columns)]
+        return self._session.createDataFrame(pa.table(arrays, names=["at", *numbers]))
+
+    def _read(self, key: Key, files: list[Content]) -> DataFrame:
+        """The key columns as k0, k1 ..., found by field id: a column may have been renamed since."""
+        return self._session.read.schema(key_schema(key)).parquet(*(file.path for file in files))
+
+
+def without_keys(table: Java, contents: Contents, shape: KeyShape) -> TableIndex:
+    """Data files by their place among them, with the rows that their vectors delete, but no keys."""
+    index = TableIndex(shape)
+    index.advanced(None, contents.snapshot, lambda: _fill(index, table, contents))
+    return index
+
+
+def _fill(index: TableIndex, table: Java, contents: Contents) -> None:
+    for number, file in enumerate(contents.data):
+        vector = contents.vectors.get(file.path)
+        dead = BitMap()
+        if vector is not None:
+            offset, length = vector.facts["content-offset"], vector.facts["content-size-in-bytes"]
+            dead = vector_rows(read_bytes(table, vector.path, offset, length))
+        index.files[number] = IndexedFile(content=file, vector=vector, dead=dead)
+        index.numbers[file.path] = number
+
+
+def known(column: str) -> Column:
+    """What is told of each file; a file that Spark names otherwise than we do must not pass as one without deletes."""
+    return F.coalesce(F.col(column), F.raise_error(F.concat(F.lit("the fold does not know the file "), F.col("at"))))
+
+
+def key_schema(key: Key) -> StructType:
+    fields = []
+    for place, field in enumerate(key):
+        kind = DataType.fromDDL(spark_type(field))
+        fields.append(StructField(f"k{place}", kind, metadata={"parquet.field.id": field.id}))
+    return StructType(fields)
+
+
+def equals_by(file: Content) -> set[int]:
+    """The columns by which an equality delete finds its rows."""
+    return set(file.facts["equality-ids"])
+
+
+def foldable(layout: Layout, equality: Sequence[Content]) -> Key:
+    """Columns by which some equality deletes find their rows: the table's identifier, or what it was before another
+    engine changed it. None of them is NULL, which is equal to itself there and not in a join. Empty: none are.
+    """
+    sets = {frozenset(equals_by(file)) for file in equality}
+    for ids in sorted(sets, key=lambda ids: (ids != set(layout.identifier), sorted(ids))):
+        fields = tuple(field for field in layout.fields if field.id in ids and field.required)
+        if len(fields) == len(ids):
+            return fields
+    return ()

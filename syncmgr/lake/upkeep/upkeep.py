@@ -1,0 +1,319 @@
+"""What keeps a table fast while nobody looks: fold, compaction, expiry, orphans.
+
+Owns: when each is due, and that one at a time works on a table's files, and one on its snapshots beside it.
+Must not know: jobs, who ticks.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.job.channel.description import literal, quoted
+from syncmgr.job.snapshot.retention import Kept
+from syncmgr.lake.iceberg.iceberg import Iceberg, Totals
+from syncmgr.lake.index.indexing import Indexing
+from syncmgr.lake.index.keys import UnindexableError
+from syncmgr.lake.spark.jvm import FAILURES, REFUSED, Java, java_class, words
+from syncmgr.lake.spark.launch import CATALOG
+from syncmgr.lake.upkeep.candidates import Calm
+from syncmgr.lake.upkeep.compaction import Compaction, candidates
+from syncmgr.lake.upkeep.fold import Fold
+
+QUIET_SECOND: Final = 2.0  # so long without a commit, and upkeep disturbs nobody
+IDLE_SECOND: Final = 12.0  # the longest that a job with the default commit interval keeps a busy table quiet
+BUSY_SHARE: Final = 10  # beside commits a kind of upkeep takes at most a tenth of the time
+QUIET_SHARE: Final = 2  # at rest a compaction takes at most half of it
+BUSY_DELETE_FILES: Final = 16
+SMALL_FILES: Final = 24
+SMALL_FILE_BYTES: Final = 16 * 1024 * 1024
+BUSY_SMALL_FILES: Final = 200
+OLD_SNAPSHOTS: Final = 20
+BUSY_OLD_SNAPSHOTS: Final = 200  # an expiry is a Spark job over all manifests
+ORPHAN_SECOND: Final = 3 * 24 * 3600  # a commit in flight is never that old
+ORPHAN_PERIOD_SECOND: Final = 24 * 3600
+SHOWN: Final = 20
+COMPACTION: Final = {
+    "min-input-files": "8",
+    "max-concurrent-file-group-rewrites": "1",  # the driver is the executor: memory for one
+}
+
+DANGLING: Final = {"remove-dangling-deletes": "true"}
+
+logger = logging.getLogger(__name__)
+Work = Callable[[], int]  # how many files or snapshots it dealt with
+
+
+class Kind(StrEnum):
+    """What upkeep does."""
+
+    INDEX = "index"
+    FOLD = "fold"
+    COMPACT = "compact"
+    EXPIRE = "expire"
+    ORPHANS = "orphans"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """`at`: unix seconds of its end. `done`: files or snapshots that it dealt with; 0: it gave way."""
+
+    kind: Kind
+    at: float
+    seconds: float
+    done: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Situation:
+    """All that decides about files. `quiet`: seconds since the last commit.
+
+    `since`: time since each kind ran, in multiples of how long that took. `compacted_files`: what compaction left.
+    `unfoldable`: rows in equality deletes that the last fold left. `index_behind`: the key index has to be built.
+    `pressing`: whether the index says that files should be rewritten, which then disturbs no commit; None: no index.
+    """
+
+    totals: Totals
+    quiet: float
+    since: Mapping[Kind, float]
+    compacted_files: int
+    unfoldable: int = 0
+    index_behind: bool = False
+    pressing: bool | None = None
+
+
+def due(at: Situation) -> Kind | None:
+    """What should be done with the files. Fold comes before compaction, which would read equality deletes slowly."""
+    totals, is_quiet = at.totals, at.quiet >= QUIET_SECOND
+    if at.index_behind:
+        return Kind.INDEX
+    rests_fold = is_quiet or (totals.delete_files >= BUSY_DELETE_FILES and _rested(Kind.FOLD, at.since))
+    if totals.equality_deletes > at.unfoldable and rests_fold:
+        return Kind.FOLD
+    worth_it = _many_small(at, is_quiet=is_quiet) if at.pressing is None else at.pressing
+    return (
+        Kind.COMPACT if worth_it and _rested(Kind.COMPACT, at.since, QUIET_SHARE if is_quiet else BUSY_SHARE) else None
+    )
+
+
+def due_of_snapshots(expirable: int, quiet: float, since: Mapping[Kind, float], *, orphans: bool) -> Kind | None:
+    """What should be done with the snapshots now. `expirable`: how many nobody needs.
+
+    `orphans`: whether it is time to look for files without one.
+    """
+    is_quiet = quiet >= QUIET_SECOND
+    if _rested(Kind.EXPIRE, since) and expirable >= (OLD_SNAPSHOTS if is_quiet else BUSY_OLD_SNAPSHOTS):
+        return Kind.EXPIRE
+    return Kind.ORPHANS if orphans and is_quiet else None
+
+
+def _rested(kind: Kind, since: Mapping[Kind, float], share: int = BUSY_SHARE) -> bool:
+    return since.get(kind, share) >= share
+
+
+def _many_small(at: Situation, *, is_quiet: bool) -> bool:
+    small = at.totals.data_files - at.compacted_files
+    is_small = at.totals.data_bytes < SMALL_FILE_BYTES * at.totals.data_files
+    return is_small and small >= (SMALL_FILES if is_quiet else BUSY_SMALL_FILES)
+
+
+class TableUpkeep:
+    """The upkeep of one table: one kind at a time of its files, and one of its snapshots, which takes longer."""
+
+    def __init__(self, db: str, table: str, indexing: Indexing, clock: Callable[[], float] = time.monotonic) -> None:
+        self._db, self._table, self._clock = db, table, clock
+        self.indexing = indexing
+        self.equality_deletes = 0  # rows in them when it looked last
+        self._files, self._snapshots = threading.Lock(), threading.Lock()
+        self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
+        self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
+        self._compacted_files = self._unfoldable = 0
+        self._commits = 0
+        self._committed_at = clock() - QUIET_SECOND
+        self.ran: deque[Ran] = deque(maxlen=SHOWN)
+
+    @contextmanager
+    def commit(self) -> Iterator[None]:
+        """While it lasts, and some time after, the table is not quiet."""
+        self._commits += 1
+        try:
+            yield
+        finally:
+            self._commits -= 1
+            self._committed_at = self._clock()
+
+    def tick(self, iceberg: Iceberg, session: SparkSession) -> tuple[Ran, ...]:
+        """Does what is due with the files, at most each kind once. Returns at once where another tick does."""
+        work: dict[Kind, Work] = {
+            Kind.INDEX: lambda: self._follow_up(iceberg),
+            Kind.FOLD: lambda: self._fold(iceberg, session),
+            Kind.COMPACT: lambda: self._compact(iceberg, session),
+        }
+        return self._do(work, lambda: self._due(iceberg), self._files)
+
+    def expire(self, iceberg: Iceberg, session: SparkSession, kept: Kept) -> tuple[Ran, ...]:
+        """The same with the snapshots. `kept`: which must stay."""
+        oldest = iceberg.oldest_kept(iceberg.load(self._db, self._table), kept)
+        work: dict[Kind, Work] = {
+            Kind.EXPIRE: lambda: 0 if oldest is None else expire(iceberg, session, self._db, self._table, oldest),
+            Kind.ORPHANS: lambda: self._remove_orphans(session),
+        }
+        return self._do(work, lambda: self._due_of_snapshots(iceberg, oldest), self._snapshots)
+
+    def _do(self, work: Mapping[Kind, Work], due: Callable[[], Kind | None], lock: threading.Lock) -> tuple[Ran, ...]:
+        if not lock.acquire(blocking=False):
+            return ()
+        try:
+            ran: dict[Kind, Ran] = {}
+            while (kind := due()) is not None and kind not in ran:
+                ran[kind] = self._run(kind, work[kind])
+            return tuple(ran.values())
+        finally:
+            lock.release()
+
+    def _due(self, iceberg: Iceberg) -> Kind | None:
+        table = iceberg.load(self._db, self._table)
+        totals = iceberg.current(table)
+        if totals is None:
+            return None
+        self.equality_deletes = totals.equality_deletes
+        files_press = self._pressing(iceberg, table)
+        situation = Situation(
+            totals=totals,
+            quiet=self._quiet(),
+            since=self._since(),
+            compacted_files=self._compacted_files,
+            unfoldable=self._unfoldable,
+            index_behind=self.indexing.is_behind,
+            pressing=files_press,
+        )
+        return due(situation)
+
+    def _due_of_snapshots(self, iceberg: Iceberg, oldest: int | None) -> Kind | None:
+        table = iceberg.load(self._db, self._table)
+        expirable = 0 if oldest is None else iceberg.older_snapshots(table, oldest)
+        return due_of_snapshots(expirable, self._quiet(), self._since(), orphans=self._clock() >= self._orphans_at)
+
+    def _since(self) -> dict[Kind, float]:
+        now = self._clock()
+        return {kind: (now - end) / max(seconds, 0.1) for kind, (end, seconds) in list(self._ended.items())}
+
+    def _quiet(self) -> float:
+        """Seconds since the last commit; 0 during one."""
+        return 0.0 if self._commits else self._clock() - self._committed_at
+
+    def _calm(self) -> Calm:
+        quiet = self._quiet()
+        return Calm.IDLE if quiet >= IDLE_SECOND else Calm.QUIET if quiet >= QUIET_SECOND else Calm.BUSY
+
+    def _pressing(self, iceberg: Iceberg, table: Java) -> bool | None:
+        """Opens the index of a table to which nobody committed since the start, too."""
+        if not iceberg.layout(table).identifier:
+            return None
+        with self.indexing.lock:
+            index = self.indexing.usable(iceberg, table)
+            return None if index is None else bool(candidates(index, self._calm()))
+
+    def _run(self, kind: Kind, work: Work) -> Ran:
+        began = self._clock()
+        try:
+            done = work()
+        except FAILURES as error:
+            if java_class(error) not in REFUSED:
+                raise
+            logger.info("%s of %s.%s gave way to a commit: %s", kind, self._db, self._table, words(error))
+            done = 0
+        end = self._clock()
+        self._ended[kind] = end, end - began
+        ran = Ran(kind=kind, at=time.time(), seconds=end - began, done=done)
+        self.ran.append(ran)
+        logger.info("%s of %s.%s: %s in %.1f s", kind, self._db, self._table, done, end - began)
+        return ran
+
+    def _follow_up(self, iceberg: Iceberg) -> int:
+        self.indexing.follow_up(iceberg, lambda: iceberg.load(self._db, self._table))
+        return self.indexing.standing().rows
+
+    def _fold(self, iceberg: Iceberg, session: SparkSession) -> int:
+        """What cannot be folded is not tried again until there is more of it, so that compaction has its turn."""
+        looked_at = self.equality_deletes
+        folded = Fold(iceberg, session, self._db, self._table, self.indexing).run()
+        self._unfoldable = 0 if folded else looked_at
+        return folded
+
+    def _remove_orphans(self, session: SparkSession) -> int:
+        self._orphans_at = self._clock() + ORPHAN_PERIOD_SECOND
+        return remove_orphans(session, self._db, self._table, time.time() - ORPHAN_SECOND)
+
+    def _compact(self, iceberg: Iceberg, session: SparkSession) -> int:
+        try:
+            rewritten = Compaction(iceberg, self._db, self._table, self.indexing, self._calm()).run()
+        except UnindexableError as error:
+            logger.info("Spark compacts %s.%s: %s", self._db, self._table, error)
+            rewritten = None
+        if rewritten is None:
+            with self.indexing.set_aside():
+                rewritten = compact(session, self._db, self._table, self._dangling(iceberg))
+        totals = iceberg.current(iceberg.load(self._db, self._table))
+        self._compacted_files = totals.data_files if totals else 0
+        return rewritten
+
+    def _dangling(self, iceberg: Iceberg) -> Mapping[str, str]:
+        """Position deletes of files that went take a commit of their own, which commits beside it refuse."""
+        return DANGLING if iceberg.format_version(iceberg.load(self._db, self._table)) < 3 else {}
+
+
+def compact(session: SparkSession, db: str, table: str, more: Mapping[str, str] = MappingProxyType({})) -> int:
+    """Small files into big ones; how many went. Deletes that come meanwhile keep their hold on the rows.
+
+    `more`: options of rewrite_data_files beside ours.
+    """
+    options = ", ".join(f"'{key}', '{value}'" for key, value in (COMPACTION | dict(more)).items())
+    call = f"CALL {CATALOG}.system.rewrite_data_files(table => {_literal(db, table)}, options => map({options}))"
+    return int(session.sql(call).collect()[0]["rewritten_data_files_count"])
+
+
+def expire(iceberg: Iceberg, session: SparkSession, db: str, table: str, oldest: int) -> int:
+    """Forgets the snapshots before `oldest`, and deletes the files that only they name; how many went.
+
+    Iceberg's Java call would delete Puffin files of which other vectors are still in force.
+    """
+    loaded = iceberg.load(db, table)
+    kept = iceberg.committed_at(loaded, oldest)
+    if kept is None:
+        return 0
+    older = iceberg.older_snapshots(loaded, oldest)
+    stamp = f"{_stamp(kept // 1000)}.{kept % 1000:03d}"
+    passing(CrashPoint.EXPIRY_BEGUN)
+    session.sql(
+        f"CALL {CATALOG}.system.expire_snapshots(table => {_literal(db, table)}, older_than => TIMESTAMP '{stamp}')"
+    ).collect()
+    passing(CrashPoint.EXPIRED)
+    return older - iceberg.older_snapshots(iceberg.load(db, table), oldest)
+
+
+def _stamp(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
+
+
+def remove_orphans(session: SparkSession, db: str, table: str, before: float) -> int:
+    """Files that no snapshot names and that are older than `before` (unix seconds); how many went."""
+    call = (
+        f"CALL {CATALOG}.system.remove_orphan_files("
+        f"table => {_literal(db, table)}, older_than => TIMESTAMP '{_stamp(before)}')"
+    )
+    return len(session.sql(call).collect())
+
+
+def _literal(db: str, table: str) -> str:
+    """A quoted table name inside a string literal."""
+    return literal(f"{quoted(db)}.{quoted(table)}")

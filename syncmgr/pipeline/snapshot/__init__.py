@@ -1,0 +1,1 @@
+"""The rows that were there before the binlog is read."""

@@ -1,0 +1,303 @@
+"""A canal destination as a source of batches.
+
+Owns: the reader's life: connecting, asking, acknowledging, when canal is starved.
+Must not know: where transactions end, how rows are decoded, who consumes batches.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.failure import Retry
+from syncmgr.job.position import Position
+from syncmgr.job.rows.batch import Batch
+from syncmgr.sources.canal.acks import Acks
+from syncmgr.sources.canal.connector import CanalLostError, Connector, Endpoint
+from syncmgr.sources.canal.packet import Delivery, MalformedPacketError
+from syncmgr.sources.canal.sorter import RewindError, Sorter
+from syncmgr.sources.canal.table_reader import TableTruth
+from syncmgr.sources.reconnect import Line
+
+GET_MILLISECOND: Final = 25  # how long canal may wait to fill a batch, and always does: it reads nothing else meanwhile
+MAX_FETCH: Final = 4096  # a quarter of canal's default ring: more than the ring holds would wait in every GET
+FULL_ENTRIES: Final = 8192  # half of the default ring
+FULL_BYTES: Final = 8 * 1024 * 1024
+STARVED_GETS: Final = 12  # empty ones in a row, with so much un-acked
+SILENT_GETS: Final = 80  # the same whatever is un-acked: two seconds
+KEPT_BYTES: Final = 64 * 1024  # what is un-acked may take of the ring while nothing moves
+
+
+class Locator(Protocol):
+    """Where the destination is served now."""
+
+    def locate(self) -> Endpoint:
+        """Raises CanalLostError where nobody serves it, or somebody else reads it."""
+
+    def connected(self, local_address: str) -> None:
+        """For whoever asks who reads."""
+
+    def lost(self) -> bool:
+        """Whether somebody else may read by now."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceOptions:
+    """How a source reads. Times in seconds.
+
+    `fetch_size`: of one GET, in KiB or entries, as the server counts. `max_open_bytes`: of a transaction before a part
+    of it is handed on.
+    """
+
+    fetch_size: int = MAX_FETCH
+    max_open_bytes: int = 16 * 1024 * 1024
+    retry: Retry = field(default_factory=Retry)
+
+
+class CanalSource:
+    """Reads on behind `start`. `get` belongs to one thread; `ack`, `heard_at`, `server`, `close` come from any."""
+
+    def __init__(
+        self,
+        locator: Locator,
+        table_filter: str,
+        start: Position,
+        tables: Mapping[Table, TableTruth],
+        *,
+        label: str,
+        options: SourceOptions | None = None,
+        trouble: Callable[[SyncError | None], None] = lambda _: None,
+        debug: Callable[[str], None] | None = None,
+    ) -> None:
+        """`label`: address/destination, for messages. `trouble` hears of each failure that is retried, and None
+
+        once it has passed. `debug` hears of each batch. Connects at the first get.
+        """
+        self._locator = locator
+        self._filter = table_filter
+        self._label = label
+        self._options = options or SourceOptions()
+        self._line = Line(self._options.retry, trouble)
+        self._debug = debug
+        self._acks = Acks()
+        self._sorter = Sorter(tables, start, self._acks, label=label, max_open_bytes=self._options.max_open_bytes)
+        self._committed: deque[Position] = deque()
+        self._connector: Connector | None = None
+        self._trusted = True
+        self._empty = 0  # GETs in a row that brought nothing
+        self._idle = False
+        self._last_batch = 0  # of this connection; 0: none yet
+        self._hinted = False
+        self._heard_at = 0.0
+        self._asked_at = self._caught_up_at = 0.0
+        self._server = ""
+
+    def get(self, timeout: float) -> Batch | None:
+        """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
+        batch = self._line.get(lambda: self._get(time.monotonic() + timeout), self._last)
+        if self._line.closed:
+            self._leave()
+        return batch
+
+    def _last(self) -> Batch | None:
+        """Whole transactions before what ended it are not lost."""
+        self._leave()
+        return self._take() if self._sorter.ready else None
+
+    def _get(self, deadline: float) -> Batch | None:
+        try:
+            return self._next(deadline)
+        except MalformedPacketError as error:
+            raise SyncError(Code.CANAL_PROTOCOL, address=self._label, reason=str(error)) from error
+
+    def _next(self, deadline: float) -> Batch | None:
+        while not self._line.closed:
+            if self._connector is None and not self._connect(deadline):
+                return None
+            try:
+                self._acknowledge()
+                if self._sorter.ready:
+                    return self._take()
+                if self._receive(deadline):
+                    continue
+                hint = self._hint()
+            except CanalLostError as lost:
+                self._lose(lost.cause_for_user)
+                continue
+            except RewindError:
+                self._disconnect()
+                self._trusted = False
+                continue
+            if hint is not None:
+                return hint
+            if time.monotonic() >= deadline:
+                return None
+        return None
+
+    def _take(self) -> Batch:
+        batch = self._sorter.take()
+        if batch.events:
+            self._line.progressed()
+        return batch
+
+    def _receive(self, deadline: float) -> bool:
+        """Whether something came. The next batch is asked for before this one is sorted, so that both work."""
+        assert self._connector is not None
+        delivery = self._connector.receive(deadline)
+        if self._locator.lost():
+            raise CanalLostError(self._in_use())
+        if delivery is None:
+            return False
+        self._heard_at, asked_at = time.time(), self._asked_at
+        self._acknowledge()  # before the question: canal would read it behind its answer, its ring full meanwhile
+        self._ask(self._connector, *delivery.entries)
+        self._idle = delivery.batch_id < 0 or not delivery.entries
+        if self._idle:
+            self._empty += 1
+            self._catch_up(asked_at)
+            return False
+        self._empty, self._hinted = 0, False
+        self._check_alone(delivery.batch_id)
+        self._tell(delivery)
+        self._sorter.feed(delivery.batch_id, delivery.entries)
+        return True
+
+    def _ask(self, connector: Connector, *came: bytes) -> None:
+        """`came`: what is un-acked beside all that was sorted. A full ring answers like an empty one."""
+        has_room = self._acks.bytes + sum(map(len, came)) < KEPT_BYTES
+        self._asked_at = time.time() if has_room else 0.0
+        connector.ask(self._options.fetch_size, GET_MILLISECOND)
+
+    def _catch_up(self, asked_at: float) -> None:
+        """Canal had nothing more when asked with room for it. How long its answer was under way nobody knows."""
+        if not self._sorter.open and not self._sorter.ready:
+            self._caught_up_at = max(self._caught_up_at, asked_at)
+
+    def _check_alone(self, batch_id: int) -> None:
+        """Canal counts what it hands out: a number that is left out went to another reader."""
+        expected, self._last_batch = self._last_batch + 1, batch_id
+        if expected > 1 and batch_id != expected:
+            reader = f"another client: batch {expected} went to it"
+            address, _, destination = self._label.rpartition("/")
+            raise CanalLostError(SyncError(Code.CANAL_IN_USE, destination=destination, address=address, reader=reader))
+
+    def _in_use(self) -> SyncError:
+        reason = "the session with ZooKeeper is over, so another reader may have begun"
+        return SyncError(Code.CANAL_UNREACHABLE, address=self._label, reason=reason)
+
+    def _tell(self, delivery: Delivery) -> None:
+        if self._debug is not None:
+            size = sum(map(len, delivery.entries))
+            self._debug(f"{self._label}: batch {delivery.batch_id}, {len(delivery.entries)} entries, {size} bytes")
+
+    # -- acknowledging, and a ring that is full
+
+    def _acknowledge(self) -> None:
+        assert self._connector is not None
+        while self._committed:
+            self._acks.committed(self._committed.popleft())
+        for batch_id in self._acks.due():
+            self._connector.acknowledge(batch_id)
+            self._empty = 0
+
+    def _hint(self) -> Batch | None:
+        """Canal's ring may be full of what is not acknowledged: it gives no more until that changes."""
+        full = self._acks.entries >= FULL_ENTRIES or self._acks.bytes >= FULL_BYTES
+        starved = self._empty >= STARVED_GETS and full
+        silent = self._empty >= SILENT_GETS
+        if not (starved or silent):
+            return None
+        if starved and self._sorter.doubtful:
+            raise RewindError
+        if self._acks.pending:
+            return self._hurry() if starved or self._sorter.open else None
+        if silent and self._acks.kept_bytes >= KEPT_BYTES:
+            self._empty = 0
+            return self._sorter.release()
+        if self._sorter.open and not self._acks.kept_bytes:
+            self._empty = 0
+            self._sorter.tear()
+            return self._take()
+        return None
+
+    def _hurry(self) -> Batch | None:
+        """Ask once that what was handed on is committed."""
+        if self._hinted:
+            return None
+        self._hinted = True
+        return Batch(
+            changes=(),
+            end=None,
+            open=self._sorter.delivered_open,
+            events=0,
+            bytes=0,
+            source_time=0.0,
+            starved=True,
+        )
+
+    # -- the connection
+
+    def _connect(self, deadline: float) -> bool:
+        """Whether there is a connection now; waits for the next attempt no longer than until the deadline."""
+        if not self._line.is_due(deadline):
+            return False
+        try:
+            endpoint = self._locator.locate()
+            self._connector = Connector(endpoint, self._filter, self._line.opened)
+            self._locator.connected(self._connector.local_address())
+            self._ask(self._connector)
+        except CanalLostError as lost:
+            self._lose(lost.cause_for_user)
+            return False
+        self._sorter.restart(trusted=self._trusted)
+        self._trusted, self._empty, self._hinted = True, 0, False
+        self._last_batch = 0
+        self._heard_at = time.time()
+        self._server = endpoint.label
+        self._line.connected()
+        return True
+
+    def _lose(self, error: SyncError) -> None:
+        """Whole transactions stay, the open one is read again."""
+        self._disconnect()
+        self._line.lost(error)
+
+    def _disconnect(self) -> None:
+        connector, self._connector, self._server = self._connector, None, ""
+        self._line.dropped()
+        if connector is not None:
+            connector.close()
+
+    def _leave(self) -> None:
+        self._disconnect()
+        self._locator.close()
+
+    # -- from any thread
+
+    def ack(self, end: Position) -> None:
+        """Canal hears of it between two GETs."""
+        self._committed.append(end)
+
+    def idle(self) -> bool:
+        """Whether canal's last answer was empty."""
+        return self._idle and not self._sorter.open
+
+    def caught_up_at(self) -> float:
+        """When canal was asked last that had nothing more than was given, in unix time; 0.0: not known."""
+        return self._caught_up_at
+
+    def heard_at(self) -> float:
+        """Unix time of canal's last answer; 0.0 if there was none yet."""
+        return self._heard_at
+
+    def server(self) -> str:
+        return self._server
+
+    def close(self) -> None:
+        """At once; a get that waits ends."""
+        self._line.close()

@@ -1,0 +1,132 @@
+"""What a synced table's columns are, by canal's own words.
+
+Owns: the check of a table's first rows against its channel, the way from source columns to the names of its list.
+Must not know: transactions, positions, how a value is decoded.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import pyarrow as pa
+from google.protobuf.message import DecodeError
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.canal_text import check_exact
+from syncmgr.job.channel.description import Listed
+from syncmgr.job.channel.positional import check_told, source_names
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.ddl.ddl_plan import not_followed
+from syncmgr.job.objects.untold import doubts
+from syncmgr.job.rows.batch import OP
+from syncmgr.job.types.cells import Unheld
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.canal.sorter import Altered
+from syncmgr.sources.canal.values.entry import EntryRows, EntryTable, column_headers
+from syncmgr.sources.canal.values.schema import source_table_of
+
+NO_ROWS: Final = pa.table({OP: pa.array([], pa.int8())})
+
+
+class Channel(Protocol):
+    """What of a worker's channel matters here."""
+
+    @property
+    def token(self) -> str: ...
+    @property
+    def source(self) -> SourceTable: ...
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+    @property
+    def source_keys(self) -> tuple[str, ...]: ...
+    @property
+    def places(self) -> tuple[Listed, ...]: ...
+
+
+class TableTruth:
+    """One synced table. `changes` is called by who reads, the rest by who decodes, in the same order."""
+
+    def __init__(self, channel: Channel, *, time_zone: str | None, address: str) -> None:
+        """`time_zone`: of canal's server. `address`: for messages."""
+        self._channel = channel
+        self._source = channel.source
+        self._time_zone = time_zone
+        self._address = address
+
+    @property
+    def table(self) -> Table:
+        return self._source.db, self._source.name
+
+    @property
+    def keyed(self) -> bool:
+        return bool(self._channel.source_keys)
+
+    def changes(self, parts: Sequence[bytes], altered: Altered | None) -> "CanalChanges":
+        return CanalChanges(self, parts, altered)
+
+    def learn(self, part: bytes) -> SourceTable | None:
+        """The columns, where this RowChange is the first to tell them. Raises SyncError where they do not fit."""
+        if self._source.columns:
+            return None
+        try:
+            source = source_table_of(self.table, column_headers(part))
+        except (ValueError, DecodeError) as error:
+            raise SyncError(Code.CANAL_PROTOCOL, address=self._address, reason=str(error)) from error
+        names = source_names(self._channel.places, source)
+        check_told(self._channel.places, self._channel.source_keys, source)
+        check_exact(source, [names[name] for name in self._channel.reads], self._time_zone)
+        self._source = source
+        return source
+
+    def check(self, altered: Altered) -> None:
+        """Raises SOURCE_DDL where an ALTER changed, or may have changed, what was read before."""
+        if not self._source.columns:
+            return
+        names = source_names(self._channel.places, self._source)
+        why = doubts(self._source, altered.clauses)
+        why |= {name: f"it adds, drops, renames or recomputes column '{name}'" for name in altered.columns}
+        touched = [name for name in self._channel.reads if names[name].casefold() in why]
+        if touched:
+            reason = f"{why[names[touched[0]].casefold()]}"
+            raise not_followed(self.table, reason, altered.statement)
+
+    def decode(self, parts: Sequence[bytes]) -> pa.Table:
+        """Change rows under the names of the list."""
+        names = source_names(self._channel.places, self._source)
+        table = EntryTable(
+            schema=self._source,
+            columns=tuple(names[name] for name in self._channel.reads),
+            keys=tuple(names[name] for name in self._channel.source_keys),
+            time_zone=self._time_zone,
+            address=self._address,
+        )
+        rows = EntryRows(table, parts).decode()
+        listed = {own: name for name, own in names.items()}
+        return rows.rename_columns([listed.get(name, name) for name in rows.column_names])
+
+
+class CanalChanges:
+    """TableChanges of a canal source."""
+
+    def __init__(self, truth: TableTruth, parts: Sequence[bytes], altered: Altered | None) -> None:
+        self._truth = truth
+        self._parts = tuple(parts)
+        self._altered = altered
+        self._told: SourceTable | None = None
+
+    @property
+    def table(self) -> Table:
+        return self._truth.table
+
+    @property
+    def told(self) -> SourceTable | None:
+        return self._told
+
+    def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
+        """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, SOURCE_DDL, CANAL_INEXACT."""
+        assert unheld is None, "a job on canal stops at a value that cannot be told"
+        if self._altered is not None:
+            self._truth.check(self._altered)
+        if not self._parts:
+            return NO_ROWS
+        self._told = self._truth.learn(self._parts[0])
+        return self._truth.decode(self._parts)

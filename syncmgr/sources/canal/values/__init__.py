@@ -1,0 +1,1 @@
+"""Columns of canal's entries as values."""

@@ -1,0 +1,121 @@
+"""Questions to sources that may be given up.
+
+Owns: the sockets of whoever asks, which all may be shut from any thread, and until when that may be.
+Must not know: protocols, what is asked, who gives up.
+"""
+
+import contextlib
+import socket
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Final, TypeAlias
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.sources.reconnect import shut
+
+Opened: TypeAlias = Callable[[socket.socket], None]
+
+
+class Asking:
+    """`give_up` and `is_given_up` are for any thread, the rest for those that ask."""
+
+    def __init__(self) -> None:
+        self._given_up = False
+        self._has_answers = False
+        self._lock = threading.Lock()
+        self._sockets = weakref.WeakSet[socket.socket]()
+
+    @contextlib.contextmanager
+    def here(self) -> Iterator[None]:
+        """What this thread asks inside, wherever in the call, is given up with this."""
+        token = _here.set(self)
+        try:
+            with self.interrupted():
+                yield
+        finally:
+            _here.reset(token)
+
+    @contextlib.contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Raises INTERRUPTED in place of whatever error its context ends with once this is given up."""
+        try:
+            yield
+        except SyncError as error:
+            if self.is_given_up:
+                raise SyncError(Code.INTERRUPTED) from error
+            raise
+
+    def opened(self, made: socket.socket) -> None:
+        """A socket is there that will be waited at. Raises INTERRUPTED."""
+        with self._lock:
+            self._sockets.add(made)
+        self.check()
+
+    def check(self) -> None:
+        """Raises INTERRUPTED."""
+        if self.is_given_up:
+            raise SyncError(Code.INTERRUPTED)
+
+    @property
+    def is_given_up(self) -> bool:
+        return self._given_up
+
+    def has_answers(self) -> None:
+        """All is asked that changes depend on, and what comes is finished. Raises INTERRUPTED."""
+        with self._lock:
+            self.check()
+            self._has_answers = True
+
+    def give_up(self) -> bool:
+        """Whatever is being asked, and will be. Returns at once: whether it was not too late."""
+        with self._lock:
+            self._given_up = self._given_up or not self._has_answers
+            for made in self._sockets if self._given_up else ():
+                shut(made)
+            return self._given_up
+
+
+_here: Final = ContextVar[Asking | None]("_here", default=None)
+
+
+def opened(made: socket.socket) -> None:
+    """To whom this thread asks for, if there is somebody who may give up. Raises INTERRUPTED."""
+    asking = _here.get()
+    if asking is not None:
+        asking.opened(made)
+
+
+def check() -> None:
+    """Between questions. Raises INTERRUPTED where they are given up."""
+    asking = _here.get()
+    if asking is not None:
+        asking.check()
+
+
+def has_answers() -> None:
+    """Before the first change: what comes is finished, or undone, as a whole. Raises INTERRUPTED."""
+    asking = _here.get()
+    if asking is not None:
+        asking.has_answers()
+
+
+def connected(host: str, port: int, seconds: float, opened: Opened) -> socket.socket:
+    """As socket.create_connection does it; `opened` gets the socket before it is connected."""
+    failure = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        made = socket.socket(family, kind, protocol)
+        try:
+            opened(made)
+            made.settimeout(seconds)
+            made.connect(address)
+            opened(made)  # it may have been shut before it had begun to connect, which shuts nothing
+        except BaseException as error:
+            made.close()
+            if not isinstance(error, OSError):
+                raise
+            failure = error
+        else:
+            return made
+    raise failure

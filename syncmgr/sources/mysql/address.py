@@ -1,0 +1,134 @@
+"""A MySQL server, and a plain SQL connection to it.
+
+Owns: how a connection is made, and what its failures are called.
+Must not know: binlogs, what is asked on the connection.
+"""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pymysql import err
+from pymysql.cursors import DictCursor
+
+from syncmgr.errors import Code, SyncError, shorten
+from syncmgr.job.raw_errors import of_connection
+from syncmgr.job.tls import PREFERRED, Tls
+from syncmgr.sources import cancellation
+from syncmgr.sources.cancellation import Opened
+from syncmgr.sources.mysql.driver import UNREADABLE, BoundedConnection
+from syncmgr.sources.mysql.tls import context, distrust, refusals
+
+Connection: TypeAlias = BoundedConnection
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Locking:
+    """How a table is locked: `wait` whole seconds at a time, in which writers queue after us, `tries` times."""
+
+    wait: int = 1
+    tries: int = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MysqlAddress:
+    """Where a server is and who we are to it. Times in seconds."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    tls: Tls = PREFERRED
+    connect_timeout: float = 10.0
+    query_timeout: float = 30.0
+    locking: Locking = Locking()
+
+    @property
+    def label(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def lock_second(self) -> int:
+        """What is asked waits so long for a lock: a session that waited on after its client had gone would keep others
+        waiting for it.
+        """
+        return max(1, int(self.query_timeout / 3))
+
+
+def connect(address: MysqlAddress, opened: Opened = cancellation.opened) -> Connection:
+    """A connection in autocommit mode. `opened` gets each socket before it is waited at, so that others can shut it;
+    the last one is the connection's.
+
+    Raises SyncError: SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_CLEAR_PASSWORD, PEM_FILE,
+    SOURCE_ASKS_FILE, SOURCE_ANSWER. What is asked on it may fail by SOURCE_LOCKED.
+    """
+    with naming_failures(address):
+        connection = _unopened(address)
+        plain = cancellation.connected(address.host, address.port, address.connect_timeout, opened)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection.tells(opened)
+        connection.connect(plain)
+        return connection
+
+
+def query(connection: Connection, text: str, *values: object) -> list[dict[str, Any]]:
+    """The rows of one statement. Raises pymysql's errors."""
+    with connection.cursor(DictCursor) as cursor:
+        cursor.execute(text, values or None)
+        return list(cursor.fetchall())
+
+
+@contextlib.contextmanager
+def naming_failures(address: MysqlAddress) -> Iterator[None]:
+    """What goes wrong on a connection is SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_TLS, SOURCE_LOCKED or
+    SOURCE_ANSWER.
+    """
+    try:
+        yield
+    except err.MySQLError as error:
+        distrusted = distrust(error, address.tls, address.label)
+        if distrusted is not None:
+            raise distrusted from error
+        number = error.args[0] if error.args else 0
+        if isinstance(number, str):  # the driver's own words: the server has not told an error
+            raise answered_wrong(address, number) from error
+        reason = str(error.args[1]) if len(error.args) > 1 else str(error)
+        context = {"address": address.label, "user": address.user, "second": address.lock_second, "reason": reason}
+        raise SyncError(of_connection(number), **context) from error
+    except (OSError, EOFError) as error:
+        raise unreachable(address, str(error) or type(error).__name__) from error
+    except UNREADABLE as error:  # in what was made of answers that lack what was asked
+        raise answered_wrong(address, f"{type(error).__name__}: {error}") from shorten(error)
+    except RuntimeError as error:  # PyMySQL without the package that a server's authentication needs
+        raise unreachable(address, str(error)) from error
+
+
+def unreachable(address: MysqlAddress, reason: str) -> SyncError:
+    return SyncError(Code.SOURCE_UNREACHABLE, address=address.label, reason=reason)
+
+
+def answered_wrong(address: MysqlAddress, reason: str) -> SyncError:
+    return SyncError(Code.SOURCE_ANSWER, address=address.label, reason=reason)
+
+
+def _unopened(address: MysqlAddress) -> Connection:
+    return Connection(
+        address.label,
+        host=address.host,
+        port=address.port,
+        user=address.user,
+        password=address.password.encode(),
+        charset="utf8mb4",
+        autocommit=True,
+        connect_timeout=address.connect_timeout,
+        read_timeout=address.query_timeout,
+        write_timeout=address.query_timeout,
+        program_name="syncmgr",
+        init_command=f"SET SESSION lock_wait_timeout = {address.lock_second}",
+        ssl_disabled=address.tls.mode == "disabled",
+        ssl=context(address.tls),
+        auth_plugin_map=refusals(address.tls, address.label, address.user),
+    )

@@ -1,0 +1,1 @@
+"""The binlog as a stream: events, transactions, positions."""

@@ -1,0 +1,304 @@
+"""What single events say, rows apart.
+
+Owns: the bodies of GTID, QUERY, ROTATE and XA events.
+Must not know: transactions, tables, connections. All functions take an event without its checksum.
+"""
+
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.job.position import GtidSet, MariadbGtids, Sid
+from syncmgr.job.source_history.heartbeats import Packet
+from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.inflation import inflate
+from syncmgr.sources.mysql.values import charsets
+from syncmgr.sources.mysql.values.collations import CHARSET_OF
+from syncmgr.sources.mysql.wire import Cursor, MalformedEventError, OversizeError
+
+MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
+MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
+MARIADB_PREPARED_XA: Final = 64
+MARIADB_COMPLETED_XA: Final = 128
+MARIADB_ALTER_BEGINS, MARIADB_ALTER_FAILED = 2, 8  # of the extra flags
+MAX_GTID_BYTES: Final = 4 << 20  # of all GTIDs of a server, some 250,000 intervals
+LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
+
+# status variables of a QUERY event
+FLAGS, EXPLICIT_DEFAULTS = 0, 16
+MARIADB_EXPLICIT_DEFAULTS: Final = 1 << 24  # of the flags
+SQL_MODE, OLD_CATALOG, CHARSET, TIME_ZONE, CATALOG, INVOKER, UPDATED_DATABASES, MICROSECONDS = 1, 2, 4, 5, 6, 11, 12, 13
+MARIADB_MICROSECONDS: Final = 128
+MANY_DATABASES: Final = 254  # that many or more are not told
+VARIABLE_BYTES: Final = {
+    0: 4,
+    1: 8,
+    3: 4,
+    4: 6,
+    7: 2,
+    8: 2,
+    9: 8,
+    10: 4,
+    13: 3,
+    16: 1,
+    17: 8,
+    18: 2,
+    19: 1,
+    20: 1,
+    128: 3,
+}
+
+_HEAD: Final = struct.Struct("<IB8xI").unpack_from  # when, type, where it ends
+_XID: Final = re.compile(r"X'[0-9a-f]*',X'[0-9a-f]*',[0-9]+$", re.IGNORECASE)
+
+# of a GTID that is not tagged; MySQL 5.7 ends before the time, with a checksum that is shorter than it
+LOGICAL_CLOCK: Final = 44
+HAS_LOGICAL_CLOCK: Final = 2
+COMMITTED_AT: Final = slice(61, 68)
+COMMITTED_AT_BITS: Final = (1 << 55) - 1  # the highest bit says that the time at the first server follows
+# fields of a tagged GTID
+TAGGED_FLAGS, TAGGED_UUID, TAGGED_GNO, TAGGED_TAG = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement in the stream and the database that was current.
+
+    `sql_mode`: bits. `zone`: of the session, "" where not told. `micros`: of the second in which it began, None where
+    not told.
+    """
+
+    db: str
+    text: str
+    sql_mode: int = 0
+    zone: str = ""
+    micros: int | None = None
+    explicit_defaults: bool | None = None  # explicit_defaults_for_timestamp of MySQL 8 and later, None where not told
+    flags: int = 0  # of the session, as they are told
+    thread: int = 0  # whose session it was
+
+    @property
+    def mariadb_explicit_defaults(self) -> bool:
+        return bool(self.flags & MARIADB_EXPLICIT_DEFAULTS)
+
+
+def query(event: bytes) -> Query:
+    """Of QUERY, EXECUTE_LOAD_QUERY and MariaDB's QUERY_COMPRESSED. The text is kept even where it is not UTF-8."""
+    cursor = Cursor(event, wire.HEADER)
+    thread = cursor.uint(4)
+    cursor.take(4)
+    db_size = cursor.uint(1)
+    cursor.take(2)
+    variables = cursor.uint(2)
+    if event[4] == wire.EXECUTE_LOAD_QUERY:
+        cursor.take(LOAD_HEADER)
+    session = _session(cursor.take(variables))
+    db = cursor.take(db_size).decode("utf-8", "surrogateescape")
+    cursor.take(1)
+    text = inflate(cursor) if event[4] == wire.QUERY_COMPRESSED else cursor.take(cursor.left)
+    micros = session.get(MICROSECONDS) or session.get(MARIADB_MICROSECONDS)
+    return Query(
+        db,
+        _text(text, session.get(CHARSET, b"")),
+        sql_mode=int.from_bytes(session.get(SQL_MODE, b""), "little"),
+        zone=session.get(TIME_ZONE, b"").decode("ascii", "replace"),
+        micros=None if micros is None else int.from_bytes(micros, "little"),
+        explicit_defaults=session[EXPLICIT_DEFAULTS] != b"\0" if EXPLICIT_DEFAULTS in session else None,
+        flags=int.from_bytes(session.get(FLAGS, b""), "little"),
+        thread=thread,
+    )
+
+
+def is_begin(data: memoryview, start: int, end: int) -> bool:
+    """The most frequent statement, recognised without being parsed."""
+    if end - start < wire.HEADER + 19 or bytes(data[end - 6 : end]) != b"\0BEGIN":
+        return False
+    variables = data[start + 30] | data[start + 31] << 8
+    return start + 32 + variables + data[start + 27] + 6 == end
+
+
+def _session(variables: bytes) -> dict[int, bytes]:
+    """By code, as far as the codes are known."""
+    cursor, found = Cursor(variables), dict[int, bytes]()
+    while cursor.left:
+        code = cursor.uint(1)
+        if code in {CATALOG, TIME_ZONE, OLD_CATALOG}:
+            found[code] = cursor.take(cursor.uint(1))
+            cursor.take(code == OLD_CATALOG)
+        elif code == INVOKER:
+            found[code] = cursor.take(cursor.uint(1)) + cursor.take(cursor.uint(1))
+        elif code == UPDATED_DATABASES:
+            count = cursor.uint(1)
+            for _ in range(count if count < MANY_DATABASES else 0):
+                while cursor.uint(1):
+                    pass
+        elif code in VARIABLE_BYTES:
+            found[code] = cursor.take(VARIABLE_BYTES[code])
+        else:
+            break
+    return found
+
+
+def _text(text: bytes, charset: bytes) -> str:
+    """`charset`: the client's collation and more; bytes that are no text in it are kept."""
+    name = CHARSET_OF.get(int.from_bytes(charset[:2], "little"), "utf8mb4")
+    if text.isascii() or name in charsets.UTF8 or name == "binary":
+        return text.decode("utf-8", "surrogateescape")
+    try:
+        return charsets.decode_label(name, text)
+    except (charsets.UndecodableError, KeyError):
+        return text.decode("utf-8", "surrogateescape")
+
+
+def rotate(event: bytes) -> tuple[str, int]:
+    """The next file, and the offset in it."""
+    cursor = Cursor(event, wire.HEADER)
+    offset = cursor.uint(8)
+    return cursor.text(cursor.left).rstrip("\0"), offset
+
+
+def uuid_text(raw: bytes) -> str:
+    digits = raw.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def committed_at(event: memoryview) -> float:
+    """Of a GTID event of MySQL: when this server committed what follows, by its own clock, which no session sets.
+
+    0.0 where it does not say so: before MySQL 8.0.
+    """
+    if len(event) < COMMITTED_AT.stop or event[LOGICAL_CLOCK] != HAS_LOGICAL_CLOCK:
+        return 0.0
+    return (int.from_bytes(event[COMMITTED_AT], "little") & COMMITTED_AT_BITS) / 1e6
+
+
+def tagged_gtid(event: bytes) -> tuple[Sid, int]:
+    cursor = Cursor(event, wire.HEADER)
+    for _ in range(3):  # version, size and last field of the serialised body
+        cursor.varint()
+    uuid, tag, gno = b"", "", 0
+    while cursor.left:
+        match cursor.varint():
+            case field if field == TAGGED_FLAGS:
+                cursor.varint()
+            case field if field == TAGGED_UUID:
+                uuid = bytes(_byte(cursor.varint()) for _ in range(16))
+            case field if field == TAGGED_GNO:
+                gno = cursor.signed_varint()
+            case field if field == TAGGED_TAG:
+                tag = cursor.text(cursor.varint())
+                break  # times and versions follow
+            case _:
+                break
+    if not uuid or gno <= 0:
+        raise MalformedEventError("a tagged GTID without uuid or number")
+    return (uuid_text(uuid), tag), gno
+
+
+def _byte(value: int) -> int:
+    if value > 255:
+        raise MalformedEventError("a tagged GTID with a bad uuid")
+    return value
+
+
+def mariadb_gtid(event: bytes) -> tuple[int, int, int, int]:
+    """Domain, server, sequence, flags."""
+    cursor = Cursor(event, wire.HEADER)
+    seq, domain, flags = cursor.uint(8), cursor.uint(4), cursor.uint(1)
+    return domain, int.from_bytes(event[5:9], "little"), seq, flags
+
+
+def mariadb_gtid_list(event: bytes) -> MariadbGtids:
+    """What stood in the binlog before this file; the last one of a domain is its newest."""
+    _refuse_many(event)
+    cursor = Cursor(event, wire.HEADER)
+    count = cursor.uint(4) & 0x0FFFFFFF
+    made = MariadbGtids()
+    for _ in range(count):
+        domain, server, seq = cursor.uint(4), cursor.uint(4), cursor.uint(8)
+        made.add(domain, server, seq)
+    return made
+
+
+def previous_gtids(event: bytes) -> GtidSet:
+    """What stood in the binlog before this file."""
+    _refuse_many(event)
+    cursor = Cursor(event, wire.HEADER)
+    head = cursor.take(8)
+    tagged = head[7] == 1
+    count = int.from_bytes(head[1:7] if tagged else head, "little")
+    made = GtidSet()
+    for _ in range(count):
+        uuid = uuid_text(cursor.take(16))
+        tag = cursor.text(cursor.varint()) if tagged else ""
+        for _ in range(cursor.uint(8)):
+            first, after = cursor.uint(8), cursor.uint(8)
+            try:
+                made.add_interval((uuid, tag), first, after - 1)
+            except ValueError as error:
+                raise MalformedEventError("a GTID set that MySQL does not have") from error
+    return made
+
+
+def _refuse_many(event: bytes) -> None:
+    """Each GTID takes some hundred bytes here, and a position has all of them."""
+    if len(event) > MAX_GTID_BYTES:
+        raise OversizeError(f"a set of GTIDs of {len(event)} bytes; {MAX_GTID_BYTES} are taken")
+
+
+def xa_prepare(event: bytes) -> tuple[str, bool]:
+    """The xid, and whether the transaction is committed at once, in one phase."""
+    cursor = Cursor(event, wire.HEADER)
+    one_phase, number = cursor.uint(1) != 0, cursor.uint(4)
+    global_size, branch_size = cursor.uint(4), cursor.uint(4)
+    return xid(number, cursor.take(global_size), cursor.take(branch_size)), one_phase
+
+
+def mariadb_xid(event: bytes) -> str:
+    """Of a MARIADB_GTID event with MARIADB_PREPARED_XA."""
+    cursor = Cursor(event, wire.HEADER + 12)
+    if cursor.uint(1) & MARIADB_GROUP_COMMIT:
+        cursor.take(8)
+    number, global_size, branch_size = cursor.uint(4), cursor.uint(1), cursor.uint(1)
+    return xid(number, cursor.take(global_size), cursor.take(branch_size))
+
+
+def mariadb_alters_nothing(event: bytes) -> bool:
+    """Whether a MARIADB_GTID stands before an ALTER that only begins, or is given up; binlog_alter_two_phase."""
+    cursor = Cursor(event, wire.HEADER + 12)
+    flags = cursor.uint(1)
+    if flags & MARIADB_GROUP_COMMIT:
+        cursor.take(8)
+    if flags & (MARIADB_PREPARED_XA | MARIADB_COMPLETED_XA):
+        cursor.take(4)
+        cursor.take(cursor.uint(1) + cursor.uint(1))
+    extra = cursor.uint(1) if cursor.left else 0
+    return bool(extra & (MARIADB_ALTER_BEGINS | MARIADB_ALTER_FAILED))
+
+
+def xid(number: int, global_id: bytes, branch: bytes) -> str:
+    """An XA transaction's name as every server writes it into statements of the binlog."""
+    return f"X'{global_id.hex()}',X'{branch.hex()}',{number}"
+
+
+def xid_of(statement: str) -> str:
+    """Of an XA statement in the binlog."""
+    found = _XID.search(statement)
+    if found is None:
+        raise MalformedEventError(f"an XA statement without an xid: {statement[:100]}")
+    return found[0].lower().replace("x'", "X'")
+
+
+def quiet_end(data: memoryview, spans: Sequence[tuple[int, int]]) -> list[Packet]:
+    """The last event and the heartbeats behind it, which alone say how quiet the server is."""
+    first = len(spans)
+    while first and data[spans[first - 1][0] + 4] == wire.HEARTBEAT:
+        first -= 1
+    return [_packet(data, start) for start, _ in spans[max(first - 1, 0) :]]
+
+
+def _packet(data: memoryview, start: int) -> Packet:
+    seconds, kind, place = _HEAD(data, start)
+    return Packet(place=place, time=float(seconds), heartbeat=kind == wire.HEARTBEAT)

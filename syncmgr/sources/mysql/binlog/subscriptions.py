@@ -1,0 +1,310 @@
+"""Which tables are read, and what their columns are at this place of the stream.
+
+Owns: the way from a table map to the columns to decode.
+Must not know: where transactions end, how rows are decoded.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import Shadow
+from syncmgr.job.channel.patterns import Pattern
+from syncmgr.job.ddl import ddl
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.session_zone import SessionZone
+from syncmgr.job.position import Position, has_passed
+from syncmgr.job.rows.batch import Ddl
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.types.schema import SourceTable, arrow_type
+from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.binlog.cutoff import Gtid, Reached
+from syncmgr.sources.mysql.binlog.events import Query
+from syncmgr.sources.mysql.binlog.unlogged import Unlogged
+from syncmgr.sources.mysql.values.decoder import RowsDecoder, Wanted
+from syncmgr.sources.mysql.values.table_map import TableMap, agreed, identified, parse, refuse_unknown, source_table
+from syncmgr.sources.mysql.values.values import supported
+from syncmgr.sources.mysql.wire import MalformedEventError
+
+MAX_MAPS: Final = 4096
+MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not forgotten at once
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subscription:
+    """What is wanted of one source table: columns to decode, and those that make the target's key.
+
+    `schema`: the table as it was found, or as statements have changed it since. `known_at`: from where on in the binlog
+    that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
+    `shadows`: tables that may take its place. `after`: changes up to there are not wanted. `complete`: no column of
+    the table may be left out.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    schema: SourceTable | None = None
+    known_at: Position | None = None
+    shadows: tuple[Table, ...] = ()
+    after: Position | None = None
+    complete: bool = False
+
+
+class Channel(Protocol):
+    """What of a worker's channel matters here."""
+
+    @property
+    def source(self) -> SourceTable: ...
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+    @property
+    def source_keys(self) -> tuple[str, ...]: ...
+    @property
+    def shadows(self) -> tuple[Shadow, ...]: ...
+    @property
+    def after(self) -> Position | None: ...
+    @property
+    def known_at(self) -> Position | None: ...
+    @property
+    def complete(self) -> bool: ...
+
+
+def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, Subscription]:
+    """By source table, where reading begins at `start`."""
+    return {
+        (channel.source.db, channel.source.name): Subscription(
+            columns=channel.reads,
+            keys=channel.source_keys,
+            schema=channel.source,
+            known_at=_later(channel.known_at, start if channel.after is None else channel.after),
+            shadows=tuple((shadow.db, shadow.name) for shadow in channel.shadows),
+            after=channel.after,
+            complete=channel.complete,
+        )
+        for channel in channels
+    }
+
+
+def _later(known_at: Position | None, first: Position) -> Position | None:
+    """Where it lies after the first place that is looked at."""
+    return None if known_at is None or has_passed(first, known_at) else known_at
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Subscribed:
+    """A subscribed table under one table map."""
+
+    table: Table
+    decoder: RowsDecoder
+
+
+class Subscriptions:
+    """Used by one thread. `followed`: the tables whose DDL matters. Of `families` it matters that a table comes.
+
+    `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
+    explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
+    those of a MariaDB do. `system_zone`: what the server calls its own time zone. All are set by who connects.
+    `unlogged`: where a statement that stands for rows leads.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[Table, Subscription],
+        address: str,
+        unlogged: Unlogged,
+        families: Collection[Pattern] = (),
+    ) -> None:
+        self.tables = dict(tables)
+        self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
+        self.mariadb = self.folds = False
+        self.explicit_defaults = True
+        self.session_defaults = False
+        self.system_zone = ""
+        self._address = address
+        self._unlogged = unlogged
+        self._families = families
+        self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
+        self._by_map: dict[bytes, Subscribed | None] = {}
+        self._map_bytes = 0
+        self._nameless: set[Table] = set()
+        self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
+
+    @property
+    def begin_later(self) -> bool:
+        """Whether of some table changes up to a place of its own are not wanted."""
+        return bool(self._afters)
+
+    def is_early(self, body: bytes, gtid: Gtid | None, file: str, offset: int) -> bool:
+        """Whether a table map stands before that place; `offset`: behind it, in the file."""
+        after = self._afters.get(_name(body))
+        return after is not None and after.has(gtid, file, offset)
+
+    def passed(self, gtid: Gtid | None, file: str, offset: int) -> frozenset[Table]:
+        """The tables that begin after that place, which is the end of a transaction."""
+        return frozenset(table for table, after in self._afters.items() if after.has(gtid, file, offset))
+
+    def of(self, body: bytes) -> Subscribed | None:
+        """The table of a table map's body, None if it is not wanted. Raises SyncError, MalformedEventError."""
+        try:
+            return self._by_map[body]
+        except KeyError:
+            pass
+        if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
+            self._by_map.clear()
+            self._map_bytes = 0
+        self._map_bytes += len(body)
+        found = self._by_map[body] = self._resolve(body) if _name(body) in self.tables else None
+        return found
+
+    def _resolve(self, body: bytes) -> Subscribed:
+        table_map = parse(body, mariadb=self.mariadb)
+        table = table_map.db, table_map.name
+        subscription = self.tables[table]
+        schema = self._schema(table_map, subscription)
+        keys = {name.casefold() for name in subscription.keys}
+        wanted = [
+            self._wanted(table_map, schema, name, key=name.casefold() in keys)
+            for name in dict.fromkeys((*subscription.columns, *subscription.keys))
+        ]
+        self._check_against_known(table, wanted)
+        self._seen[table] = schema, table_map.full
+        if not table_map.full:
+            self._nameless.add(table)
+        return Subscribed(table, RowsDecoder(table_map, wanted, self._address))
+
+    def take_nameless(self) -> set[Table]:
+        """The tables of which maps without names of columns have come since this was asked last."""
+        found, self._nameless = self._nameless, set()
+        return found
+
+    def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
+        if table_map.full:
+            stored = subscription.schema if subscription.known_at is None else None
+            told = source_table(table_map)
+            if stored is not None and subscription.complete:
+                refuse_unknown(table_map, told, stored)
+            return told if stored is None else identified(told, stored)
+        if subscription.schema is None or subscription.known_at is not None:
+            reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
+            raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
+        return agreed(table_map, subscription.schema, mariadb=self.mariadb)
+
+    def _wanted(self, table_map: TableMap, schema: SourceTable, name: str, *, key: bool) -> Wanted:
+        table = table_map.db, table_map.name
+        column = schema.column(name)
+        if column is None:
+            raise self._changed(table, f"column '{name}' is gone")
+        place = schema.columns.index(column)
+        if not supported(column, table_map.fields[place]):
+            reason = f"column '{name}' of table '{table_map.label}' has a type or charset that the binlog does not tell"
+            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, table=table_map.label)
+        return Wanted(place=place, column=column, name=name, key=key)
+
+    def _check_against_known(self, table: Table, wanted: list[Wanted]) -> None:
+        """What is staged must keep its types; DDL that changes them was followed before rows of it come."""
+        before = self._seen[table][0] if table in self._seen else self.tables[table].schema
+        if before is None:
+            return
+        for one in wanted:
+            old = before.column(one.name)
+            if old is not None and arrow_type(old) != arrow_type(one.column):
+                raise self._changed(table, f"column '{one.name}' was {old.text} and is {one.column.text}")
+
+    def _changed(self, table: Table, what: str) -> SyncError:
+        return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=what)
+
+    # -- statements
+
+    def stands_for_rows(self, query: Query, at: int, passed: Collection[Table]) -> bool:
+        """Whether it was logged in place of the rows that it changed. Where they may be subscribed ones, it raises
+
+        SOURCE_NOT_ROW, SOURCE_UNSEEN or SOURCE_LATE. `at`: its second. `passed`: tables whose rows were read after it.
+        """
+        tables = [table for table in self.tables if table not in passed]
+        return self._unlogged.heed(query, self._modes(query), tables, at)
+
+    def begins(self, query: Query) -> bool:
+        """Whether it is a CREATE TABLE whose rows follow in its transaction."""
+        return ddl.begins(query.text, query.db, self._modes(query))
+
+    def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
+        """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own, after
+        `here`. `with_rows`: they follow it in its transaction.
+        """
+        self._reach(here)
+        concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
+        said = self._said(query, at) if followable else None
+        if not concerned and said is not None:
+            concerned = self._joining(said)
+        return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None
+
+    def _joining(self, said: Said) -> tuple[Table, ...]:
+        """Of no table that is read, but of one that is to be."""
+        came = ddl.arrivals(said.text, said.db, said.modes) if self._families else ()
+        return tuple(table for table in came if any(family.has(table) for family in self._families))
+
+    def _modes(self, query: Query) -> Modes:
+        return Modes(
+            ansi_quotes=bool(query.sql_mode & wire.ANSI_QUOTES),
+            no_backslash=bool(query.sql_mode & wire.NO_BACKSLASH_ESCAPES),
+            strict=bool(query.sql_mode & wire.STRICT),
+            mariadb=self.mariadb,
+            folds=self.folds,
+            dates_nulls=not self._explicit(query),
+            oracle=self.mariadb and bool(query.sql_mode & wire.ORACLE),
+            pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
+            short_reals=bool(query.sql_mode & wire.REAL_AS_FLOAT),
+        )
+
+    def _explicit(self, query: Query) -> bool:
+        if query.explicit_defaults is not None:
+            return query.explicit_defaults
+        if self.mariadb and self.session_defaults:
+            return query.mariadb_explicit_defaults
+        return self.explicit_defaults
+
+    def _said(self, query: Query, at: int) -> Said:
+        return Said(
+            text=query.text,
+            db=query.db,
+            modes=self._modes(query),
+            moment=Moment(at=at, micros=query.micros, zone=SessionZone(name=query.zone, system=self.system_zone)),
+            seen=self._told,
+            unknown=frozenset(table for table, each in self.tables.items() if each.known_at is not None),
+        )
+
+    def known(self) -> dict[Table, SourceTable]:
+        """The tables whose stored schema is the one of now, by which rows without names are read."""
+        found = {table: each.schema for table, each in self.tables.items() if each.known_at is None}
+        return {table: schema for table, schema in found.items() if schema is not None and schema.columns}
+
+    def _reach(self, here: Position) -> None:
+        """From there on the stored schemas are those of the tables, as DDL changes them."""
+        for table, each in self.tables.items():
+            if each.known_at is not None and has_passed(here, each.known_at):
+                self.tables[table] = replace(each, known_at=None)
+
+    def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
+        """What is read after a DDL statement at that place."""
+        made = Subscriptions(subscriptions(channels, here), self._address, self._unlogged, self._families)
+        made.mariadb, made.folds = self.mariadb, self.folds
+        made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
+        made.system_zone = self.system_zone
+        return made
+
+    @property
+    def _told(self) -> dict[Table, SourceTable]:
+        """The tables as FULL metadata told them last."""
+        return {table: schema for table, (schema, full) in self._seen.items() if full}
+
+
+def _name(body: bytes) -> Table:
+    """Database and table of a table map's body, without parsing the rest."""
+    size = body[0]
+    other = body[size + 2]
+    try:
+        return body[1 : size + 1].decode(), body[size + 3 : size + 3 + other].decode()
+    except UnicodeDecodeError as error:
+        raise MalformedEventError("a table name that is not UTF-8") from error

@@ -1,0 +1,151 @@
+"""Rows events that were routed and not delivered yet.
+
+Owns: their bytes by table and XA transaction, their numbers, which of them belong to whole transactions.
+Must not know: what ends a transaction, positions, how rows are decoded.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.sources.mysql.binlog.subscriptions import Subscribed
+from syncmgr.sources.mysql.values.decoder import RowEvents
+from syncmgr.sources.mysql.values.values import PADDING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """What was delivered of a transaction that is still open: its first `events` rows events, up to a coordinate.
+
+    `tables`: of their rows.
+    """
+
+    events: int
+    file: str
+    log_pos: int
+    tables: frozenset[Table]
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """The events of a compressed transaction that still wait: where each begins and ends in which bytes; `log_pos` is
+    where the transaction ends in the file.
+    """
+
+    events: Iterator[tuple[memoryview, int, int]]
+    log_pos: int
+
+
+@dataclass(slots=True)
+class Lane:
+    """Rows events of one table map in one file: their bytes, where each ends, and its number among all.
+
+    `xid`: of the XA transaction whose end they wait for; None: of ordinary transactions.
+    """
+
+    table: Subscribed
+    xid: str | None = None
+    file: str = ""
+    data: bytearray = field(default_factory=bytearray)
+    ends: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+    def rows(self) -> RowEvents:
+        self.data += bytes(PADDING)
+        return RowEvents(data=self.data, ends=self.ends, file=self.file)
+
+    def cut(self, number: int) -> "Lane | None":
+        """Take out the events below `number`; None if there are none."""
+        count = bisect_left(self.numbers, number)
+        if count == 0:
+            return None
+        size = self.ends[count - 1]
+        taken = Lane(self.table, self.xid, self.file, self.data, self.ends[:count], self.numbers[:count])
+        rest = bytearray(memoryview(self.data)[size:])
+        self.data, self.ends, self.numbers = rest, [end - size for end in self.ends[count:]], self.numbers[count:]
+        del taken.data[size:]
+        return taken
+
+    def add(self, other: "Lane", number: int) -> None:
+        """The events of another, numbered anew from `number` on."""
+        size = len(self.data)
+        self.data += other.data
+        self.ends += [size + end for end in other.ends]
+        self.numbers += range(number, number + len(other.ends))
+
+
+class Waiting:
+    """Used by one thread. `events`, `bytes`: how much waits, open transactions included."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[tuple[object, ...], Lane] = {}  # by id() of what is subscribed, file and xid
+        self._next = 0  # number of the next event
+        self._boundary = 0  # events below it belong to whole transactions
+        self.events = self.bytes = 0
+
+    @property
+    def any_whole(self) -> bool:
+        """Whether rows of whole transactions wait."""
+        return any(lane.numbers[0] < self._boundary for lane in self._lanes.values())
+
+    def add(self, table: Subscribed, xid: str | None, file: str, event: memoryview) -> None:
+        key = id(table), file, xid
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(table, xid, file)
+        lane.data += event
+        lane.ends.append(len(lane.data))
+        lane.numbers.append(self._next)
+        self._next += 1
+        self.events += 1
+        self.bytes += len(event)
+
+    def open_tables(self) -> frozenset[Table]:
+        """Of which rows of the open transaction wait."""
+        return frozenset(lane.table.table for lane in self._lanes.values() if lane.numbers[-1] >= self._boundary)
+
+    def end_transaction(self) -> None:
+        """All that waits belongs to whole transactions."""
+        self._boundary = self._next
+
+    def take_whole(self) -> list[Lane]:
+        return self._cut(self._boundary)
+
+    def take_all(self) -> list[Lane]:
+        return self._cut(self._next)
+
+    def _cut(self, below: int) -> list[Lane]:
+        """In the order of their first events."""
+        taken = [cut for lane in self._lanes.values() if (cut := lane.cut(below)) is not None]
+        self._lanes = {key: lane for key, lane in self._lanes.items() if lane.ends}
+        self._count()
+        return sorted(taken, key=lambda lane: lane.numbers[0])
+
+    def forget_open(self) -> None:
+        """What waits of the open transaction will come again."""
+        whole = ((key, lane.cut(self._boundary)) for key, lane in self._lanes.items())
+        self._lanes = {key: lane for key, lane in whole if lane is not None}
+        self._next = self._boundary
+        self._count()
+
+    def release(self, xid: str, passed: Collection[Table]) -> None:
+        """What waits of an XA transaction joins the ordinary one that is open, but for rows of tables `passed`."""
+        for lane in self.drop(xid):
+            if lane.table.table in passed:
+                continue
+            key = id(lane.table), lane.file, None
+            self._lanes.setdefault(key, Lane(lane.table, file=lane.file)).add(lane, self._next)
+            self._next += len(lane.ends)
+        self._count()
+
+    def drop(self, xid: str) -> list[Lane]:
+        """What waited of an XA transaction."""
+        keys = [key for key, lane in self._lanes.items() if lane.xid == xid]
+        dropped = [self._lanes.pop(key) for key in keys]
+        self._count()
+        return dropped
+
+    def _count(self) -> None:
+        self.events = sum(len(lane.ends) for lane in self._lanes.values())
+        self.bytes = sum(len(lane.data) for lane in self._lanes.values())

@@ -1,0 +1,83 @@
+"""Statements that a session has logged in place of the rows that they changed.
+
+Owns: what is known of objects at this place of the stream; that nothing is asked before such a statement comes, and
+no answer used before it is kept that it was given.
+Must not know: how a server is asked, which statement leads where.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Final, assert_never
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.objects.invalidation import Late, after
+from syncmgr.job.objects.reach import Reach, reach
+from syncmgr.job.objects.surroundings import Answers, Known, Unasked, told, unasked
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.statement.writing import selected, stands_for_rows
+from syncmgr.sources.mysql.binlog.events import Query
+
+Ask = Callable[[Unasked, Modes], Answers]  # of as many as it can; raises StreamLostError where of none
+Keep = Callable[[int], None]  # the second of an answer, over every end of this process
+SHOWN: Final = 200  # characters of a statement in an error
+NOT_KNOWN: Final = "objects that are not known any more"
+
+
+class Unlogged:
+    """Used by one thread, through the whole life of a source."""
+
+    def __init__(self, address: str, ask: Ask, keep: Keep = lambda _: None, *, asked_until: int = 0) -> None:
+        """`asked_until`: what was kept last, in an earlier life; 0: nothing."""
+        self._address = address
+        self._ask = ask
+        self._keep = keep
+        self._kept = asked_until
+        self._known = Known(forgotten=asked_until)
+
+    def heed(self, query: Query, modes: Modes, tables: Collection[Table], at: int) -> bool:
+        """Whether it is such a statement, and not DDL; `at`: its second.
+
+        Raises SOURCE_NOT_ROW, SOURCE_UNSEEN where rows of these tables may have changed by it, SOURCE_LATE where that
+        was judged of an earlier one by what this one has made.
+        """
+        if stands_for_rows(query.text, modes):
+            self._refuse(query, modes, tables)
+            return True
+        if not tables:  # they are read after it, and after all that was judged before
+            self._known = unasked(self._known)
+        self._shaped(query, modes, at)
+        if text := selected(query.text, modes):
+            self._refuse(replace(query, text=text), modes, tables)
+        return False
+
+    def _refuse(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
+        while tables:
+            found = reach(query.text, query.db, modes, tables, self._known, query.thread)
+            match found:
+                case None:
+                    return
+                case Unasked():
+                    self._known = told(self._known, self._answers(found, modes))
+                case Reach(unknown=""):
+                    value = f"not ROW in a session that {found.how} ({query.text[:SHOWN]})"
+                    raise SyncError(Code.SOURCE_NOT_ROW, value=value, address=self._address, tables=found.tables)
+                case Reach():
+                    facts = {"how": found.how, "reason": found.unknown, "statement": query.text[:SHOWN]}
+                    raise SyncError(Code.SOURCE_UNSEEN, address=self._address, **facts)
+                case _:
+                    assert_never(found)
+
+    def _answers(self, unasked: Unasked, modes: Modes) -> Answers:
+        answers = self._ask(unasked, modes)
+        if answers.at > self._kept:
+            self._keep(answers.at)
+            self._kept = answers.at
+        return answers
+
+    def _shaped(self, query: Query, modes: Modes, at: int) -> None:
+        found = after(self._known, query.text, query.db, modes, at=at, thread=query.thread)
+        if isinstance(found, Late):
+            names = ", ".join(f"'{db}.{name}'" for db, name in found.tables[:5]) or NOT_KNOWN
+            raise SyncError(Code.SOURCE_LATE, address=self._address, objects=names, statement=query.text[:SHOWN])
+        self._known = found

@@ -1,0 +1,115 @@
+"""Tables that somebody has altered without a word in the binlog, while the binlog has no names of columns.
+
+Owns: when the server is asked for its columns, and what may be held against them.
+Must not know: how rows are decoded, what becomes of a table that differs.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.position import Position, has_passed
+from syncmgr.job.types.schema import SourceTable, differing
+from syncmgr.sources.mysql.address import MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql.server.server import Server
+from syncmgr.sources.mysql.server.tables import quoted, schemas_of
+
+PASSING: Final = frozenset(
+    {
+        Code.SOURCE_UNREACHABLE,
+        Code.SOURCE_LOCKED,
+        Code.SOURCE_ACCESS_DENIED,
+        Code.SOURCE_GRANT_MISSING,
+        Code.SOURCE_TLS,
+        Code.SOURCE_CLEAR_PASSWORD,
+        Code.PEM_FILE,
+    }
+)
+Known = Callable[[], Mapping[Table, SourceTable]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the tables were, and the end of the binlog after that: every statement that made them so is before it."""
+
+    tables: Mapping[Table, SourceTable]
+    end: Position
+
+
+class UnloggedAlters:
+    """Asks each `period` seconds, and at once where a connection begins or the first rows without names come. Belongs
+    to the thread that reads.
+    """
+
+    def __init__(self, period: float, known: Known) -> None:
+        """`known`: the tables that are read, as they are at the place that has been read."""
+        self._period = period
+        self._known = known
+        self._answer: _Answer | None = None
+        self._due: float | None = None  # monotonic; None: the binlog has the names
+        self._named = True  # what is written from now on
+        self._nameless: frozenset[Table] = frozenset()  # whose rows have come without
+        self._doubted: frozenset[Table] = frozenset()  # that differed at the last look
+
+    def begin(self, *, named: bool) -> None:
+        """A connection; `named`: its binlog has the names of columns."""
+        self._answer = None
+        self._named = named
+        self._due = None if named and not self._nameless else time.monotonic()
+
+    def met(self, nameless: Collection[Table]) -> None:
+        """Rows of these came without names: the server's setting was or is another one than when it was asked."""
+        if not self._nameless.issuperset(nameless):
+            self._nameless |= frozenset(nameless)
+            self._due = time.monotonic() if self._due is None else self._due
+
+    def followed(self) -> None:
+        """A statement has changed what is known: what was answered may be from before it."""
+        self._answer = None
+
+    def look(self, address: MysqlAddress, here: Position) -> None:
+        """`here`: up to where all is read. Raises SOURCE_SCHEMA for a table whose columns no statement explains."""
+        if self._answer is not None and has_passed(here, self._answer.end):
+            tables, self._answer = self._answer.tables, None
+            self._compare(tables)
+        elif self._due is not None and time.monotonic() >= self._due:
+            self._due = time.monotonic() + self._period
+            self._answer = self._asked(address)
+
+    def _asked(self, address: MysqlAddress) -> _Answer | None:
+        """None where that fails: the stream says so itself, or the next time will do."""
+        try:
+            with closing(connect(address)) as connection, naming_failures(address):
+                for table in self._doubted:  # a statement that is under way keeps everybody else from its table
+                    query(connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
+                tables = schemas_of(connection, tuple(self._watched()))
+                return _Answer(tables, Server(address, connection).latest())
+        except SyncError as error:
+            if error.code not in PASSING:
+                raise
+            return None
+
+    def _watched(self) -> Mapping[Table, SourceTable]:
+        """Rows that have names are read by them, whatever the table was when the job last heard of it."""
+        known = self._known()
+        return {table: known[table] for table in known if not self._named or table in self._nameless}
+
+    def _compare(self, tables: Mapping[Table, SourceTable]) -> None:
+        """A difference counts once it is there twice: a statement may be in the binlog before anybody is shown it."""
+        doubted, self._doubted = self._doubted, frozenset()
+        for table, known in self._watched().items():
+            found = tables.get(table)
+            difference = None if found is None else differing(known, found)
+            if difference is not None and table not in doubted:
+                self._doubted |= {table}
+                self._due = time.monotonic()
+            elif difference is not None:
+                reason = (
+                    f"{difference}, and no statement in the binlog says so: rows since then may have come into other "
+                    "columns; SET GLOBAL binlog_row_metadata = FULL, with which that cannot happen"
+                )
+                raise SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=reason)

@@ -1,0 +1,394 @@
+"""What CREATE SYNC asks a server before a job may read it.
+
+Owns: the questions, and what each bad answer is called.
+Must not know: jobs, targets, how the stream is read.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from pymysql import err
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.objects.surroundings import MERGE
+from syncmgr.job.position import MariadbGtids, Position, parse_gtids
+from syncmgr.job.snapshot.handshake import Locked, never
+from syncmgr.job.source import LATEST, SNAPSHOT
+from syncmgr.job.source_history.logged import refusal
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.sources.mysql.binlog.events import xid
+from syncmgr.sources.mysql.binlog.stream import (
+    BinlogStream,
+    DuplicateServerIdError,
+    StreamLostError,
+    StreamOptions,
+    register,
+    replication_grant_missing,
+)
+from syncmgr.sources.mysql.server.exact_point import NO_GTIDS, check_locks
+from syncmgr.sources.mysql.server.grants import (
+    LOCK_TABLES,
+    REPLICATION_SLAVE,
+    SELECT,
+    Lacking,
+    grants_missing,
+    unlockable,
+    unreadable,
+)
+from syncmgr.sources.mysql.server.merge_tables import CHILD_ENGINE, merging
+from syncmgr.sources.mysql.server.server import PRIVILEGE_MISSING, Server
+from syncmgr.sources.mysql.server.tables import cascades, quoted, schema_of, unique_keys
+from syncmgr.sources.mysql.wire import FIRST_OFFSET
+
+PROBE_SECOND: Final = 2.0
+SETTLE_TRIES: Final = 5
+XA_SECOND: Final = 10.0  # how long CREATE SYNC waits for prepared XA transactions to end
+XA_STEP_SECOND: Final = 0.05
+XA_EVENTS: Final = 1000  # looked at behind a start; a server that writes more meanwhile is asked again
+XA_UNSEEN: Final = frozenset({1227, 1401})  # MySQL 8 tells prepared transactions only to XA_RECOVER_ADMIN
+XA_SHOWN: Final = 5
+_FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceFacts:
+    """What the server said. `tables`, `unique_keys` and `cascades` stand in the order of the tables asked for.
+
+    `start`: where the job begins; `known_at`: where the tables' schemas hold, which may be later. `unique_keys`: per
+    table the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes
+    its rows beside the statements on it; `logs_cascades`: whether the binlog then has those. `server_time` in unix
+    seconds.
+    """
+
+    version: str
+    flavour: Literal["mysql", "mariadb"]
+    server: str
+    by_gtid: bool
+    full_metadata: bool
+    server_time: float
+    start: Position
+    known_at: Position
+    tables: tuple[SourceTable, ...]
+    unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
+    cascades: tuple[bool, ...]
+    logs_cascades: bool
+
+
+def inspect_server(
+    address: MysqlAddress,
+    tables: Sequence[Table],
+    start: str,
+    server_id: int,
+    *,
+    joins: bool = False,
+    locked: Locked = never,
+) -> SourceFacts:
+    """Everything that must hold before a job may read. `server_id` 0: not chosen by the user, so not checked.
+
+    `joins`: the tables are of a job that runs, so that their rows are read after whatever it has read. `locked`:
+    whether a table will be for a moment, of which nothing may be known yet. Raises SyncError: each SOURCE_* code,
+    SNAPSHOT_REFUSED, and PROPERTY_WRONG for `start`.
+    """
+    connection = connect(address)
+    try:
+        with naming_failures(address):
+            return _Inspection(address, connection, joins=joins).facts(tables, start, server_id, locked)
+    finally:
+        connection.close()
+
+
+class _Inspection:
+    """One connection's questions."""
+
+    def __init__(self, address: MysqlAddress, connection: Connection, *, joins: bool) -> None:
+        self._joins = joins
+        self._address = address
+        self._connection = connection
+        self._server = Server(address, connection)
+        self._variables = self._server.variables
+
+    def facts(self, tables: Sequence[Table], start: str, server_id: int, locked: Locked) -> SourceFacts:
+        self._check_binlog()
+        self._refuse_missing_grants(tables, locked)
+        for table in tables:
+            self._check_table(table)
+        self._server.refuse_incomplete()
+        position, known_at, schemas = self._settled(tables, start)
+        if self._joins and not self._server.by_gtid:
+            check_locks(self._address, self._connection, schemas, NO_GTIDS)
+        self._check_server_id(server_id)
+        position = self._probed(position)
+        return SourceFacts(
+            version=self._variables["version"],
+            flavour="mariadb" if self._server.mariadb else "mysql",
+            server=self._server.id,
+            by_gtid=self._server.by_gtid,
+            full_metadata=self._server.full_metadata,
+            server_time=float(query(self._connection, "SELECT UNIX_TIMESTAMP(NOW(6)) seconds")[0]["seconds"]),
+            start=position,
+            known_at=known_at,
+            tables=schemas,
+            unique_keys=tuple(unique_keys(self._connection, table) for table in tables),
+            cascades=tuple(cascades(self._connection, table) for table in tables),
+            logs_cascades=self._server.logs_cascades,
+        )
+
+    # -- settings and grants
+
+    def _refuse_missing_grants(self, tables: Sequence[Table], locked: Locked) -> None:
+        """Raises SOURCE_GRANT_MISSING for all of them, so that one visit to the server is enough."""
+        lacking = [
+            *self._unregistrable(),
+            *self._server.hidden(),
+            *(Lacking(SELECT, table) for table in unreadable(self._connection, tables)),
+        ]
+        if lacking:
+            lacking += [Lacking(LOCK_TABLES, table[:1]) for table in self._unlockable(tables, locked)]
+            raise grants_missing(self._address, self._connection, lacking)
+
+    def _unlockable(self, tables: Sequence[Table], locked: Locked) -> list[Table]:
+        """Asked for only beside other grants: where it alone lacks, whoever checks the locks says what they are for."""
+        known = {table: (schema_of(self._connection, table), unique_keys(self._connection, table)) for table in tables}
+        every = self._joins and not self._server.by_gtid
+        return unlockable(
+            self._address, self._connection, [table for table in tables if every or locked(table, *known[table])]
+        )
+
+    def _unregistrable(self) -> Iterator[Lacking]:
+        """On a connection of its own: one that is registered is a replica."""
+        with closing(connect(self._address)) as connection:
+            try:
+                register(self._address, connection, _random_id())
+            except SyncError as error:
+                if error.code is not Code.SOURCE_GRANT_MISSING:
+                    raise
+                yield Lacking(REPLICATION_SLAVE)
+
+    def _check_binlog(self) -> None:
+        refused = refusal(self._variables)
+        if refused is not None:
+            asked, value = refused
+            raise SyncError(asked.code, value=value, address=self._address.label, reason=asked.why)
+
+    def _check_table(self, table: Table) -> None:
+        label = ".".join(table)
+        found = query(
+            self._connection,
+            "SELECT TABLE_TYPE kind, ENGINE engine FROM information_schema.TABLES"
+            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+            *table,
+        )
+        if not found:
+            raise self._unknown_table(label)  # a name in another case than the binlog writes
+        if "TABLE" not in found[0]["kind"] or "VIEW" in found[0]["kind"]:
+            raise self._unsupported(f"{label} is a {found[0]['kind'].lower()}; only a table has rows in the binlog")
+        if (found[0]["engine"] or "").upper() == MERGE:
+            raise self._unsupported(f"{label} is a MERGE table; sync the tables whose rows it shows")
+        if found[0]["engine"] == CHILD_ENGINE:
+            self._refuse_merged(table)
+
+    def _refuse_merged(self, table: Table) -> None:
+        for other in merging(self._connection, table):
+            name = ".".join(other)
+            raise self._unsupported(
+                f"rows of {'.'.join(table)} that are written through the MERGE table {name} are in the binlog under "
+                f"that name alone; DROP TABLE {name}, or make it a view"
+            )
+
+    def _unknown_table(self, label: str) -> SyncError:
+        return SyncError(Code.SOURCE_UNKNOWN_TABLE, table=label, address=self._address.label)
+
+    def _unsupported(self, reason: str) -> SyncError:
+        return SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
+
+    def _check_server_id(self, server_id: int) -> None:
+        if not server_id:
+            return
+        taken = server_id == int(self._variables["server_id"])
+        try:
+            rows = query(self._connection, "SHOW SLAVE HOSTS" if self._server.mariadb else "SHOW REPLICAS")
+        except err.MySQLError:
+            rows = []  # older than the word, or not allowed: then the stream itself will tell
+        replicas = {int(row.get("Server_Id", row.get("Server_id", 0))) for row in rows}
+        if taken or server_id in replicas:
+            raise SyncError(Code.SOURCE_SERVER_ID, server_id=server_id, address=self._address.label)
+
+    # -- where to begin
+
+    def _settled(self, tables: Sequence[Table], start: str) -> tuple[Position, Position, tuple[SourceTable, ...]]:
+        """A start, a place in the binlog, and the schemas that hold there: they were the same before and after it was
+        read.
+        """
+        before = self._schemas(tables)
+        for _ in range(SETTLE_TRIES):
+            position = self._start(start)
+            known_at = position if _is_end(start, position) else self._server.latest()
+            self._await_statements(tables)
+            after = self._schemas(tables)
+            if before == after:
+                return position, known_at, after
+            before = after
+        raise self._unsupported("the tables are being altered all the time")
+
+    def _await_statements(self, tables: Sequence[Table]) -> None:
+        """A statement that changes a table is in the binlog before information_schema shows what it did, and keeps
+        everybody else from the table meanwhile.
+        """
+        for table in tables:
+            query(self._connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
+
+    def _schemas(self, tables: Sequence[Table]) -> tuple[SourceTable, ...]:
+        found = [(table, schema_of(self._connection, table)) for table in tables]
+        for table, schema in found:
+            if schema is None:
+                raise self._unknown_table(".".join(table))
+        return tuple(schema for _, schema in found if schema is not None)
+
+    def _start(self, text: str) -> Position:
+        word = text.strip()
+        if word.lower() == LATEST:
+            return self._latest_without_prepared()
+        if word.lower() == SNAPSHOT:
+            return self._before_every_row(text)
+        if not self._server.full_metadata:
+            shown = self._variables.get("binlog_row_metadata", "MINIMAL")
+            raise _wrong_start(
+                text,
+                f"binlog_row_metadata is {shown} on the server, so the columns of older rows are not told; "
+                "use latest, or SET GLOBAL binlog_row_metadata = FULL",
+            )
+        if word.lower() == "earliest":
+            return self._earliest()
+        coordinate = _FILE_POS.fullmatch(word)
+        if coordinate is not None:
+            return Position(file=coordinate[1], offset=max(int(coordinate[2]), FIRST_OFFSET), server=self._server.id)
+        return self._gtid_start(text)
+
+    def _gtid_start(self, text: str) -> Position:
+        try:
+            gtids = parse_gtids(text)
+        except ValueError as error:
+            reason = f"it is neither snapshot, latest, earliest, a GTID set nor file:position ({error})"
+            raise _wrong_start(text, reason) from error
+        if not gtids or isinstance(gtids, MariadbGtids) is not self._server.mariadb:
+            raise _wrong_start(text, "it is not a GTID set of this kind of server")
+        if not self._server.by_gtid:
+            raise _wrong_start(text, f"gtid_mode is {self._variables.get('gtid_mode')} on the server")
+        return Position(gtids=str(gtids), server=self._server.id)
+
+    def _before_every_row(self, text: str) -> Position:
+        """Every change behind it comes through the binlog; of those before it, every SELECT from now on shows all.
+
+        A transaction stands in the binlog before a SELECT shows it, so the end of the binlog is no such place. What
+        the server counts as executed is one, and so is the begin of a file, before which no commit was under way.
+        Of tables that join, whoever reads the rows waits for what is under way.
+        """
+        end = self._latest_without_prepared()
+        if self._server.mariadb:
+            return self._server.latest_shown()
+        if end.gtids or self._joins:
+            return end
+        if not self._server.full_metadata:
+            reason = "without gtid_mode = ON it reads the current binlog file from its begin, for which the server "
+            raise _wrong_start(
+                text, reason + "needs SET GLOBAL binlog_row_metadata = FULL and then FLUSH BINARY LOGS; or use latest"
+            )
+        return replace(end, offset=FIRST_OFFSET)
+
+    def _earliest(self) -> Position:
+        oldest = next(iter(self._server.binlog_files()))
+        return Position(file=oldest, offset=FIRST_OFFSET, server=self._server.id)
+
+    def _latest_without_prepared(self) -> Position:
+        """Rows of an XA transaction that is prepared before the start and committed behind it lie before the start.
+
+        A start is right where afterwards none was prepared, and none had been committed meanwhile. Where the server
+        does not tell, the stream will. Raises SOURCE_XA_OPEN.
+        """
+        deadline = time.monotonic() + XA_SECOND
+        while True:
+            position = self._server.latest()
+            try:
+                prepared = self._prepared()
+            except err.MySQLError as error:
+                if error.args and error.args[0] in XA_UNSEEN:
+                    return position
+                raise
+            if not prepared and not self._xa_ended_behind(position):
+                return position
+            if time.monotonic() > deadline:
+                xids = ", ".join(prepared[:XA_SHOWN]) or "others at every moment"
+                raise SyncError(Code.SOURCE_XA_OPEN, address=self._address.label, xids=xids)
+            time.sleep(XA_STEP_SECOND)
+
+    def _prepared(self) -> list[str]:
+        """The xids that XA RECOVER tells."""
+        rows = query(self._connection, "XA RECOVER" if self._server.mariadb else "XA RECOVER CONVERT XID")
+        return [_recovered_xid(row) for row in rows]
+
+    def _xa_ended_behind(self, start: Position) -> bool:
+        """Whether an XA COMMIT may stand behind a position in the binlog."""
+        now = self._server.latest()
+        if (now.file, now.offset) == (start.file, start.offset):
+            return False
+        text = f"SHOW BINLOG EVENTS IN %s FROM {start.offset} LIMIT {XA_EVENTS}"
+        try:
+            rows = query(self._connection, text, start.file)
+        except err.MySQLError as error:
+            if error.args and error.args[0] in PRIVILEGE_MISSING:
+                raise replication_grant_missing(self._address, str(error)) from error
+            raise
+        told_all = now.file == start.file and len(rows) < XA_EVENTS
+        return not told_all or any(row["Info"].startswith("XA COMMIT") for row in rows)
+
+    def _probed(self, position: Position) -> Position:
+        """Ask for the stream: only that shows whether the position is still there and the grants suffice.
+
+        It also tells when the file was made, by which a server that is restored before the job has read is known.
+        """
+        try:
+            with closing(self._stream(position)) as stream:
+                stream.read(PROBE_SECOND)
+                stream.read(PROBE_SECOND)
+            if not position.file:
+                return position
+            with closing(self._stream(Position(file=position.file, offset=FIRST_OFFSET))) as stream:
+                return replace(position, created=stream.first_made_at())
+        except StreamLostError as error:
+            raise error.cause_for_user from error
+        except DuplicateServerIdError as error:
+            raise unreachable(self._address, str(error)) from error
+
+    def _stream(self, position: Position) -> BinlogStream:
+        options = StreamOptions(server_id=_random_id(), heartbeat=PROBE_SECOND / 10)
+        return BinlogStream(self._address, options, position)
+
+
+def _random_id() -> int:
+    """Of a replica that is gone in a moment; people choose smaller ones."""
+    return secrets.randbelow(1 << 31) + (1 << 31) - 1
+
+
+def _is_end(start: str, position: Position) -> bool:
+    """Whether a start was found at the end of the binlog, just now."""
+    now = start.strip().lower() in {LATEST, SNAPSHOT}
+    return now and (bool(position.gtids) or position.offset != FIRST_OFFSET)
+
+
+def _recovered_xid(row: dict[str, Any]) -> str:
+    """MariaDB tells the bytes, MySQL their hexadecimal digits."""
+    told = row["data"]
+    data = bytes.fromhex(told.removeprefix("0x")) if isinstance(told, str) else bytes(told)
+    size = int(row["gtrid_length"])
+    return xid(int(row["formatID"]), data[:size], data[size:])
+
+
+def _wrong_start(value: str, reason: str) -> SyncError:
+    return SyncError(Code.PROPERTY_WRONG, name="start", value=value, reason=reason)

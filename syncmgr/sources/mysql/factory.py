@@ -1,0 +1,187 @@
+"""A job's description of a MySQL source -> the source.
+
+Owns: which property and setting becomes which option.
+Must not know: how the server is checked or read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeVar
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.patterns import Found, Pattern
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.failure import Retry
+from syncmgr.job.position import Position
+from syncmgr.job.snapshot.handshake import Locked, never
+from syncmgr.job.source import MysqlDescription, wrong_property
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.mysql.address import Locking, MysqlAddress
+from syncmgr.sources.mysql.binlog.router import Limits
+from syncmgr.sources.mysql.binlog.subscriptions import Channel, subscriptions
+from syncmgr.sources.mysql.binlog.unlogged import Keep
+from syncmgr.sources.mysql.check import SourceFacts, inspect_server
+from syncmgr.sources.mysql.server import exact_point
+from syncmgr.sources.mysql.server.list_tables import found_on
+from syncmgr.sources.mysql.server.replica import start_at
+from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
+from syncmgr.sources.mysql.server.surroundings import Patience
+from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
+
+T = TypeVar("T")
+HEARTBEATS: Final = 4  # in one read time-out
+
+
+class Prepared(Protocol):
+    """What of an XA transaction that is open matters here."""
+
+    @property
+    def files(self) -> Mapping[str, object]: ...
+
+
+class Plan(Protocol):
+    """What of a worker's plan matters here."""
+
+    @property
+    def start(self) -> Position: ...
+    @property
+    def channels(self) -> Sequence[Channel]: ...
+    @property
+    def prepared(self) -> Mapping[str, Prepared]: ...
+    @property
+    def families(self) -> Sequence[Pattern]: ...
+    @property
+    def asked_until(self) -> int: ...
+
+
+def inspect(
+    source: MysqlDescription,
+    tables: Sequence[Table],
+    *,
+    connect_timeout: float,
+    locking: Locking,
+    locked: Locked = never,
+) -> SourceFacts:
+    """What CREATE SYNC must know of the server. Raises SyncError for whatever forbids the job."""
+    addresses = _with(locking, _addresses(source, connect_timeout))
+    for address in addresses:
+        try:
+            facts = inspect_server(address, tables, source.start, source.server_id, joins=source.joins, locked=locked)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
+                raise
+            continue
+        if len(addresses) > 1 and not facts.by_gtid:
+            reason = "a job goes from one server to another by GTID alone, and gtid_mode is not ON"
+            raise wrong_property("mysql.host", source.host, reason)
+        if not source.accepts_unlogged:
+            _refuse_unlogged(facts, address.label)
+        read = _replica(source, connect_timeout)
+        return facts if read is None else replace(facts, start=start_at(read, address, facts.tables, facts.server))
+    raise AssertionError("the last one returned or raised")
+
+
+def _refuse_unlogged(facts: SourceFacts, address: str) -> None:
+    for table, cascades in zip(facts.tables, facts.cascades, strict=True):
+        if cascades and not facts.logs_cascades:
+            raise SyncError(Code.SOURCE_CASCADES, table=table.label, address=address)
+
+
+def survey(source: MysqlDescription, patterns: Sequence[str], *, connect_timeout: float) -> dict[Table, Found]:
+    """The tables of the databases that are like one of these patterns of LIKE.
+
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    return _of_one(_addresses(source, connect_timeout), lambda address: found_on(address, patterns))
+
+
+def check_exact(
+    source: MysqlDescription, tables: Sequence[SourceTable], *, connect_timeout: float, locking: Locking
+) -> None:
+    """Whether tables without a key can be read at an exact point.
+
+    Raises SNAPSHOT_REFUSED, SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    for table in tables if source.replica is not None else ():
+        reason = (
+            "it has no key, and its exact point in the binlog is known on the source alone; leave out snapshot.host"
+        )
+        raise SyncError(Code.SNAPSHOT_REFUSED, table=table.label, reason=reason)
+    _of_one(
+        _with(locking, _addresses(source, connect_timeout)), lambda address: exact_point.check_exact(address, tables)
+    )
+
+
+def _of_one(addresses: Sequence[MysqlAddress], ask: Callable[[MysqlAddress], T]) -> T:
+    """The answer of the first server that can be reached."""
+    for address in addresses:
+        try:
+            return ask(address)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
+                raise
+    raise AssertionError("the last one returned or raised")
+
+
+def snapshot(source: MysqlDescription, *, connect_timeout: float, locking: Locking) -> MysqlSnapshot:
+    """Whom a snapshot asks."""
+    return MysqlSnapshot(_with(locking, _addresses(source, connect_timeout)), _replica(source, connect_timeout))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenMysql:
+    """Opens the source of a job; it travels to the worker's process. Times in seconds."""
+
+    description: MysqlDescription
+    server_id: int
+    connect_timeout: float
+    read_timeout: float
+    schema_check: float
+    patience: Patience
+    retry: Retry
+    limits: Limits
+
+    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None], keep: Keep) -> MysqlSource:
+        options = SourceOptions(
+            limits=self.limits,
+            heartbeat=self.read_timeout / HEARTBEATS,
+            read_timeout=self.read_timeout,
+            schema_check=self.schema_check,
+            patience=self.patience,
+            retry=self.retry,
+        )
+        return MysqlSource(
+            _addresses(self.description, self.connect_timeout),
+            self.server_id,
+            plan.start,
+            subscriptions(plan.channels, plan.start),
+            options=options,
+            trouble=trouble,
+            prepared={xid: bool(prepared.files) for xid, prepared in plan.prepared.items()},
+            families=plan.families,
+            keep=keep,
+            asked_until=plan.asked_until,
+        )
+
+
+def _addresses(source: MysqlDescription, connect_timeout: float) -> tuple[MysqlAddress, ...]:
+    return tuple(_address(source, host, port, connect_timeout) for host, port in source.hosts)
+
+
+def _with(locking: Locking, addresses: Sequence[MysqlAddress]) -> tuple[MysqlAddress, ...]:
+    return tuple(replace(address, locking=locking) for address in addresses)
+
+
+def _replica(source: MysqlDescription, connect_timeout: float) -> MysqlAddress | None:
+    return None if source.replica is None else _address(source, *source.replica, connect_timeout)
+
+
+def _address(source: MysqlDescription, host: str, port: int, connect_timeout: float) -> MysqlAddress:
+    return MysqlAddress(
+        host=host,
+        port=port,
+        user=source.user,
+        password=source.password,
+        tls=source.tls_of(host, port),
+        connect_timeout=connect_timeout,
+    )

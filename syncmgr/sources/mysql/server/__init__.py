@@ -1,0 +1,1 @@
+"""What is asked of a MySQL or MariaDB server beside its binlog."""

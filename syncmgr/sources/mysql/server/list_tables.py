@@ -1,0 +1,82 @@
+"""Which tables a server has.
+
+Owns: the questions about whole databases.
+Must not know: what is done with the tables.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pymysql import err
+
+from syncmgr.job.channel.patterns import Found
+from syncmgr.job.channel.table_pattern import matches
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query
+
+UNKNOWN_VARIABLE: Final = 1193
+
+
+def found_on(address: MysqlAddress, patterns: Sequence[str]) -> dict[Table, Found]:
+    """The tables that may be seen, without views, of the databases that are like one of these patterns of LIKE.
+
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    connection = connect(address)
+    try:
+        with naming_failures(address):
+            _ask_for_new_statistics(connection)
+            databases = [db for db in _databases(connection) if any(matches(pattern, db) for pattern in patterns)]
+            if not databases:
+                return {}
+            comments = _comments(connection, databases)
+            return {(row["db"], row["name"]): _found(row, comments) for row in _tables(connection, databases)}
+    finally:
+        connection.close()
+
+
+def _ask_for_new_statistics(connection: Connection) -> None:
+    """MySQL's may be a day old; MariaDB's never are, and it does not know the word."""
+    try:
+        query(connection, "SET SESSION information_schema_stats_expiry = 0")
+    except err.MySQLError as error:
+        if error.args[0] != UNKNOWN_VARIABLE:
+            raise
+
+
+def _databases(connection: Connection) -> list[str]:
+    return [row["db"] for row in query(connection, "SELECT SCHEMA_NAME db FROM information_schema.SCHEMATA")]
+
+
+def _tables(connection: Connection, databases: Sequence[str]) -> list[dict[str, Any]]:
+    return query(
+        connection,
+        "SELECT TABLE_SCHEMA db, TABLE_NAME name, TABLE_ROWS row_count, DATA_LENGTH size, TABLE_COMMENT comment"
+        " FROM information_schema.TABLES WHERE TABLE_SCHEMA IN %s AND TABLE_TYPE = 'BASE TABLE'",
+        tuple(databases),
+    )
+
+
+def _comments(connection: Connection, databases: Sequence[str]) -> dict[Table, dict[str, str]]:
+    """By table and column."""
+    rows = query(
+        connection,
+        "SELECT TABLE_SCHEMA db, TABLE_NAME name, COLUMN_NAME col, COLUMN_COMMENT comment"
+        " FROM information_schema.COLUMNS WHERE TABLE_SCHEMA IN %s AND COLUMN_COMMENT <> ''",
+        tuple(databases),
+    )
+    comments: dict[Table, dict[str, str]] = {}
+    for row in rows:
+        comments.setdefault((row["db"], row["name"]), {})[row["col"]] = row["comment"]
+    return comments
+
+
+def _found(row: dict[str, Any], comments: dict[Table, dict[str, str]]) -> Found:
+    return Found(
+        db=row["db"],
+        name=row["name"],
+        rows=int(row["row_count"] or 0),
+        bytes=int(row["size"] or 0),
+        comment=row["comment"],
+        comments=comments.get((row["db"], row["name"]), {}),
+    )

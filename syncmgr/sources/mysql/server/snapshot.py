@@ -1,0 +1,307 @@
+"""What a snapshot asks a server beside the rows: where to cut a table, where the binlog ends, what it still holds.
+
+Owns: the questions, and a key's values as literals that only the server compares.
+Must not know: who reads the chunks, what is done with them, jobs.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.channel_state import ALTERED
+from syncmgr.job.position import GtidSet, Order, Position, compare, parse_gtids
+from syncmgr.job.snapshot.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
+from syncmgr.job.snapshot.select_list import quoted as quoted_column
+from syncmgr.job.types.schema import INTEGER_BITS, SourceColumn, SourceTable
+from syncmgr.sources.mysql.address import Connection, MysqlAddress, naming_failures, query, unreachable
+from syncmgr.sources.mysql.server.exact_point import ExactPoint, await_writers
+from syncmgr.sources.mysql.server.replica import check_reaches
+from syncmgr.sources.mysql.server.server import Server
+from syncmgr.sources.mysql.server.tables import quoted, schema_of, unique_keys
+from syncmgr.sources.mysql.sessions import Sessions
+from syncmgr.sources.mysql.wire import FIRST_OFFSET
+
+AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
+AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
+AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
+GONE: Final = "it is not there any more, or the job's user may not read it: grant SELECT on it"
+HOUR: Final = 3600.0
+SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
+SHOWN_STEP_SECOND: Final = 0.02
+REACHED: Final = frozenset({Order.SAME, Order.AFTER})
+
+
+class MysqlSnapshot:
+    """Each question has a connection of its own; they come rarely.
+
+    All raise SOURCE_UNREACHABLE and SOURCE_ACCESS_DENIED.
+    """
+
+    def __init__(self, addresses: Sequence[MysqlAddress], replica: MysqlAddress | None = None) -> None:
+        """`replica`: where tables are cut and read, in place of the source."""
+        self._addresses = tuple(addresses)
+        self._address = self._addresses[0]
+        self._replica = replica
+        self._sessions = Sessions()
+
+    def give_up(self) -> None:
+        """Whatever is being asked, and will be, ends with INTERRUPTED. Returns at once."""
+        self._sessions.give_up()
+
+    def settle(self, start: Position) -> tuple[str, int]:
+        """Host and port of the server whose rows are read: the one at which the job began, which is the one that is
+        asked from now on, or its replica.
+
+        Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog. Nor
+        does what the binlog has before a SELECT shows it, for which we wait a moment.
+        """
+        error = None
+        for address in self._addresses:
+            self._address = address
+            try:
+                with self._connected() as connection:
+                    server = Server(address, connection)
+                    found = server.id == start.server
+                    if found and self._replica is None:
+                        _await_shown(address, server, start)
+                if found:
+                    return self._reader(start)
+            except SyncError as failed:
+                error = failed
+                continue
+            error = unreachable(address, f"it is not the server at which the job began, {start.server}")
+        assert error is not None, "there is at least one address"
+        raise error
+
+    def await_seen(self, table: SourceTable, start: Position) -> None:
+        """Until a SELECT shows all that the binlog has of a table up to a place that is known by its file alone.
+
+        Who has written the table keeps others from locking it until his transaction has ended in the engine, too.
+        Raises SNAPSHOT_REFUSED, SNAPSHOT_WAITS, SNAPSHOT_BROKEN.
+        """
+        if start.gtids or start.offset <= FIRST_OFFSET:
+            return
+        with self._connected() as connection:
+            await_writers(self._address, connection, table)
+
+    def _reader(self, start: Position) -> tuple[str, int]:
+        if self._replica is not None:
+            check_reaches(self._replica, start, self._address)
+        reader = self._replica or self._address
+        return reader.host, reader.port
+
+    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan:
+        """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk. `where`: of the rows that
+        are estimated, in MySQL's words; "": all.
+
+        Raises SNAPSHOT_BROKEN where the table is gone.
+        """
+        with self._connected(self._replica) as connection:
+            return _Planning(connection, table, key, wanted_rows).plan(where)
+
+    def end(self) -> Position:
+        """Behind every transaction that a SELECT has shown up to now."""
+        with self._connected() as connection:
+            return Server(self._address, connection).latest()
+
+    @contextlib.contextmanager
+    def exact(self, table: SourceTable, name: str) -> Iterator[ExactPoint]:
+        """The hand-shake with whoever reads a table by the statements of job/snapshot/handshake.py."""
+        with self._sessions.open(self._address) as connection:
+            yield ExactPoint(self._address, connection, table, name)
+
+    def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
+        """Raises SNAPSHOT_BROKEN where a wanted column is not any more what it was when the job was made."""
+        for address in (self._replica, self._address) if self._replica else (self._address,):
+            with self._connected(address) as connection:
+                for table, wanted in tables:
+                    _check_same(connection, table, wanted)
+
+    def check_held(self, start: Position) -> float | None:
+        """Hours for which the server keeps its binlog, None: until somebody purges it.
+
+        Raises SOURCE_POSITION_LOST where it does not reach back to `start` any more.
+        """
+        with self._connected() as connection:
+            server = Server(self._address, connection)
+            reason = _missing(connection, server, start)
+            if reason is not None:
+                shown = start.gtids or f"{start.file}:{start.offset}"
+                address = self._address.label
+                raise SyncError(Code.SOURCE_POSITION_LOST, position=shown, address=address, reason=reason)
+            return _kept_hours(connection)
+
+    @contextlib.contextmanager
+    def _connected(self, address: MysqlAddress | None = None) -> Iterator[Connection]:
+        """To the source, where no other is given."""
+        asked = address or self._address
+        with self._sessions.open(asked) as connection, naming_failures(asked):
+            query(connection, AS_CHUNKS_READ)
+            yield connection
+
+
+def _await_shown(address: MysqlAddress, server: Server, start: Position) -> None:
+    """Until every SELECT shows all up to there. Without GTIDs a start is the begin of a file, where that is so."""
+    if not start.gtids:
+        return
+    deadline = time.monotonic() + SHOWN_SECOND
+    while compare(_bare(server.latest_shown() if server.mariadb else server.latest()), _bare(start)) not in REACHED:
+        if time.monotonic() > deadline:
+            raise unreachable(address, f"what its binlog has up to {start.gtids} is not visible yet")
+        time.sleep(SHOWN_STEP_SECOND)
+
+
+def _bare(position: Position) -> Position:
+    return Position(gtids=position.gtids)
+
+
+class _Planning:
+    """One table's."""
+
+    def __init__(self, connection: Connection, table: SourceTable, key: Sequence[str], wanted_rows: int) -> None:
+        self._connection = connection
+        self._table = table
+        self._name = quoted((table.db, table.name))
+        self._wanted_key = key
+        self._wanted_rows = wanted_rows
+
+    def plan(self, where: str) -> ChunkPlan:
+        if schema_of(self._connection, (self._table.db, self._table.name)) is None:
+            raise broken(self._table, GONE)
+        rows = self._estimated(f" WHERE {where}" if where else "")
+        key = self._key()
+        names = tuple(column.name for column in key)
+        return ChunkPlan(id=uuid4().hex[:12], key=names, bounds=tuple(self._bounds(key, rows)), rows=rows)
+
+    def _estimated(self, where: str) -> int:
+        """By the statistics that the optimizer has now; those of information_schema may be a day old."""
+        told = query(self._connection, f"EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM {self._name}{where}")  # noqa: S608 - quoted
+        return int(told[0]["rows"] or 0)
+
+    def _row_bytes(self) -> int:
+        told = query(
+            self._connection,
+            "SELECT AVG_ROW_LENGTH size FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+            *(self._table.db, self._table.name),
+        )
+        return int(told[0]["size"] or 0) if told else 0
+
+    def _key(self) -> tuple[SourceColumn, ...]:
+        """A unique key inside of the target's key, of types with literals; none: the table stays whole."""
+        folded = {name.casefold() for name in self._wanted_key}
+        for names in unique_keys(self._connection, (self._table.db, self._table.name)):
+            columns = [column for name in names if (column := self._table.column(name)) is not None]
+            fits = len(columns) == len(names) and {name.casefold() for name in names} <= folded
+            if fits and all(_selectable(column) is not None for column in columns):
+                return tuple(columns)
+        return ()
+
+    def _bounds(self, key: tuple[SourceColumn, ...], rows: int) -> Iterator[Bound]:
+        if not key:
+            return
+        size = chunk_rows(rows, self._wanted_rows, self._row_bytes())
+        if len(key) == 1 and key[0].type in INTEGER_BITS:
+            low, high = self._ends(key[0])
+            if low is None or high is None or high - low < size:
+                return
+            if is_dense(low, high, rows):
+                yield from ((str(bound),) for bound in even_bounds(low, high, -(-rows // size)))
+                return
+        yield from self._walked(key, size)
+
+    def _ends(self, column: SourceColumn) -> tuple[int | None, int | None]:
+        name = quoted_column(column.name)
+        row = query(self._connection, f"SELECT MIN({name}) low, MAX({name}) high FROM {self._name}")[0]  # noqa: S608 - quoted
+        return row["low"], row["high"]
+
+    def _walked(self, key: tuple[SourceColumn, ...], size: int) -> Iterator[Bound]:
+        """Every `size`-th row of the index, each sought behind the one before."""
+        names = [quoted_column(column.name) for column in key]
+        items = ", ".join(f"{_selectable(column)} v{place}" for place, column in enumerate(key))
+        order = ", ".join(names)
+        where = ""
+        while True:
+            text = f"SELECT {items} FROM {self._name}{where} ORDER BY {order} LIMIT 1 OFFSET {size - 1}"  # noqa: S608 - quoted
+            found = query(self._connection, text)
+            if not found:
+                return
+            bound = tuple(_literal(column, found[0][f"v{place}"]) for place, column in enumerate(key))
+            yield bound
+            where = f" WHERE {beyond(names, bound)}"
+
+
+def _selectable(column: SourceColumn) -> str | None:
+    """The form in which a key's value is asked for; None for types that compare otherwise than their literals."""
+    name = quoted_column(column.name)
+    if column.type in INTEGER_BITS or column.type == "decimal":
+        return name
+    if column.type in AS_TEXT:
+        return f"CAST({name} AS CHAR)"
+    return f"HEX({name})" if column.type in AS_BYTES else None
+
+
+def _literal(column: SourceColumn, value: Any) -> str:  # noqa: ANN401 - whatever the driver made of it
+    """Text stays in its own charset, so that the column's collation compares."""
+    if column.type in AS_BYTES:
+        return f"{'_' + column.charset + ' ' if column.charset else ''}x'{value}'"
+    if column.type in AS_TEXT:
+        return f"'{value}'"
+    return f"{value:f}" if column.type == "decimal" else str(value)
+
+
+def broken(table: SourceTable, reason: str, **facts: bool) -> SyncError:
+    return SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason=reason, **facts)
+
+
+def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str]) -> None:
+    now = schema_of(connection, (table.db, table.name))
+    if now is None:
+        raise broken(table, GONE)
+    for name in wanted:
+        before, after = table.column(name), now.column(name)
+        if before is None or after is None or not _is_same(before, after):
+            was, now_is = _told(before, after), _told(after, before)
+            raise broken(table, f"column '{name}' was {was} and is {now_is}", **{ALTERED: True})
+
+
+def _is_same(before: SourceColumn, after: SourceColumn) -> bool:
+    """But for a charset that the statement that made the column left to the server."""
+    return before == (after if before.charset is not None else replace(after, charset=None))
+
+
+def _told(column: SourceColumn | None, other: SourceColumn | None) -> str:
+    """With what the type does not tell, where the types are the same."""
+    if column is None:
+        return "gone"
+    if other is None or column.text != other.text:
+        return column.text
+    charset = f" CHARACTER SET {column.charset}" if column.charset else ""
+    return f"{column.text}{charset}{'' if column.nullable else ' NOT NULL'}"
+
+
+def _missing(connection: Connection, server: Server, start: Position) -> str | None:
+    """Why the binlog does not reach back to a position."""
+    if start.gtids and not server.mariadb:
+        purged = query(connection, "SELECT @@global.gtid_purged gtids")[0]["gtids"]
+        held = parse_gtids(start.gtids)
+        assert isinstance(held, GtidSet)
+        left = GtidSet.parse(purged).subtract(held)
+        return f"the server has purged {left}" if left else None
+    if not start.file or start.server != server.id:
+        return None
+    files = {str(row["Log_name"]) for row in query(connection, "SHOW BINARY LOGS")}
+    return None if start.file in files else f"the server has purged {start.file}"
+
+
+def _kept_hours(connection: Connection) -> float | None:
+    names = "'binlog_expire_logs_seconds', 'expire_logs_days', 'binlog_expire_logs_auto_purge'"
+    rows = query(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
+    told = {row["Variable_name"]: row["Value"] for row in rows}
+    if told.get("binlog_expire_logs_auto_purge") == "OFF":
+        return None
+    seconds = float(told.get("binlog_expire_logs_seconds") or 0) or float(told.get("expire_logs_days") or 0) * 24 * HOUR
+    return seconds / HOUR or None

@@ -1,0 +1,192 @@
+"""What a server tells of objects that are not synced: what they are, which triggers they have.
+
+Owns: the questions, and how long a server may take to answer them.
+Must not know: why they are asked, what is made of the answers.
+
+MySQL's information_schema reads its dictionary, and opens no table. SHOW CREATE TABLE of a view opens what it shows:
+beside an ALTER TABLE of that, threads of MySQL 9.7 hung in it after their clients had gone, and the ALTER with them.
+MariaDB answers SHOW CREATE TABLE without a temporary table, while its information_schema makes one of Aria where
+triggers are asked, as SHOW COLUMNS does: so they are asked of one table at a time, by its exact name, last, and never
+where the answer would be empty for want of a grant.
+"""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from pymysql import err
+
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.objects.surroundings import (
+    MERGE,
+    MERGED,
+    Answers,
+    BaseTable,
+    Function,
+    Gone,
+    Hidden,
+    Shape,
+    Triggers,
+    Unasked,
+    Unreadable,
+    fold,
+    function,
+    shape,
+    shows,
+    shows_functions,
+    shows_triggers,
+    trigger,
+    view,
+)
+from syncmgr.job.statement.words import Modes
+from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.sources.mysql.server.grants import NO_SUCH
+from syncmgr.sources.mysql.server.tables import quoted
+
+T = TypeVar("T")
+
+DENIED: Final = frozenset({1044, 1142, 1143, 1227, 1345})
+TRANSIENT: Final = frozenset({1205, 1213, 1317, 3024})  # locks, KILL QUERY; from 2000 on: the connection's
+
+_PLAIN: Final = "SET SESSION sql_mode = '', sql_quote_show_create = 1, lock_wait_timeout = %s"
+_KIND: Final = (
+    f"SELECT IF(ENGINE = '{MERGE}', ENGINE, TABLE_TYPE) told FROM information_schema.TABLES"  # noqa: S608 - a constant
+    " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+)
+_QUERY: Final = "SELECT VIEW_DEFINITION told FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+_PARENTS: Final = (
+    "SELECT UNIQUE_CONSTRAINT_SCHEMA db, REFERENCED_TABLE_NAME name FROM information_schema.REFERENTIAL_CONSTRAINTS"
+    " WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s"
+    " AND (UPDATE_RULE NOT IN ('RESTRICT', 'NO ACTION') OR DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION'))"
+)
+_TRIGGERS: Final = (
+    "SELECT TRIGGER_NAME name, EVENT_MANIPULATION event, ACTION_STATEMENT body, SQL_MODE mode"
+    " FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = %s AND EVENT_OBJECT_TABLE = %s"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patience:
+    """Whole seconds, with one `question`, and with those of a `round`, which come at once; what is left of that is
+    asked again.
+    """
+
+    question: int = 5
+    round: int = 20
+
+
+def asked(
+    address: MysqlAddress,
+    server: str,
+    unasked: Unasked,
+    modes: Modes,
+    opened: Callable[[socket.socket], None],
+    patience: Patience,
+) -> Answers:
+    """Of as many as there was time for, at least one. `server`: whose answers count, as a position names it.
+
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    """
+    address = replace(address, query_timeout=patience.question)
+    with naming_failures(address), contextlib.closing(connect(address, opened)) as connection:
+        row = query(connection, f"SELECT @@global.{'server_id' if modes.mariadb else 'server_uuid'} id")[0]
+        if str(row["id"]) != server:
+            raise unreachable(address, "another server has come to its address")
+        return _answers(connection, unasked, modes, patience)
+
+
+def _answers(connection: Connection, unasked: Unasked, modes: Modes, patience: Patience) -> Answers:
+    query(connection, _PLAIN, patience.question)
+    modes = replace(modes, ansi_quotes=False, no_backslash=False, oracle=False)  # the answers are written as it says
+    ends = time.monotonic() + patience.round
+    grants = [str(next(iter(row.values()))) for row in query(connection, "SHOW GRANTS")]
+    shape_of = partial(_created, connection) if modes.mariadb else partial(_listed, connection, grants)
+    shapes = _asked(sorted(unasked.shapes), ends, lambda table: shape_of(table, modes))
+    triggers = _asked(sorted(unasked.triggers), ends, lambda table: _triggers(connection, table, grants, modes))
+    functions = _asked(sorted(unasked.functions), ends, lambda name: _function(connection, name, grants, modes))
+    row = query(connection, "SELECT CURRENT_USER() account, UNIX_TIMESTAMP() second")[0]
+    name, _, host = row["account"].rpartition("@")
+    account = f"'{name}'@'{host}'"
+    return Answers(at=int(row["second"]), account=account, shapes=shapes, triggers=triggers, functions=functions)
+
+
+def _asked(tables: Iterable[Table], ends: float, ask: Callable[[Table], T]) -> dict[Table, T]:
+    given: dict[Table, T] = {}
+    for table in tables:
+        if given and time.monotonic() > ends:
+            break
+        given[table] = ask(table)
+    return given
+
+
+def _listed(connection: Connection, grants: Iterable[str], table: Table, modes: Modes) -> Shape:
+    """Of MySQL's dictionary."""
+    kind = _one(connection, _KIND, table)
+    if kind is None:
+        return Gone() if shows(grants, table) else Hidden()
+    if kind.upper() == MERGE:
+        return MERGED
+    if kind == "VIEW":
+        text = _one(connection, _QUERY, table)
+        return view(text, table[0], modes) if text else Hidden()
+    parents = query(connection, _PARENTS, *table)
+    return BaseTable(parents=frozenset(fold((row["db"], row["name"]), modes) for row in parents))
+
+
+def _one(connection: Connection, text: str, table: Table) -> str | None:
+    rows = query(connection, text, *table)
+    return None if not rows else str(rows[0]["told"] or "")
+
+
+def _created(connection: Connection, table: Table, modes: Modes) -> Shape:
+    try:
+        row = query(connection, f"SHOW CREATE TABLE {quoted(table)}")[0]
+    except err.MySQLError as error:
+        return _failure(error)
+    return shape(_text(row), table, modes)
+
+
+def _text(row: dict[str, Any]) -> str:
+    return str(row["Create View"] if "Create View" in row else row["Create Table"])
+
+
+def _failure(error: err.MySQLError) -> Shape:
+    """Raises it where it says nothing of the table."""
+    number = error.args[0] if error.args else 0
+    if number in NO_SUCH:
+        return Gone()
+    if number in DENIED:
+        return Hidden()
+    if not _is_answer(error):
+        raise error
+    return Unreadable(reason=f"{error.args[1]} ({number})")
+
+
+def _is_answer(error: err.MySQLError) -> bool:
+    """Whether it says something of the object, and not that the server has no time, or is gone."""
+    number = error.args[0] if error.args else 0
+    return isinstance(number, int) and number not in TRANSIENT and 1000 <= number < 2000
+
+
+def _triggers(connection: Connection, table: Table, grants: Iterable[str], modes: Modes) -> Triggers:
+    """Without the grant the server shows none, as if there were none."""
+    if not shows_triggers(grants, table):
+        return Hidden()
+    found = query(connection, _TRIGGERS, *table)
+    return tuple(trigger(row["name"], row["event"], row["body"], table[0], row["mode"], modes) for row in found)
+
+
+def _function(connection: Connection, name: Table, grants: Iterable[str], modes: Modes) -> Function:
+    """MySQL shows it to its definer, and to who has SHOW_ROUTINE; the text is NULL to who may only run it."""
+    try:
+        row = query(connection, f"SHOW CREATE FUNCTION {quoted(name)}")[0]
+    except err.MySQLError as error:
+        if not _is_answer(error):
+            raise
+        return Gone() if shows_functions(grants) else Hidden()
+    created = row["Create Function"]
+    return Hidden() if created is None else function(str(created), name[0], str(row["sql_mode"]), modes)

@@ -1,0 +1,122 @@
+"""What a server tells of a table: its columns and its keys.
+
+Owns: the questions to information_schema, and how an answer becomes a SourceTable.
+Must not know: jobs, binlogs, what is done with a table.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.statement.charsets import charset_of
+from syncmgr.job.types.charset import of_today
+from syncmgr.job.types.column_type import labels
+from syncmgr.job.types.schema import SourceColumn, SourceTable
+from syncmgr.sources.mysql.address import Connection, query
+
+_CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
+
+_COLUMN: Final = (
+    "COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length, NUMERIC_PRECISION digits,"
+    " NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset, IS_NULLABLE nullable"
+)
+
+
+def schema_of(connection: Connection, table: Table) -> SourceTable | None:
+    """None where there is no such table. Raises pymysql's errors."""
+    rows = query(
+        connection,
+        f"SELECT {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
+        " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
+        *table,
+    )
+    if not rows:
+        return None
+    places = {name: place for place, name in enumerate(_keys(connection, table).get("PRIMARY", ()), 1)}
+    columns = tuple(source_column(row, places.get(row["name"], 0)) for row in rows)
+    [told] = query(
+        connection,
+        "SELECT TABLE_COLLATION collation FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+        *table,
+    ) or [{"collation": None}]
+    charset = None if told["collation"] is None else charset_of(told["collation"])
+    return SourceTable(db=table[0], name=table[1], columns=columns, charset=charset)
+
+
+def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:
+    """Those that are there, without their keys and charsets, by one question."""
+    if not tables:
+        return {}
+    rows = query(
+        connection,
+        f"SELECT TABLE_SCHEMA db, TABLE_NAME tab, {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
+        " WHERE (TABLE_SCHEMA, TABLE_NAME) IN %s ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
+        tuple(tables),
+    )
+    columns: dict[Table, list[SourceColumn]] = {}
+    for row in rows:
+        columns.setdefault((row["db"], row["tab"]), []).append(source_column(row, 0))
+    return {table: SourceTable(db=table[0], name=table[1], columns=tuple(found)) for table, found in columns.items()}
+
+
+def unique_keys(connection: Connection, table: Table) -> tuple[tuple[str, ...], ...]:
+    """The columns of its primary and other unique keys over NOT NULL columns; the primary key comes first."""
+    keys = _keys(connection, table)
+    return tuple(keys[name] for name in sorted(keys, key=lambda name: (name != "PRIMARY", name)))
+
+
+def _keys(connection: Connection, table: Table) -> dict[str, tuple[str, ...]]:
+    """Unique indexes over NOT NULL columns: name -> columns in order."""
+    rows = query(
+        connection,
+        "SELECT INDEX_NAME name, COLUMN_NAME col, NULLABLE nullable FROM information_schema.STATISTICS"
+        " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+        *table,
+    )
+    unfit = {row["name"] for row in rows if row["nullable"] == "YES" or row["col"] is None}
+    keys: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        if row["name"] not in unfit:
+            keys[row["name"]] = (*keys.get(row["name"], ()), row["col"])
+    return keys
+
+
+def cascades(connection: Connection, table: Table) -> bool:
+    """Whether a foreign key changes its rows beside the statements on it.
+
+    Of its definition: MariaDB shows the constraints in information_schema only to who may write.
+    """
+    definition = query(connection, f"SHOW CREATE TABLE {quoted(table)}")[0]["Create Table"]
+    return _CASCADE.search(definition) is not None
+
+
+def source_column(row: dict[str, Any], key: int) -> SourceColumn:
+    """A column as information_schema tells it; sizes that the type does not have are 0, as in a table map."""
+    word = row["word"].lower()
+    fraction = row["fraction"] if word in {"datetime", "timestamp", "time"} else None
+    has_digits = word == "decimal" or (word in {"float", "double"} and row["scale"] is not None)
+    return SourceColumn(
+        name=row["name"],
+        type="geomcollection" if word == "geometrycollection" else word,
+        unsigned="unsigned" in row["full"].lower() and word not in {"enum", "set"},
+        precision=int(row["digits"] if has_digits else fraction or 0),
+        scale=int(row["scale"] if has_digits else 0),
+        length=int(_length(word, row) or 0),
+        charset=of_today(row["charset"]),
+        members=labels(row["full"]) if word in {"enum", "set"} else (),
+        nullable=row["nullable"] == "YES",
+        key=key,
+    )
+
+
+def _length(word: str, row: dict[str, Any]) -> int | None:
+    if word in {"char", "varchar", "binary", "varbinary"}:
+        size: int | None = row["length"]
+        return size
+    return row["digits"] if word == "bit" else None
+
+
+def quoted(names: Sequence[str]) -> str:
+    """A table, or what else names are of, in a statement."""
+    return ".".join("`" + name.replace("`", "``") + "`" for name in names)

@@ -1,0 +1,340 @@
+"""A MySQL or MariaDB server as a source of batches.
+
+Owns: the reader's life: connecting, what a lost stream means, when a batch is handed out.
+Must not know: where transactions end, how rows are decoded, who consumes batches.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.patterns import Pattern
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.failure import Retry
+from syncmgr.job.objects.surroundings import Answers, Unasked
+from syncmgr.job.position import Position
+from syncmgr.job.rows.batch import Batch
+from syncmgr.job.source_history.heartbeats import Heartbeats
+from syncmgr.job.source_history.pace import stalls
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.binlog import events
+from syncmgr.sources.mysql.binlog.router import Limits, Router
+from syncmgr.sources.mysql.binlog.stream import (
+    BinlogStream,
+    Chunk,
+    DuplicateServerIdError,
+    LeftOutError,
+    StreamLostError,
+    StreamOptions,
+)
+from syncmgr.sources.mysql.binlog.subscriptions import Channel, Subscription, Subscriptions
+from syncmgr.sources.mysql.binlog.unlogged import Keep, Unlogged
+from syncmgr.sources.mysql.binlog.unlogged_alter import UnloggedAlters
+from syncmgr.sources.mysql.server.surroundings import Patience, asked
+from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
+from syncmgr.sources.reconnect import Line
+
+MOST_LINGERS: Final = 20
+MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceOptions:
+    """How a source reads. Times in seconds.
+
+    `linger`: how long rows wait for company, which makes batches out of a trickle; for company that is there already,
+    MOST_LINGERS times as long, or a process that shares its core would make many small batches. `position_interval`:
+    how often the position alone is told while only foreign transactions pass. `schema_check`: how often tables are
+    looked at for an ALTER that is in no binlog. `patience`: with questions about objects that are not read.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    heartbeat: float = 5.0
+    read_timeout: float = 20.0
+    verify: bool = True
+    linger: float = 0.01
+    position_interval: float = 1.0
+    schema_check: float = 30.0
+    patience: Patience = field(default_factory=Patience)
+    retry: Retry = field(default_factory=Retry)
+
+
+class MysqlSource:
+    """Reads from `start`. `get` belongs to one thread; `ack`, `heard_at` and `close` may be called from any."""
+
+    def __init__(
+        self,
+        addresses: Sequence[MysqlAddress],
+        server_id: int,
+        start: Position,
+        tables: Mapping[Table, Subscription],
+        *,
+        options: SourceOptions | None = None,
+        trouble: Callable[[SyncError | None], None] = lambda _: None,
+        prepared: Mapping[str, bool] | None = None,
+        families: Collection[Pattern] = (),
+        keep: Keep = lambda _: None,
+        asked_until: int = 0,
+    ) -> None:
+        """`addresses`: servers of one history; one is read, the next when that fails. `trouble` hears of each failure
+
+        that is retried, and None once it has passed. Connects at the first get. `prepared`: by xid, the XA transactions
+        that are open at `start`, and whether they have rows. `families`: whose new tables are told as DDL. `keep`: the
+        second in which the server has answered of objects, before the answer is used; `asked_until`: what it kept last.
+        """
+        self._addresses = addresses
+        self._turn = 0  # whose turn it is
+        self._refusals: set[MysqlAddress] = set()  # who cannot go on where we are
+        self._server_id = server_id
+        self._options = options or SourceOptions()
+        self._line = Line(self._options.retry, trouble)
+        label = ",".join(address.label for address in addresses)
+        unlogged = Unlogged(label, self._ask, keep, asked_until=asked_until)
+        self._subscriptions = Subscriptions(tables, label, unlogged, families)
+        self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
+        self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known)
+        self._stream: BinlogStream | None = None
+        self._chunk: Chunk | None = None
+        self._at = 0
+        self._duplicates = 0
+        self._heard_at = 0.0
+        self._idle = False
+        self._heartbeats = Heartbeats(period=self._options.heartbeat, sent_at=0.0)
+        self._caught_up_at = 0.0
+        self._heard = time.monotonic()
+        self._received = 0  # bytes of the stream by then
+        self._told_at = time.monotonic()
+        self._since: float | None = None  # when the rows that wait began to wait
+
+    def _known(self) -> Mapping[Table, SourceTable]:
+        return self._subscriptions.known()
+
+    @property
+    def _address(self) -> MysqlAddress:
+        return self._addresses[self._turn % len(self._addresses)]
+
+    def get(self, timeout: float) -> Batch | None:
+        """The next batch, None if none came within `timeout` seconds. Raises SyncError for what no retry mends."""
+        batch = self._line.get(lambda: self._get(time.monotonic() + timeout), self._last)
+        if self._line.closed:
+            self._disconnect()
+        return batch
+
+    def _last(self) -> Batch | None:
+        """Whole transactions before what ended it are not lost."""
+        self._disconnect()
+        if not (self._router.ready or self._router.moved):
+            return None
+        with contextlib.suppress(MalformedEventError, OversizeError):  # it may be what ended the reading
+            return self._take()
+        return None
+
+    def _get(self, deadline: float) -> Batch | None:
+        try:
+            return self._next(deadline)
+        except MalformedEventError as error:
+            raise SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=str(error)) from error
+        except OversizeError as error:
+            raise SyncError(Code.SOURCE_TOO_LARGE, address=self._address.label, reason=str(error)) from error
+
+    def _next(self, deadline: float) -> Batch | None:
+        while not self._line.closed:
+            if self._stream is None and not self._connect(deadline):
+                return None
+            try:
+                if self._feed():
+                    return self._take()
+                self._catch_up()
+                self._unlogged_alters.met(self._subscriptions.take_nameless())
+                self._unlogged_alters.look(self._address, self._router.position())
+                came = self._read(deadline)
+            except (StreamLostError, DuplicateServerIdError) as lost:
+                self._lose(lost)
+                continue
+            if not came and (self._router.ready or self._position_is_due()):
+                return self._take()
+            if not came and time.monotonic() >= deadline:
+                return None
+        return None
+
+    def _feed(self) -> bool:
+        """Whether a batch must be taken now."""
+        if self._chunk is not None:
+            self._at = self._router.feed(self._chunk.data, self._chunk.spans, self._at)
+            if self._at == len(self._chunk.spans) and not self._router.inside:
+                self._chunk = None
+        if self._router.stopped:
+            return True
+        if not self._router.ready:
+            self._since = None
+            return self._position_is_due() and self._chunk is None
+        now = time.monotonic()
+        self._since = self._since or now
+        return now - self._since >= MOST_LINGERS * self._options.linger
+
+    def _read(self, deadline: float) -> bool:
+        """Whether something came. Rows that have lingered long enough wait for nothing that is not there yet."""
+        assert self._stream is not None
+        now = time.monotonic()
+        until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
+        chunk = self._stream.read(max(until - now, 0.0))
+        self._idle = chunk is None and not self._router.ready
+        if chunk is None:
+            self._check_pace(now)
+            return False
+        self._heard, self._heard_at, self._received = now, time.time(), self._stream.received
+        for packet in events.quiet_end(chunk.data, chunk.spans):
+            self._heartbeats = self._heartbeats.heard(packet, self._stream.now())
+        self._chunk, self._at = chunk, 0
+        return True
+
+    def _catch_up(self) -> None:
+        """What the heartbeats prove is of what has been given, not of rows that wait here for company."""
+        if self._chunk is None and not self._router.ready:
+            self._caught_up_at = max(self._caught_up_at, self._heartbeats.caught_up_at)
+
+    def _check_pace(self, now: float) -> None:
+        assert self._stream is not None
+        passed, silence = now - self._heard, self._options.read_timeout
+        came = self._stream.received - self._received
+        if stalls(came, passed, silence):
+            raise self._stream.silent(silence, came)
+        if passed > silence:
+            self._heard, self._received = now, self._stream.received
+
+    def _ask(self, unasked: Unasked, modes: Modes) -> Answers:
+        """Beside the stream. Raises StreamLostError where the server gives no answer: then it is asked again."""
+        assert self._stream is not None
+        try:
+            opened, patience = self._line.opened, self._options.patience
+            return asked(self._address, self._stream.server, unasked, modes, opened, patience)
+        except SyncError as error:
+            if error.code in {Code.SOURCE_UNREACHABLE, Code.SOURCE_LOCKED}:
+                raise StreamLostError(error) from error
+            raise
+        finally:
+            self._line.opened(self._stream.connected)
+
+    def _position_is_due(self) -> bool:
+        return self._router.moved and time.monotonic() - self._told_at >= self._options.position_interval
+
+    def _take(self) -> Batch:
+        self._told_at = time.monotonic()
+        self._since = None
+        batch = self._router.take()
+        if batch.events:
+            self._line.progressed()
+        return batch
+
+    # -- the connection
+
+    def _connect(self, deadline: float) -> bool:
+        """Whether there is a stream now; waits for the next attempt no longer than until the deadline."""
+        if not self._line.is_due(deadline):
+            return False
+        options = StreamOptions(
+            server_id=self._server_id,
+            heartbeat=self._options.heartbeat,
+            read_timeout=self._options.read_timeout,
+            verify=self._options.verify,
+            event_bytes=self._options.limits.event_bytes,
+        )
+        try:
+            self._stream = BinlogStream(self._address, options, self._router.position(), self._line.opened)
+        except StreamLostError as lost:
+            self._lose(lost)
+            self._turn += 1
+            return False
+        except LeftOutError:
+            raise
+        except SyncError as error:
+            self._refused(error)
+            return False
+        self._refusals.clear()
+        self._refuse_torn(self._stream.server)
+        self._router.connected(self._stream.server, by_gtid=self._stream.by_gtid)
+        self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
+        self._subscriptions.explicit_defaults = self._stream.explicit_defaults
+        self._subscriptions.session_defaults = self._stream.session_defaults
+        self._unlogged_alters.begin(named=self._stream.named)
+        self._subscriptions.system_zone = self._stream.system_zone
+        self._heard, self._heard_at = time.monotonic(), time.time()
+        self._heartbeats = Heartbeats(
+            period=self._options.heartbeat, sent_at=self._stream.asked_at, place=self._stream.place
+        )
+        self._received = self._stream.received
+        self._line.connected()
+        return True
+
+    def _refused(self, error: SyncError) -> None:
+        """By one of several servers: the next may do. Raises the error where none is left."""
+        self._refusals.add(self._address)
+        if len(self._refusals) == len(self._addresses):
+            raise error
+        self._router.restart()
+        self._line.lost(error)
+        self._turn += 1
+
+    def _refuse_torn(self, server: str) -> None:
+        """Another server may cut a transaction into other events than those of it that were handed on already."""
+        if self._router.torn and server != self._router.server:
+            raise SyncError(Code.SOURCE_MOVED, address=self._address.label)
+
+    def _lose(self, lost: StreamLostError | DuplicateServerIdError) -> None:
+        """Whole transactions stay, the open one is read again."""
+        self._disconnect()
+        self._router.restart()
+        if self._line.steady:
+            self._duplicates = 0
+        self._line.lost(self._named(lost))
+
+    def _named(self, lost: StreamLostError | DuplicateServerIdError) -> SyncError:
+        if isinstance(lost, StreamLostError):
+            return lost.cause_for_user
+        self._duplicates += 1
+        error = SyncError(Code.SOURCE_SERVER_ID, server_id=self._server_id, address=self._address.label)
+        if self._duplicates >= MAX_DUPLICATES:
+            raise error
+        return error
+
+    def _disconnect(self) -> None:
+        stream, self._stream, self._chunk = self._stream, None, None
+        self._line.dropped()
+        if stream is not None:
+            stream.close()
+
+    def follow(self, channels: Iterable[Channel]) -> None:
+        """What is wanted behind the DDL that was given last. Not beside `get`."""
+        self._subscriptions = self._subscriptions.following(channels, self._router.position())
+        self._router.follow(self._subscriptions)
+        self._unlogged_alters.followed()
+
+    # -- from any thread
+
+    def ack(self, end: Position) -> None:
+        """A binlog needs none: the position is kept by who commits."""
+
+    def idle(self) -> bool:
+        """Whether the last read brought nothing. More may be on its way."""
+        return self._idle
+
+    def caught_up_at(self) -> float:
+        """The server had nothing more by then, in unix time of its clock, than was given; 0.0: not known."""
+        return self._caught_up_at
+
+    def heard_at(self) -> float:
+        """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
+        return self._heard_at
+
+    def server(self) -> str:
+        """The one server, while there is a connection."""
+        return "" if self._stream is None else self._address.label
+
+    def close(self) -> None:
+        """At once; a get that waits ends."""
+        self._line.close()

@@ -1,0 +1,1 @@
+"""Cells of the binlog as values."""

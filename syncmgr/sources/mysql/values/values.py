@@ -1,0 +1,424 @@
+"""Cells of one column in the binlog's own encoding -> an Arrow array, vectorised.
+
+Owns: the encoding of every column type, and which values Arrow cannot hold.
+Must not know: events, rows, tables.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from syncmgr.job.types import identifier
+from syncmgr.job.types.cells import Bools, Ints, UnholdableError, slices, validity
+from syncmgr.job.types.schema import (
+    GEOMETRY,
+    IDENTIFIERS,
+    MAX_DECIMAL_DIGITS,
+    TEXT,
+    SourceColumn,
+    arrow_type,
+    has_arrow_type,
+)
+from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.inflation import inflated_column, inflated_size
+from syncmgr.sources.mysql.values import charsets, json_column, json_text
+from syncmgr.sources.mysql.values.table_map import DIGIT_BYTES, Field
+from syncmgr.sources.mysql.wire import OversizeError
+
+PADDING: Final = 64  # bytes behind the last event: a NULL at its end may be read as if it were a value of 30 bytes
+MOST_INFLATED: Final = 2**31 - 1 - PADDING  # bytes of the cells of a column; Arrow's offsets reach no farther
+INT64_DIGITS: Final = 18
+SHOWN: Final = 32  # bytes of what is no text
+MICRO: Final = (1, 100_000, 10_000, 1_000, 100, 10, 1)  # microseconds of the last digit of a fraction
+SCALE: Final = (0, 10_000, 10_000, 100, 100, 1, 1)  # the same of the stored integer, which has an even count of digits
+MONTH_DAYS: Final = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cells:
+    """n cells of one column. `start`: where in `data` each begins; `size`: bytes of each, None where all are alike.
+
+    `valid`: False where NULL, None where nothing is NULL. `idle`: True where nobody will look at the value (the
+    columns of a deleted row beside its key): an unholdable value there is NULL. `exact`: a text must come back from
+    what is made of it. `data` is padded by PADDING bytes. `unheld`: takes the place, the text and the reason of each
+    unholdable value, which is then NULL; None: the first is an error.
+    """
+
+    data: NDArray[np.uint8]
+    start: Ints
+    size: Ints | None
+    valid: Bools | None
+    idle: Bools | None = None
+    exact: bool = False
+    unheld: list[tuple[int, str, str]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def read(self, dtype: str, shift: int = 0) -> NDArray[Any]:
+        """One number of `dtype` at each cell's begin."""
+        kind = np.dtype(dtype)
+        count = max(len(self.data) - kind.itemsize + 1, 0)
+        every = np.ndarray((count,), kind, self.data.data, 0, (1,))
+        return every[self.start + shift]
+
+    def big(self, width: int, shift: int = 0) -> Ints:
+        """An unsigned big-endian number of up to 7 bytes."""
+        return (self.read(">u8", shift) >> np.uint64(8 * (8 - width))).astype(np.int64)
+
+    def little(self, width: int) -> Ints:
+        """An unsigned little-endian number of up to 7 bytes."""
+        return (self.read("<u8") & np.uint64((1 << (8 * width)) - 1)).astype(np.int64)
+
+    def holding(self, bad: Bools, show: Callable[[int], str], reason: str) -> Bools | None:
+        """The validity with unholdable cells taken out. Raises UnholdableError for the first that is looked at."""
+        if self.valid is not None:
+            bad = bad & self.valid
+        if not bad.any():
+            return self.valid
+        seen = bad if self.idle is None else bad & ~self.idle
+        places = np.flatnonzero(seen).tolist()
+        if places and self.unheld is None:
+            raise UnholdableError(show(places[0]), reason)
+        if self.unheld is not None:
+            self.unheld.extend((place, show(place), reason) for place in places)
+        return ~bad if self.valid is None else self.valid & ~bad
+
+
+def convert(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    """The cells in `schema.arrow_type(column)`. Raises UnholdableError, MalformedEventError."""
+    if field.code in {wire.BLOB_COMPRESSED, wire.VARCHAR_COMPRESSED}:
+        cells = _inflated(cells)
+    return _converter(column)(column, field, cells)
+
+
+def supported(column: SourceColumn, field: Field) -> bool:
+    """Whether the column can be told at all."""
+    if column.type == "unknown":
+        return False
+    if column.type in GEOMETRY and field.code != wire.GEOMETRY:
+        return False
+    if column.charset is not None and not charsets.known(column.charset):
+        return False
+    return has_arrow_type(column)
+
+
+Converter = Callable[[SourceColumn, Field, Cells], pa.Array]
+
+
+def _converter(column: SourceColumn) -> Converter:
+    if column.type == "binary":
+        return _padded
+    return _BY_WORD.get(column.type) or (_text if column.type in TEXT else _bytes)
+
+
+def _array(kind: pa.DataType, values: NDArray[Any], valid: Bools | None) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), _buffers(values, valid))
+
+
+def _buffers(values: NDArray[Any], valid: Bools | None) -> list[Any]:
+    return [validity(valid), pa.py_buffer(np.ascontiguousarray(values))]
+
+
+# -- numbers
+
+_INTS: Final = {"tinyint": "1", "smallint": "2", "int": "4", "bigint": "8"}
+
+
+def _integer(column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    if column.type == "mediumint":
+        values = cells.little(3)
+        if not column.unsigned:
+            values -= (values >> 23) << 24
+        return _array(arrow_type(column), values.astype(np.uint32 if column.unsigned else np.int32), cells.valid)
+    dtype = f"<{'u' if column.unsigned else 'i'}{_INTS[column.type]}"
+    return _array(arrow_type(column), cells.read(dtype), cells.valid)
+
+
+def _float(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    return _array(pa.float32(), cells.read("<f4"), cells.valid)
+
+
+def _double(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    return _array(pa.float64(), cells.read("<f8"), cells.valid)
+
+
+def _bit(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    values = cells.read(">u8") >> np.uint64(8 * (8 - field.width))
+    return _array(pa.uint64(), values.astype(np.uint64), cells.valid)
+
+
+def _year(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    stored = cells.read("u1").astype(np.int16)
+    return _array(pa.int16(), np.where(stored == 0, 0, stored + 1900).astype(np.int16), cells.valid)
+
+
+def _decimal(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    if column.precision > MAX_DECIMAL_DIGITS:
+        return _decimal_text(column, field, cells)
+    negative = cells.read("u1") < 0x80
+    groups = list(_digit_groups(column, cells, negative))
+    if column.precision <= INT64_DIGITS:
+        value = np.zeros(len(cells), np.int64)
+        for digits, group in groups:
+            value = value * 10**digits + group
+        value = np.where(negative, -value, value)
+        words = np.column_stack([value, value >> 63])
+    else:
+        words = _wide(groups, negative, len(cells))
+    return pa.Array.from_buffers(arrow_type(column), len(cells), _buffers(words, cells.valid))
+
+
+def _digit_groups(column: SourceColumn, cells: Cells, negative: Bools) -> Iterable[tuple[int, Ints]]:
+    """(decimal digits, their value) from the left. The sign bit comes turned, and all bits of a negative one."""
+    whole, scale = column.precision - column.scale, column.scale
+    counts = [whole % 9, *[9] * (whole // 9), *[9] * (scale // 9), scale % 9]
+    at = 0
+    for digits in filter(None, counts):
+        width = DIGIT_BYTES[digits]
+        group = cells.big(width, at)
+        if at == 0:
+            group ^= 0x80 << (8 * (width - 1))
+        yield digits, np.where(negative, group ^ ((1 << (8 * width)) - 1), group)
+        at += width
+
+
+def _wide(groups: Iterable[tuple[int, Ints]], negative: Bools, count: int) -> NDArray[np.uint64]:
+    """Up to 38 digits in four limbs of 32 bits, lowest first -> two's complement in two words."""
+    limbs = [np.zeros(count, np.uint64) for _ in range(4)]
+    low = np.uint64(0xFFFFFFFF)
+    for digits, group in groups:
+        carry = group.astype(np.uint64)
+        for place, limb in enumerate(limbs):
+            total = limb * np.uint64(10**digits) + carry
+            limbs[place], carry = total & low, total >> np.uint64(32)
+    lower = limbs[0] | limbs[1] << np.uint64(32)
+    upper = limbs[2] | limbs[3] << np.uint64(32)
+    minus_lower = ~lower + np.uint64(1)
+    minus_upper = ~upper + (lower == 0).astype(np.uint64)
+    return np.column_stack([np.where(negative, minus_lower, lower), np.where(negative, minus_upper, upper)])
+
+
+def _decimal_text(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    data, width = cells.data.tobytes(), field.width
+    valid = np.ones(len(cells), np.bool_) if cells.valid is None else cells.valid
+    texts = [
+        json_text.decimal_text(data[at : at + width], column.precision, column.scale) if known else None
+        for at, known in zip(cells.start.tolist(), valid.tolist(), strict=True)
+    ]
+    return pa.array(texts, pa.string())
+
+
+# -- dates and times
+
+
+def _days(year: Ints, month: Ints, day: Ints) -> Ints:
+    """Days since 1970-01-01 of the proleptic Gregorian calendar."""
+    year = year - (month <= 2)
+    era = year // 400
+    of_era = year - era * 400
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    days: Ints = era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+    return days
+
+
+def _no_date(year: Ints, month: Ints, day: Ints) -> Bools:
+    leap = (month == 2) & (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    last = MONTH_DAYS[month] + leap
+    bad: Bools = (year == 0) | (year > 9999) | (day == 0) | (day > last)
+    return bad
+
+
+NO_DATE: Final = "there is no such date"
+
+
+def _date(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    stored = cells.little(3)
+    year, month, day = stored >> 9, stored >> 5 & 15, stored & 31
+    valid = cells.holding(_no_date(year, month, day), lambda i: f"{year[i]:04d}-{month[i]:02d}-{day[i]:02d}", NO_DATE)
+    return _array(pa.date32(), _days(year, month, day).astype(np.int32), valid)
+
+
+def _datetime(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    if field.code == wire.DATETIME:
+        stored = cells.read("<u8").astype(np.int64)
+        date, clock = stored // 1_000_000, stored % 1_000_000
+        year, month, day = date // 10_000, date // 100 % 100, date % 100
+        hour, minute, second = clock // 10_000, clock // 100 % 100, clock % 100
+    else:
+        stored = cells.big(5) & 0x7FFFFFFFFF
+        months = stored >> 22
+        year, month, day = months // 13, months % 13, stored >> 17 & 31
+        hour, minute, second = stored >> 12 & 31, stored >> 6 & 63, stored & 63
+    month = np.minimum(month, 15)
+
+    def shown(i: int) -> str:
+        return f"{year[i]:04d}-{month[i]:02d}-{day[i]:02d} {hour[i]:02d}:{minute[i]:02d}:{second[i]:02d}"
+
+    bad = _no_date(year, month, day) | (hour > 23) | (minute > 59) | (second > 59)
+    valid = cells.holding(bad, shown, NO_DATE)
+    seconds = _days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
+    return _array(pa.timestamp("us"), seconds * 1_000_000 + _fraction(field, cells, 5), valid)
+
+
+def _timestamp(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    seconds = cells.read("<u4").astype(np.int64) if field.code == wire.TIMESTAMP else cells.big(4)
+    valid = cells.holding(seconds == 0, lambda _: "0000-00-00 00:00:00", NO_DATE)
+    return _array(pa.timestamp("us", "UTC"), seconds * 1_000_000 + _fraction(field, cells, 4), valid)
+
+
+def _fraction(field: Field, cells: Cells, shift: int) -> Ints | int:
+    if not field.meta:
+        return 0
+    return cells.big((field.meta + 1) // 2, shift) * SCALE[field.meta]
+
+
+def _time(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    """MySQL prints every hour with two digits or more, and as many digits of the fraction as declared."""
+    different, of = np.unique(_micros(field, cells), return_inverse=True)
+    texts = pa.array([_time_text(int(value), field.meta) for value in different], pa.string())
+    return _from_labels(of, texts, cells.valid)
+
+
+def _micros(field: Field, cells: Cells) -> Ints:
+    if field.code == wire.TIME:
+        stored = cells.little(3)
+        stored -= (stored >> 23) << 24
+        size = np.abs(stored)
+        micros: Ints = np.sign(stored) * ((size // 10_000 * 3600 + size // 100 % 100 * 60 + size % 100) * 1_000_000)
+        return micros
+    width = (field.meta + 1) // 2
+    stored = cells.big(3 + width) - (0x800000 << (8 * width))
+    size = np.abs(stored)
+    clock, fraction = size >> (8 * width), (size & ((1 << (8 * width)) - 1)) * SCALE[field.meta]
+    seconds = (clock >> 12 & 1023) * 3600 + (clock >> 6 & 63) * 60 + (clock & 63)
+    micros = np.sign(stored) * (seconds * 1_000_000 + fraction)
+    return micros  # noqa: RET504 - numpy calls it Any
+
+
+def _time_text(micros: int, digits: int) -> str:
+    seconds, fraction = divmod(abs(micros), 1_000_000)
+    text = f"{'-' if micros < 0 else ''}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{text}.{fraction // MICRO[digits]:0{digits}d}" if digits else text
+
+
+# -- text and bytes
+
+
+def _slices(cells: Cells) -> pa.Array:
+    assert cells.size is not None
+    return slices(cells.data, cells.start, cells.size, cells.valid)
+
+
+def _bytes(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    return _slices(cells)
+
+
+def _padded(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    """BINARY(n) travels without its trailing zero bytes."""
+    assert cells.size is not None
+    if not len(cells) or (cells.size == field.meta).all():
+        return _slices(cells)
+    columns = np.arange(field.meta)
+    places = np.minimum(cells.start[:, None] + columns, len(cells.data) - 1)
+    rows = np.where(columns < cells.size[:, None], cells.data[places], 0).astype(np.uint8)
+    offsets = np.arange(len(cells) + 1, dtype=np.int32) * np.int32(field.meta)
+    return pa.Array.from_buffers(
+        pa.binary(), len(cells), [validity(cells.valid), pa.py_buffer(offsets), pa.py_buffer(rows)]
+    )
+
+
+def _identifier(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    told = _padded(column, field, cells).to_pylist()
+    bad = np.array([value is not None and identifier.is_unclear(column.type, value) for value in told], np.bool_)
+    valid = cells.holding(bad, lambda i: told[i].hex(), identifier.UNCLEAR)
+    kept = told if valid is None else [value if good else None for value, good in zip(told, valid, strict=True)]
+    return pa.array([None if value is None else identifier.text(column.type, value) for value in kept], pa.string())
+
+
+def _inflated(cells: Cells) -> Cells:
+    """Of MariaDB's COMPRESSED columns."""
+    stored = _slices(cells).to_pylist()
+    size = sum(inflated_size(value) for value in stored if value)
+    if size > MOST_INFLATED:
+        raise OversizeError(f"a batch with {size} bytes in a COMPRESSED column; {MOST_INFLATED} are taken")
+    told = [inflated_column(value) if value else value for value in stored]
+    whole = pa.array(told, pa.binary()).fill_null(b"")
+    offsets = np.frombuffer(whole.buffers()[1], np.int32)[: len(told) + 1].astype(np.int64)
+    data = np.frombuffer(b"".join(value or b"" for value in told) + bytes(PADDING), np.uint8)
+    return replace(cells, data=data, start=offsets[:-1], size=np.diff(offsets))
+
+
+def _text(column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    assert column.charset is not None
+    raw = _slices(cells)
+    try:
+        return charsets.decode(column.charset, raw, exact=cells.exact)
+    except charsets.UndecodableError:
+        return charsets.decode(column.charset, _texts_only(column.charset, raw, cells), exact=cells.exact)
+
+
+def _texts_only(charset: str, raw: pa.Array, cells: Cells) -> pa.Array:
+    """Without what is no text."""
+    values = raw.to_pylist()
+    bad = np.array([value is not None and not charsets.is_text(charset, value, exact=cells.exact) for value in values])
+    valid = cells.holding(bad, lambda i: f"the bytes {values[i][:SHOWN].hex()}", f"they are no {charset} text")
+    assert valid is not None, "some are bad"
+    return pa.array([value if good else None for value, good in zip(values, valid, strict=True)], pa.binary())
+
+
+def _json(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
+    assert cells.size is not None
+    return json_column.texts(cells.data, cells.start, cells.size, cells.valid)
+
+
+# -- labels
+
+
+def _from_labels(of: NDArray[Any], labels: pa.Array, valid: Bools | None) -> pa.Array:
+    places = pa.array(of.astype(np.int32).reshape(-1), mask=None if valid is None else ~valid)
+    return labels.take(places)
+
+
+def _enum(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    """0 is the empty string that MySQL stores for an invalid label."""
+    numbers = cells.little(field.width)
+    known = len(column.members)
+    valid = cells.holding(numbers > known, lambda i: f"label {numbers[i]}", f"its type has {known} labels")
+    return _from_labels(np.minimum(numbers, known), pa.array(["", *column.members], pa.string()), valid)
+
+
+def _set(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
+    bits = cells.read("<u8") & np.uint64((1 << (8 * field.width)) - 1)
+    known = len(column.members)
+    beyond = bits >> np.uint64(known) != 0 if known < 64 else np.zeros(len(cells), np.bool_)
+    valid = cells.holding(beyond, lambda i: f"bits {bits[i]:b}", f"its type has {known} labels")
+    different, of = np.unique(bits, return_inverse=True)
+    labels = [",".join(m for i, m in enumerate(column.members) if int(value) >> i & 1) for value in different]
+    return _from_labels(of, pa.array(labels, pa.string()), valid)
+
+
+_BY_WORD: Final[dict[str, Converter]] = {
+    "tinyint": _integer,
+    "smallint": _integer,
+    "mediumint": _integer,
+    "int": _integer,
+    "bigint": _integer,
+    "float": _float,
+    "double": _double,
+    "decimal": _decimal,
+    "bit": _bit,
+    "year": _year,
+    "date": _date,
+    "datetime": _datetime,
+    "timestamp": _timestamp,
+    "time": _time,
+    "enum": _enum,
+    "set": _set,
+    "json": _json,
+    **dict.fromkeys(IDENTIFIERS, _identifier),
+}

@@ -1,1 +1,0 @@
-"""The lake: Spark and Iceberg."""

@@ -1,0 +1,300 @@
+"""The one lake of a run: PySpark allows one JVM per process."""
+
+import inspect
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyspark.sql import SparkSession
+
+import syncsql
+from syncmgr.control.catalog import Catalog
+from syncmgr.job.channel.description import MappedColumn
+from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, StagedFile
+from syncmgr.job.rows.batch import OP, SEQ
+from syncmgr.lake.commit.commit import Commit
+from syncmgr.lake.iceberg.ancestry import token_property
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.index.indexing import Indexing
+from syncmgr.lake.lake import Lake
+from syncmgr.lake.spark.queries import answer
+from syncmgr.lake.spark.queries.engine import SETTINGS
+from syncmgr.lake.spark.queries.frame import SparkOfQueries
+from syncmgr.lake.spark.queries.queries import UTC, Queries
+from syncmgr.lake.upkeep.upkeep import compact
+from tests.support import jvm
+from tests.support.until import PATIENCE
+
+START_SECOND = 300.0 * PATIENCE
+STORE_KEY = {"spark.hadoop.fs.s3a.secret.key": "S3: secret=\\ #1"}  # of no store; it must come through as it is
+FOREIGN_ROW = "INSERT INTO {table} VALUES (500, -1)"
+SPARK = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings(
+        "ignore:unclosed <socket:ResourceWarning"
+    ),  # PySpark's collect() leaves its socket to the GC
+]
+
+
+def new_lake(folder: Path, index_max_bytes: int = 2**30, options: Mapping[str, str] | None = None) -> Lake:
+    return Lake(
+        lake_dir=folder / "lake",
+        jars_dir=jvm.jars_dir(folder),
+        options=jvm.flags() if options is None else options,
+        progress=print,
+        wait_second=START_SECOND,
+        index_dir=folder / "index",
+        index_max_bytes=lambda: index_max_bytes,
+    )
+
+
+def new_queries(lake: Lake) -> Queries:
+    def lake_is_there() -> None:
+        lake.ready()
+        lake.iceberg()
+
+    return Queries(lake.place, lake_is_there, memory=2**30, spill=2**33, nice=5, wait_second=START_SECOND)
+
+
+def indexing_of(lake: Lake, db: str, table: str) -> Indexing:
+    return lake._upkeep_of(db, table).indexing
+
+
+def running_lake(folder: Path) -> Iterator[Lake]:
+    lake = new_lake(folder, options={**jvm.flags(), **STORE_KEY})
+    lake.start()
+    lake.ready()
+    yield lake
+    lake.stop()
+
+
+def reading_sources(lake: Lake) -> SparkSession:
+    """The session of the commits, whose JVM has MySQL's driver."""
+    spark = lake.iceberg().spark
+    lake._driver.load(spark)
+    return spark
+
+
+def statement(sql: str) -> syncsql.CreateTable:
+    [parsed] = syncsql.parse(sql)
+    assert isinstance(parsed.statement, syncsql.CreateTable)
+    return parsed.statement
+
+
+@dataclass(kw_only=True)
+class LakeTable:
+    """A fresh table and one channel into it. Change rows are given as (op, values...) in the order of `columns`."""
+
+    lake: Lake
+    folder: Path
+    db: str
+    name: str
+    columns: Sequence[str]
+    keys: tuple[str, ...]
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    expressions: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    epoch: int = 0
+    seq: int = 0
+    last_snapshot: int | None = None
+
+    def staged(self, rows: Sequence[tuple[object, ...]]) -> StagedFile:
+        """A segment: `_op` first in each row, `_seq` as they come."""
+        data: dict[str, pa.Array] = {
+            name: pa.array([row[place] for row in rows], self.types.get(name, pa.int64()))
+            for place, name in enumerate(self.columns, 1)
+        }
+        data[OP] = pa.array([row[0] for row in rows], pa.int8())
+        data[SEQ] = pa.array(range(self.seq, self.seq + len(rows)), pa.int64())
+        self.seq += len(rows)
+        path = self.folder / f"{uuid.uuid4().hex}.parquet"
+        pq.write_table(pa.table(data), path, compression="zstd", store_schema=False)
+        return StagedFile(path=str(path), rows=len(rows), bytes=path.stat().st_size)
+
+    def prepared(self, *segments: Sequence[tuple[object, ...]]) -> ChannelCommit:
+        """The next epoch."""
+        self.epoch += 1
+        mapped = {name: f"`{name}`" for name in self.columns if not self.expressions} | dict(self.expressions)
+        return ChannelCommit(
+            token=self.token,
+            epoch=self.epoch,
+            fingerprint=f"epoch {self.epoch}",
+            db=self.db,
+            table=self.name,
+            files=tuple(self.staged(rows) for rows in segments),
+            columns=tuple(MappedColumn(target=target, expression=sql) for target, sql in mapped.items()),
+            keys=self.keys,
+            where=self.where,
+            last_epoch=self.borne,
+            last_snapshot=self.last_snapshot,
+        )
+
+    @property
+    def borne(self) -> int:
+        """The last epoch that the table has, as the metadata would know it."""
+        iceberg = self.lake.iceberg()
+        return iceberg.token(iceberg.load(self.db, self.name), token_property(self.token))
+
+    def commit(self, *segments: Sequence[tuple[object, ...]]) -> ChannelCommitted:
+        return self.apply(self.prepared(*segments))
+
+    def apply(self, commit: ChannelCommit) -> ChannelCommitted:
+        done = self.lake.commit(commit)
+        self.last_snapshot = done.snapshot if done.snapshot is not None else self.last_snapshot
+        return done
+
+    def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
+        """As the JVM that commits sees them: that of the queries takes its time to start."""
+        first = self.lake.iceberg().spark
+        spark = SparkOfQueries(first._jvm, first._jsparkSession)
+        session = spark.new_session({**SETTINGS, "spark.sql.session.timeZone": UTC}, self.db)
+        asked = session.sql(f"SELECT {columns} FROM {self.name} ORDER BY ALL")
+        return [tuple(row) for batch, _ in answer.batches(asked) for row in batch]
+
+    @property
+    def indexing(self) -> Indexing:
+        return indexing_of(self.lake, self.db, self.name)
+
+    def sql(self, text: str) -> None:
+        """What another user of the same table does: `{table}` stands for its name."""
+        self.lake.iceberg().spark.sql(text.format(table=f"lake.{self.db}.{self.name}")).collect()
+
+    def files(self, content: int) -> int:
+        """How many data (0), position delete (1) or equality delete (2) files the table has."""
+        spark = self.lake.iceberg().spark
+        return spark.sql(f"SELECT * FROM lake.{self.db}.{self.name}.files WHERE content = {content}").count()
+
+    def stray_files(self) -> set[str]:
+        """Data and delete files on disk that no snapshot names."""
+        spark = self.lake.iceberg().spark
+        listed = spark.sql(f"SELECT file_path FROM lake.{self.db}.{self.name}.all_files").collect()
+        named = {row[0].removeprefix("file:") for row in listed}
+        location = str(self.lake.iceberg().load(self.db, self.name).location())
+        return {str(path) for path in Path(location, "data").rglob("*.parquet")} - named
+
+
+def partitioned_by(table: LakeTable, *terms: str) -> None:
+    """What another engine does to the partition spec; a term with - before it goes."""
+    loaded = table.lake.iceberg().load(table.db, table.name)
+    update, expressions = loaded.updateSpec(), table.lake.iceberg().jvm.org.apache.iceberg.expressions.Expressions
+    for term in terms:
+        name, _, width = term.lstrip("-").partition(":")
+        wanted = expressions.bucket(name, int(width)) if width else expressions.ref(name)
+        update = update.removeField(wanted) if term.startswith("-") else update.addField(wanted)
+    update.commit()
+
+
+def rewrite(table: LakeTable) -> None:
+    """What any user of Iceberg runs at night."""
+    compact(table.lake.upkeep_session(), table.db, table.name, {"rewrite-all": "true"})
+
+
+def changes_of(table: LakeTable, *changes: LakeChange) -> ChannelAlter:
+    """The next epoch as that of a statement."""
+    table.epoch += 1
+    return ChannelAlter(
+        token=table.token,
+        epoch=table.epoch,
+        fingerprint="",
+        db=table.db,
+        table=table.name,
+        changes=changes,
+        last_epoch=table.borne,
+        last_snapshot=table.last_snapshot,
+    )
+
+
+class Tables:
+    """Makes tables in a database of their own."""
+
+    def __init__(self, lake: Lake, folder: Path) -> None:
+        self.lake, self.folder = lake, folder
+        self.catalog = Catalog(lake, lambda _db, _table: None)
+        self.db = f"db_{uuid.uuid4().hex[:8]}"
+        self.catalog.create_database(self.db, if_not_exists=False)
+
+    def make(
+        self,
+        definition: str = "(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id)",
+        columns: Sequence[str] = ("id", "v"),
+        keys: tuple[str, ...] = ("id",),
+        name: str | None = None,
+        **rest: object,
+    ) -> LakeTable:
+        name = name or f"t_{uuid.uuid4().hex[:8]}"
+        self.catalog.create_table(statement(f"CREATE TABLE {name} {definition}"), self.db)
+        return LakeTable(lake=self.lake, folder=self.folder, db=self.db, name=name, columns=columns, keys=keys, **rest)  # type: ignore[arg-type]
+
+
+class Pausing:
+    """An Iceberg that runs a rival's work right before its n-th call; where the caller holds the table's lock, which
+    the rival may want, it only lets it begin.
+    """
+
+    def __init__(self, iceberg: Iceberg, at: int, rival: "Rival", lock: threading.RLock) -> None:
+        self._iceberg, self._at, self._rival, self._lock = iceberg, at, rival, lock
+        self.calls = 0
+        self.thread: threading.Thread | None = None
+
+    def __getattr__(self, name: str) -> object:
+        method = getattr(self._iceberg, name)
+        if not inspect.ismethod(method):
+            return method
+
+        def call(*args: object, **kwargs: object) -> object:
+            if self.calls == self._at:
+                self.thread = threading.Thread(target=self._rival.run)
+                self.thread.start()
+                if not (self._rival.locks and self._lock._is_owned()):  # type: ignore[attr-defined]
+                    self.thread.join()
+            self.calls += 1
+            return method(*args, **kwargs)
+
+        return call
+
+
+class Rival:
+    """Work that is done once; its error is kept for the test."""
+
+    def __init__(self, work: object, *, locks: bool = False) -> None:
+        self._work, self.locks = work, locks
+        self.error: BaseException | None = None
+        self.ran = False
+
+    def run(self) -> None:
+        self.ran = True
+        try:
+            self._work()  # type: ignore[operator]
+        except BaseException as error:  # noqa: BLE001 - the test raises it again in its own thread
+            self.error = error
+
+
+def commit_beside(lake: Lake, commit: ChannelCommit, at: int, rival: Rival) -> tuple[ChannelCommitted, int]:
+    """A commit during which a rival works before its n-th call; the outcome and how many calls there were."""
+    indexing = indexing_of(lake, commit.db, commit.table)
+    pausing = Pausing(lake.iceberg(), at, rival, indexing.lock)
+    done = Commit(pausing, commit, [], indexing).run()  # type: ignore[arg-type]
+    if pausing.thread is not None:
+        pausing.thread.join()
+    if rival.error is not None:
+        raise rival.error
+    return done, pausing.calls
+
+
+def in_pyiceberg(table: LakeTable) -> list[tuple[object, ...]]:
+    """The rows as a reader without Spark sees them, in order."""
+    folder: Path = table.lake.place.lake_dir
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
+    try:
+        rows = catalog.load_table((table.db, table.name)).scan().to_arrow().to_pylist()
+    finally:
+        catalog.engine.dispose()
+    return sorted(tuple(row.values()) for row in rows)

@@ -1,0 +1,152 @@
+from pathlib import Path
+
+import pytest
+
+from syncmgr.config import settings
+from syncmgr.errors import Code, SyncError
+
+ROOT = Path(__file__).parents[3]
+CONF = Path("/srv/syncmgr/conf/fe.conf")
+
+
+def read(text: str) -> settings.Settings:
+    return settings.read_bytes(text.encode(), CONF)
+
+
+def test_an_empty_file_means_the_defaults() -> None:
+    """Every key has a default; Doris' keys have Doris' defaults."""
+    values = read("")
+    expected = {
+        "query_port": 9030,
+        "sync_commit_interval_second": 10,
+        "sync_checker_interval_second": 5,
+        "max_sync_task_threads_num": 10,
+        "min_sync_commit_size": 10000,
+        "min_bytes_sync_commit": 15 * 1024 * 1024,
+        "max_bytes_sync_commit": 64 * 1024 * 1024,
+        "label_keep_max_second": 259200,
+    }
+    assert expected == {name: values[name] for name in expected}
+
+
+def test_every_mistake_is_told_with_its_line() -> None:
+    """A wrong file is refused whole, with all its mistakes at once."""
+    text = "qury_port = 9030\n\n# fine\nquery_port = 99999\nlog_level\nmax_retry = many\nmax_retry=3\nmax_retry=4\n"
+    with pytest.raises(SyncError) as raised:
+        read(text)
+    assert raised.value.code is Code.BAD_CONFIG
+    assert str(raised.value).splitlines() == [
+        f"{CONF}: line 1: unknown key 'qury_port'; did you mean 'query_port'?",
+        f"{CONF}: line 4: Config 'query_port' cannot be '99999': a port is between 1 and 65535",
+        f"{CONF}: line 5: expected 'key = value', found 'log_level'",
+        f"{CONF}: line 6: Config 'max_retry' cannot be 'many': it must be a whole number",
+        f"{CONF}: line 8: key 'max_retry' is set twice, first in line 7",
+    ]
+
+
+def test_a_line_that_cannot_be_read_tells_no_password() -> None:
+    """Of a line without `=` the first word is told: the next one may be what nobody else may read."""
+    with pytest.raises(SyncError, match="found 'root_password'") as raised:
+        read("root_password hunter2\n")
+    assert "hunter2" not in str(raised.value)
+
+
+def test_the_keys_that_hold_secrets_are_known() -> None:
+    """Where they are set: root's password, the metadata's URL, and what Spark's names say of themselves."""
+    text = "root_password = a\nspark.hadoop.fs.s3a.secret.key = b\nspark.x.password =\nspark.driver.memory = 1g\n"
+    assert read(text).secrets() == ["root_password", "spark.hadoop.fs.s3a.secret.key"]
+    assert read("").secrets() == []
+
+
+def test_a_line_in_another_encoding_hides_no_other_mistake() -> None:
+    """Each line is read by itself, and Latin-1 is not guessed at; a byte order mark is no mistake."""
+    with pytest.raises(SyncError) as raised:
+        settings.read_bytes(b"qury_port = 1\n# caf\xe9\nroot_password = caf\xe9\r\nmax_retry = x\n", CONF)
+    assert str(raised.value).splitlines() == [
+        f"{CONF}: line 1: unknown key 'qury_port'; did you mean 'query_port'?",
+        f"{CONF}: line 2: byte 6 is not UTF-8",
+        f"{CONF}: line 3: byte 20 is not UTF-8",
+        f"{CONF}: line 4: Config 'max_retry' cannot be 'x': it must be a whole number",
+    ]
+    assert settings.read_bytes(b"\xef\xbb\xbfquery_port = 9031\n", CONF).number("query_port") == 9031
+    assert settings.read_bytes("root_password = a\u2028b".encode(), CONF).text("root_password") == "a\u2028b"
+
+
+@pytest.mark.parametrize("name", ["lake_dir", "meta_dir", "staging_dir", "log_dir"])
+def test_a_url_is_no_folder(name: str) -> None:
+    """A store that is no folder is refused at start, before a folder of that name is made."""
+    with pytest.raises(SyncError, match=f"'{name}' cannot be 's3a://bucket/x': it must be a folder of this machine"):
+        read(f"{name} = s3a://bucket/x")
+
+
+def test_a_url_of_a_lake_is_told_what_to_set() -> None:
+    """Whoever has a lake in an object store brings its catalog."""
+    with pytest.raises(SyncError, match=r"set spark\.sql\.catalog\.lake\.\* \(type, uri, warehouse\)"):
+        read("lake_dir = s3a://bucket/x")
+
+
+def test_a_missing_file_says_how_to_get_one(tmp_path: Path) -> None:
+    """Who starts for the first time has none."""
+    with pytest.raises(SyncError, match="--print-conf prints one"):
+        settings.read(tmp_path / "fe.conf")
+
+
+def test_the_log_names_what_was_set() -> None:
+    """Every key that is not at its default; never a secret, nor what Spark was given."""
+    text = "log_level = DEBUG\nroot_password = hidden\nquery_port = 9030\nspark.hadoop.fs.s3a.secret.key = hidden"
+    assert read(text).given() == "root_password = ***, log_level = DEBUG, spark.hadoop.fs.s3a.secret.key"
+
+
+def test_a_relative_folder_stands_beside_the_folder_of_fe_conf() -> None:
+    """The frontend may be started from anywhere."""
+    assert read("lake_dir = data").folder("lake_dir") == Path("/srv/syncmgr/data")
+    assert read("lake_dir = /lake").folder("lake_dir") == Path("/lake")
+
+
+def test_spark_keys_are_passed_on() -> None:
+    """Any key of Spark or of an Iceberg catalog goes through as it is."""
+    assert read("spark.driver.memory = 2g").spark == {"spark.driver.memory": "2g"}
+
+
+def test_a_mutable_setting_changes_live_and_others_do_not() -> None:
+    """ADMIN SET FRONTEND CONFIG changes what may change, and says what to do about the rest."""
+    values = read("")
+    values.set("sync_commit_interval_second", "0.5")
+    assert values.seconds("sync_commit_interval_second") == 0.5
+    with pytest.raises(SyncError, match=r"set it in conf/fe\.conf and restart"):
+        values.set("query_port", "9031")
+    with pytest.raises(SyncError, match="did you mean 'max_retry'"):
+        values.set("max_retries", "1")
+    with pytest.raises(SyncError, match="it must be a number"):
+        values.set("sync_commit_interval_second", "nan")
+
+
+def test_show_hides_secrets() -> None:
+    """SHOW FRONTEND CONFIG prints no password."""
+    rows = {row[0]: row[1] for row in read("root_password = s3cret").rows()}
+    assert rows["root_password"] == "********"
+
+
+def test_the_shipped_file_is_generated() -> None:
+    """conf/fe.conf lists every key with its default, and reads back as the defaults."""
+    text = (ROOT / "conf" / "fe.conf").read_text()
+    assert text == settings.conf_text()
+    assert "#query_port = 9030" in text
+    assert read(text).rows() == read("").rows()
+    uncommented = "\n".join(line.removeprefix("#") for line in text.splitlines() if not line.startswith("# "))
+    assert read(uncommented).rows() == read("").rows()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("sync_commit_interval_second = \u0663", "it must be a number"),
+        ("max_jobs = \u0663", "it must be a whole number"),
+        ("sync_commit_interval_second = 0", "it must be at least 0.05"),
+        ("max_staged_bytes = 0", "it must be at least 1048576"),
+    ],
+)
+def test_a_number_is_one_as_it_is_typed(line: str, reason: str) -> None:
+    """In ASCII; so is the bound that it passes."""
+    with pytest.raises(SyncError, match=reason):
+        read(line)

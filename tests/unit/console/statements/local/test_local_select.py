@@ -1,0 +1,119 @@
+import datetime as dt
+
+import pytest
+
+from syncmgr.accounts.user import Account
+from syncmgr.console.statements.local.local_select import Asker, question
+from syncmgr.console.statements.local.sqlite_engine import Lite
+from syncmgr.console.wire.protocol import VERSION
+from syncmgr.errors import Code, SyncError
+
+
+def asker(**overrides: object) -> Asker:
+    values: dict[str, object] = {
+        "connection_id": 7,
+        "user": "root",
+        "account": Account(name="root"),
+        "host": "h",
+        "db": "demo",
+        "now": dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC),
+        "variable": {"autocommit": "ON", "sql_mode": "ANSI"}.__getitem__,
+        "user_variable": {"x": 5}.get,
+    }
+    return Asker(**(values | overrides))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM t",
+        "SELECT id FROM db.t LIMIT 1",
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+        "SELECT 1 UNION SELECT 2",
+        "VALUES (1)",
+        "SELECT 1 / 2",
+        "SELECT 1.5",
+        "SELECT 99999999999999999999",
+        "SELECT 'a' LIKE 'A'",
+        "SELECT UPPER('ä')",
+        "SELECT explode(array(1, 2))",
+        "SELECT * FROM information_schema.tables, demo.t",
+        "SELECT * FROM (SELECT 1 AS a)",
+        "SELECT current_catalog",
+        "SELECT 1 FROM dual WHERE 'a' = 'A'",
+        "SELECT :colon:",
+        "SELECT '" + "x" * 30_000 + "'",
+    ],
+)
+def test_the_lake_is_asked(sql: str) -> None:
+    """Whatever has a table, or could mean another thing in SQLite, is the lake's."""
+    assert question(sql, asker()) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "lite", "names"),
+    [
+        ("SELECT 1", "SELECT 1", ("1",)),
+        ("select  'a' ,-1 as b limit 1", "SELECT 'a', -1 AS b LIMIT 1", ("a", "b")),
+        ("SELECT database(), Connection_Id()", "SELECT 'demo', 7", ("database()", "Connection_Id()")),
+        ("SELECT user(), current_user", "SELECT 'root@h', 'root@%'", ("user()", "current_user")),
+        ("SELECT version(), @@autocommit", f"SELECT '{VERSION}', 1", ("version()", "@@autocommit")),
+        ("SELECT @x, @y, now()", "SELECT 5, NULL, '2026-01-02 03:04:05'", ("@x", "@y", "now()")),
+        ("SELECT CONCAT('a', 1), COALESCE(NULL, 2)", None, ("CONCAT('a', 1)", "COALESCE(NULL, 2)")),
+        ("SELECT 1 + 2 - 3 FROM dual", "SELECT 1 + 2 - 3", ("1 + 2 - 3",)),
+        ("SELECT NULL a FROM DUAL WHERE 1 = 0", "SELECT NULL AS a WHERE 1 = 0", ("a",)),
+    ],
+)
+def test_small_talk_is_told(sql: str, lite: str | None, names: tuple[str, ...]) -> None:
+    """What the asker could mean is put in as literals; columns are named by their text."""
+    asked = question(sql, asker())
+    assert asked is not None
+    assert asked.names == names
+    assert lite is None or asked.sql == lite
+
+
+def test_information_schema_is_named() -> None:
+    """The question tells which tables it reads, which columns, and which database alone it is about."""
+    asked = question(
+        "SELECT TABLE_NAME AS n FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'demo' AND n > 'a'", asker()
+    )
+    assert asked is not None
+    assert (asked.tables, asked.columns, asked.db) == (frozenset({"tables"}), ("TABLE_NAME", "TABLE_SCHEMA"), "demo")
+    asked = question("SELECT 1 FROM schemata s WHERE TABLE_SCHEMA = 'a' OR 1", asker(db="information_schema"))
+    assert asked is not None
+    assert (asked.tables, asked.db) == (frozenset({"schemata"}), None)
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("LEFT(job_name, 2) = 'jo'", True),
+        ("RIGHT(job_name, 2) = 'b1'", True),
+        ("RIGHT(job_name, 0) = ''", True),
+        ("JSON_EXTRACT(status, '$.needs_operator') = true", True),
+        ("JSON_EXTRACT(status, '$.needs_operator')", True),
+        ("JSON_EXTRACT(status, '$.needs_operator') = false", False),
+        ("status->'$.server' = 'db:3306' AND NOT JSON_EXTRACT(status, '$.torn')", True),
+        ("status->'$.stopped.a[1].b' > 2", True),
+    ],
+)
+def test_words_of_mysql_mean_the_same(condition: str, *, found: bool) -> None:
+    """LEFT and RIGHT are joins in SQLite, and `->` is the text of what it finds."""
+    asked = question(f"SELECT job_name FROM information_schema.sync_jobs WHERE {condition}", asker())
+    assert asked is not None
+    status = '{"needs_operator": true, "server": "db:3306", "torn": false, "stopped": {"a": [1, {"b": 3}]}}'
+    with Lite() as lite:
+        lite.attach("information_schema")
+        columns = (("job_name", "TEXT"), ("status", "TEXT"))
+        lite.add('"information_schema"."sync_jobs"', columns, [("job1", status)])
+        assert lite.ask(asked.sql)[1] == ([("job1",)] if found else [])
+
+
+def test_variables_do_not_blow_up_a_statement() -> None:
+    """A value of megabytes that is named hundreds of times would be a text of a gigabyte."""
+    values = {"x": "y" * 3_000_000}
+    named = ", ".join(["@x"] * 300)
+    with pytest.raises(SyncError) as caught:
+        question(f"SELECT {named}", asker(user_variable=values.get))
+    assert caught.value.code is Code.QUERY_FAILED
+    assert question("SELECT @x", asker(user_variable=values.get)) is not None

@@ -1,0 +1,355 @@
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from syncmgr.control.alter_sync import Altering
+from syncmgr.control.planning import Planner
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.channel_state import Stop
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.patterns import Found
+from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.lake_change import AddField
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.failure import FailMsg, FailType
+from syncmgr.job.position import Position
+from syncmgr.job.show_sync import Figures
+from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.renewal import Renewal
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable, TargetType
+from syncmgr.meta.channels import ChannelProgress
+from syncsql import LeaveTable, Name, RenameSync, ResyncTable, SettleDdl, parse
+from tests.unit.job.factories import make_canal, make_channel, make_job, make_source, make_source_table, make_target
+
+NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
+STATEMENT = (
+    "CREATE SYNC demo.job1 (FROM shop.orders INTO orders, FROM shop.lines INTO lines) FROM BINLOG (type = mysql)"
+)
+LINES = make_channel(token="lines", source=make_source_table(name="lines"), target="lines")
+RESYNC = ResyncTable(job=Name(name="job1"), table=Name(db="shop", name="lines"))
+
+
+@dataclass(frozen=True)
+class Facts:
+    tables: tuple[SourceTable, ...]
+    start: Position = NOW
+    known_at: Position = NOW
+    unique_keys: tuple[tuple[tuple[str, ...], ...], ...] = ((("id",),),)
+
+
+@dataclass
+class Shelf:
+    """A store that notes what is changed, and a source of one table."""
+
+    now: SourceTable = LINES.source
+    position: Position = NOW
+    others: tuple[SyncJob, ...] = ()
+    changed: list[Renewal] = field(default_factory=list)
+    marked: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    saved: list[SyncJob] = field(default_factory=list)
+    excerpts: dict[str, Excerpt | None] = field(default_factory=dict)
+    open: dict[str, Load] = field(default_factory=dict)
+    pending: list[Epoch] = field(default_factory=list)
+
+    def altering(self) -> Altering:
+        return Altering(self, self, _unused(Planner), self.inspect, self.survey, lambda _: 1)  # type: ignore[arg-type]
+
+    def inspect(self, source: Any, tables: Sequence[tuple[str, str]]) -> Facts:
+        asked = source.start, source.server_id, source.joins, list(tables)
+        assert asked == ("snapshot", 0, True, [("shop", "lines")])
+        return Facts((self.now,))
+
+    def survey(self, source: Any, databases: Sequence[str]) -> Mapping[Any, Any]:
+        raise AssertionError("nobody asks for it")
+
+    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
+        return list(self.others)
+
+    def figures(self, job_id: int) -> Figures:
+        return Figures(position=NOW, rows=0, bytes=0, commits=0, synced_until=70.0)
+
+    def progress(self, job_id: int) -> Mapping[str, ChannelProgress]:
+        return {token: ChannelProgress(token=token, last_snapshot=1, last_epoch=1) for token in ("token-1", "lines")}
+
+    def intents(self, job_id: int) -> Sequence[Epoch]:
+        return self.pending
+
+    def save(self, job: SyncJob) -> SyncJob:
+        self.saved.append(job)
+        return job
+
+    def alter(
+        self,
+        job: SyncJob,
+        *,
+        joining: object = None,
+        leaving: Collection[str] = (),
+        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
+        changed: Collection[Renewal] = (),
+    ) -> None:
+        self.saved.append(job)
+        self.marked = {"leaving": tuple(leaving), "resyncing": tuple(resyncing)}
+        self.excerpts = dict(resyncing)
+        self.changed += changed
+
+    @property
+    def loads(self) -> "Shelf":
+        return self
+
+    def of(self, job_id: int) -> Mapping[str, Load]:
+        return self.open
+
+    def table(self, db: str, name: str) -> TargetTable:
+        assert (db, name) == (LINES.target_db, LINES.target)
+        return make_target(name=name)
+
+
+def _unused(kind: type[Planner]) -> Planner:
+    return object.__new__(kind)
+
+
+def alter(shelf: Shelf, job: SyncJob, node: ResyncTable) -> bool:
+    """As a statement does it: source and lake are asked first."""
+    altering = shelf.altering()
+    return altering.alter(job, node, altering.looked_at(job, node))
+
+
+def job_of(*channels: ChannelDescription, **overrides: Any) -> SyncJob:
+    return make_job(channels=channels or (make_channel(), LINES), statement=STATEMENT, **overrides)
+
+
+def test_a_table_is_read_anew_from_the_next_run_on() -> None:
+    """One that is read as it should be stays what it is; nobody asks its source."""
+    shelf, job = Shelf(), job_of()
+    altering = shelf.altering()
+    looked_at = altering.looked_at(job, RESYNC)
+    assert looked_at is not None
+    assert looked_at.renewal is None
+    assert altering.alter(job, RESYNC, looked_at)
+    assert (shelf.marked["resyncing"], shelf.changed) == (("lines",), [])
+
+
+@pytest.mark.parametrize(("state", "is_renewed"), [(JobState.PAUSED, True), (JobState.RUNNING, False)])
+def test_a_stored_statement_on_a_table_is_made_up_for(state: JobState, *, is_renewed: bool) -> None:
+    """Which RESUME would follow first; while the job runs it is being followed."""
+    step = DdlStep(statement="ALTER", channels={"lines": LINES})
+    shelf, job = Shelf(pending=[Epoch(number=2, end=NOW, last_seq=0, ddl=step)]), replace(job_of(), state=state)
+    assert alter(shelf, job, RESYNC)
+    assert [renewal.channel.after for renewal in shelf.changed] == [NOW] * is_renewed
+
+
+def of_excerpt(where: str) -> ResyncTable:
+    [parsed] = parse(f"ALTER SYNC JOB job1 RESYNC TABLE shop.lines WHERE {where}")
+    assert isinstance(parsed.statement, ResyncTable)
+    return parsed.statement
+
+
+def test_a_part_of_a_table_is_read_anew() -> None:
+    """Also while another part of it is."""
+    shelf = Shelf()
+    assert alter(shelf, job_of(), of_excerpt("id > 5"))
+    excerpt = shelf.excerpts["lines"]
+    assert excerpt is not None
+    assert (excerpt.lake, excerpt.text) == ("`id` > 5", "`id` > 5")
+    shelf.open = {"lines": Load(token="lines", replaces=True, excerpt=excerpt)}
+    assert alter(shelf, job_of(), of_excerpt("id < 3"))
+    assert alter(shelf, job_of(), RESYNC)
+    assert shelf.excerpts == {"lines": None}
+
+
+@pytest.mark.parametrize(
+    ("where", "job", "load", "reason"),
+    [
+        ("status = 'x'", job_of(), Load(token="lines", upper=NOW), "not in the key of the target"),
+        ("id > 5", job_of(), Load(token="lines"), "its rows are being read"),
+        ("id > 5", job_of(), Load(token="lines", replaces=True), "its rows are being read"),
+        (
+            "id > 5",
+            job_of(make_channel(), replace(LINES, stopped=Stop(reason="cut"))),
+            None,
+            "any of its rows may have changed",
+        ),
+    ],
+)
+def test_a_part_is_refused_where_all_rows_may_differ(where: str, job: SyncJob, load: Load | None, reason: str) -> None:
+    """While they are being read for the first time or once more, and where the binlog was not read."""
+    shelf = Shelf(open={} if load is None else {"lines": load})
+    with pytest.raises(SyncError, match=reason) as raised:
+        alter(shelf, job, of_excerpt(where))
+    assert raised.value.code is Code.RESYNC_WHERE
+    assert not shelf.saved
+
+
+@pytest.mark.parametrize(
+    ("code", "refused"),
+    [
+        (Code.SOURCE_NOT_ROW, True),
+        (Code.SOURCE_ROW_IMAGE, True),
+        (Code.SOURCE_SCHEMA, True),
+        (Code.SOURCE_LATE, False),
+        (Code.SOURCE_DDL, False),
+        (Code.SOURCE_VALUE, False),
+        (Code.SOURCE_UNREACHABLE, False),
+    ],
+)
+def test_a_part_is_refused_where_resume_would_not_get_on(code: Code, *, refused: bool) -> None:
+    """What paused the job is passed only where the whole table is read; the message says so, and the whole is taken."""
+    fail = FailMsg(type=FailType.SUBMIT_FAIL, code=code.number, message="", at=1.0)
+    job = job_of(state=JobState.PAUSED_BY_ERROR, fail=fail)
+    if refused:
+        with pytest.raises(SyncError, match=f"error {code.number} has paused the job.*leave WHERE out") as raised:
+            alter(Shelf(), job, of_excerpt("id > 5"))
+        assert raised.value.code is Code.RESYNC_WHERE
+        assert alter(Shelf(), job, RESYNC)
+    else:
+        assert alter(Shelf(), job, of_excerpt("id > 5"))
+    assert alter(Shelf(), replace(job, state=JobState.RUNNING), of_excerpt("id > 5"))
+
+
+def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None:
+    """What it has missed comes with its rows; a column that it has got meanwhile comes with them, too."""
+    stop = Stop(reason="its rows were cut", synced_until=40.0)
+    stopped = replace(LINES, stopped=stop, follows=True)
+    shelf, job = Shelf(), job_of(make_channel(), stopped)
+    altering = shelf.altering()
+    again = altering.looked_at(job, RESYNC)
+    assert altering.alter(job, RESYNC, again)
+    [renewal] = shelf.changed
+    assert (renewal.channel.after, renewal.channel.known_at, renewal.channel.stopped) == (NOW, NOW, None)
+    assert renewal.stale_since == 40.0
+    assert shelf.marked["resyncing"] == ("lines",)
+    shelf.now = replace(LINES.source, columns=(*LINES.source.columns, SourceColumn(name="c", type="int")))
+    again = altering.looked_at(job, RESYNC)
+    assert again is not None
+    assert again.renewal is not None
+    assert again.renewal.changes[-1] == AddField(name="c", type=TargetType(name="INT"))
+
+
+def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() -> None:
+    """What stopped it lies before that place, so that RESUME does not meet it again."""
+    job = job_of(state=JobState.PAUSED_BY_ERROR)
+    shelf = Shelf()
+    again = shelf.altering().looked_at(job, RESYNC)
+    assert again is not None
+    assert again.renewal is not None
+    assert (again.renewal.channel.after, again.renewal.stale_since) == (NOW, 70.0)
+
+
+def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
+    """What was looked at holds of a table that is not read alone."""
+    shelf, job = Shelf(), job_of(state=JobState.PAUSED_BY_ERROR)
+    altering = shelf.altering()
+    with pytest.raises(SyncError) as raised:
+        altering.alter(job_of(), RESYNC, altering.looked_at(job, RESYNC))
+    assert raised.value.code is Code.STALE_JOB
+    assert not shelf.saved
+
+
+@pytest.mark.parametrize(
+    ("job", "code"),
+    [
+        (job_of(source=make_canal()), Code.NOT_SUPPORTED),
+        (job_of(make_channel()), Code.NO_SUCH_CHANNEL),
+    ],
+)
+def test_what_cannot_be_read_anew_is_refused(job: SyncJob, code: Code) -> None:
+    """From canal, and what the job does not have."""
+    with pytest.raises(SyncError) as raised:
+        alter(Shelf(), job, RESYNC)
+    assert raised.value.code is code
+
+
+def test_a_part_of_a_table_without_a_key_is_refused() -> None:
+    """Nobody could tell which of its rows are those of the condition."""
+    job = job_of(make_channel(), replace(LINES, keys=(), source_keys=()))
+    with pytest.raises(SyncError) as raised:
+        alter(Shelf(), job, of_excerpt("id > 5"))
+    assert raised.value.code is Code.NOT_SUPPORTED
+
+
+def test_the_last_table_does_not_leave() -> None:
+    """The job would have nothing to do; another one goes, and the text forgets it."""
+    shelf, node = Shelf(), LeaveTable(job=Name(name="job1"), table=Name(name="lines"))
+    assert shelf.altering().alter(job_of(), node)
+    assert shelf.marked["leaving"] == ("lines",)
+    assert "`lines`" not in shelf.saved[-1].statement
+    with pytest.raises(SyncError, match="STOP SYNC JOB"):
+        shelf.altering().alter(job_of(LINES), node)
+    left = make_job(channels=(make_channel(), LINES), statement=shelf.saved[-1].statement)  # its run goes on
+    with pytest.raises(SyncError, match="STOP SYNC JOB"):
+        shelf.altering().alter(left, LeaveTable(job=Name(name="job1"), table=Name(name="orders")))
+
+
+def test_a_table_whose_target_was_dropped_is_named_no_more() -> None:
+    """A pattern may mean it again when it comes again; where no other is left, the job ends."""
+    shelf, dropped = Shelf(), replace(LINES, gone=True, dropped=True)
+    assert shelf.altering().let_go(job_of())
+    assert shelf.saved == []
+    assert shelf.altering().let_go(job_of(make_channel(), dropped))
+    assert shelf.marked["leaving"] == ("lines",)
+    assert "`lines`" not in shelf.saved[-1].statement
+    text = STATEMENT.replace("FROM shop.lines INTO lines", "FROM TABLES LIKE 'shop.l%' INTO demo.*")
+    assert shelf.altering().let_go(make_job(channels=(make_channel(), dropped), statement=text))
+    assert "EXCLUDE" not in shelf.saved[-1].statement
+    assert not shelf.altering().let_go(job_of(dropped))
+
+
+def test_a_name_is_free_or_refused() -> None:
+    """Of a job that is not cancelled; what runs need not know of another name."""
+    node = RenameSync(job=Name(name="job1"), to="job2")
+    shelf = Shelf()
+    assert not shelf.altering().alter(job_of(source=make_source()), node)
+    assert shelf.saved[-1].name == "job2"
+    with pytest.raises(SyncError) as raised:
+        Shelf(others=(make_job(name="job2"),)).altering().alter(job_of(), node)
+    assert raised.value.code is Code.JOB_EXISTS
+
+
+def test_a_table_that_two_patterns_mean_does_not_join() -> None:
+    """Which target would be its own is not guessed; CREATE SYNC says the same of it."""
+    shelf = Shelf()
+    shelf.survey = lambda *_: {("ov", "ab"): Found(db="ov", name="ab")}  # type: ignore[method-assign]
+    text = "FROM TABLES LIKE 'ov.a%' INTO ov1.*, FROM TABLES LIKE 'ov.%b' INTO ov2.*"
+    [parsed] = parse(f"CREATE SYNC demo.job1 ({text}) FROM BINLOG (type = mysql)")
+    coming = shelf.altering().arrivals(make_job(statement=parsed.statement.sql(), source=make_source()))
+    assert coming.plans == ()
+    assert {table: error.code for table, error in coming.refused.items()} == {("ov", "ab"): Code.DUPLICATE_MAPPING}
+
+
+@pytest.mark.parametrize(
+    ("channels", "way"),
+    [
+        ((make_channel(), LINES), "; ALTER SYNC JOB ... DROP TABLE it; once "),
+        ((LINES,), "; STOP the job, make the target anew, and create the job again"),
+    ],
+)
+def test_columns_that_cannot_be_renewed_are_told_with_a_way_that_is_open(
+    channels: tuple[ChannelDescription, ...], way: str
+) -> None:
+    """The last table of a job cannot leave it."""
+    lost = replace(LINES.source, columns=LINES.source.columns[1:])
+    job = job_of(*channels, state=JobState.PAUSED_BY_ERROR)
+    with pytest.raises(SyncError) as raised:
+        Shelf(now=lost).altering().looked_at(job, RESYNC)
+    assert raised.value.code is Code.RESYNC_COLUMNS
+    assert way in str(raised.value)
+
+
+@pytest.mark.parametrize("state", [JobState.RUNNING, JobState.PENDING])
+def test_a_statement_of_a_job_that_goes_on_is_settled_by_resync(state: JobState) -> None:
+    """SKIP DDL is for a job that is paused by one, and PAUSE would not make it so: a table that stopped comes back
+    by RESYNC TABLE.
+    """
+    node = SettleDdl(job=Name(name="job1"), instead=None)
+    job = job_of(make_channel(), replace(LINES, stopped=Stop(reason="nobody can read it")), state=state)
+    with pytest.raises(SyncError, match=r"RESYNC TABLE brings back what is not read any more: shop\.lines") as raised:
+        Shelf().altering().alter(job, node)
+    assert raised.value.code is Code.NO_DDL_TO_SETTLE
+    with pytest.raises(SyncError, match=r"DDL statement$"):
+        Shelf().altering().alter(job_of(state=state), node)

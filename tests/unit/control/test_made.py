@@ -1,0 +1,137 @@
+"""The targets of what is stored: they go again where that fails, and nothing else does."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from syncmgr.control.alter_sync import made
+from syncmgr.control.catalog import Catalog
+from syncmgr.errors import Code, SyncError
+from syncmgr.lake.iceberg.layout import CHANGES, UUID, Layout
+from tests.unit.job.factories import make_target
+
+STARTING = SyncError(Code.LAKE_STARTING, reason="it starts")
+TAKEN = SyncError(Code.TARGET_IN_USE, table="demo.orders", job="other")
+ORDERS = ("demo", "orders")
+
+
+@dataclass
+class Lake:
+    """Tables by name: their properties, of which the uuid is one. `away`: it does not answer."""
+
+    there: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    writers: dict[tuple[str, str], str] = field(default_factory=dict)
+    numbered: int = 0
+    away: SyncError | None = None
+    full_after: int = 99
+
+    def catalog(self) -> Catalog:
+        lake: Any = self
+        return Catalog(lake, lambda db, table: self.writers.get((db, table)))
+
+    def ready(self) -> None:
+        if self.away is not None:
+            raise self.away
+
+    def namespaces(self) -> list[str]:
+        return ["demo"]
+
+    def create_table(self, db: str, table: str, *_: Any, folder: str, properties: Mapping[str, str]) -> str:
+        assert (db, table) not in self.there
+        if len(self.there) == self.full_after:
+            raise SyncError(Code.LAKE_FULL, reason="no space")
+        self.numbered += 1
+        self.there[db, table] = {**properties, UUID: f"u{self.numbered}", CHANGES: "0"}
+        return f"u{self.numbered}"
+
+    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
+        if (db, table) not in self.there:
+            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
+        return Layout(schema_id=0, spec_id=0, fields=(), partition=()), self.there[db, table]
+
+    def drop_table(self, db: str, table: str) -> None:
+        del self.there[db, table]
+
+    def replace_by_another(self) -> None:
+        """Somebody has dropped our table, and made his own under its name."""
+        self.there[ORDERS][UUID] = "his"
+
+    def rename(self) -> None:
+        self.there["demo", "his"] = self.there.pop(ORDERS)
+
+    def leave(self) -> None:
+        self.away = STARTING
+
+    def take(self) -> None:
+        self.writers[ORDERS] = "demo.job2"
+
+    def fill(self) -> None:
+        self.there[ORDERS][CHANGES] = "1"
+
+
+def store(lake: Lake, happens: Callable[[Lake], object]) -> None:
+    """What is refused at last, after something has happened."""
+    with made(lake.catalog(), [make_target()]):
+        happens(lake)
+        raise TAKEN
+
+
+def test_targets_go_again_where_storing_fails() -> None:
+    """All that were made, also where the last of them could not be."""
+    lake = Lake()
+    with pytest.raises(SyncError) as raised, made(lake.catalog(), [make_target(), make_target(name="lines")]):
+        raise TAKEN
+    assert (raised.value, lake.there) == (TAKEN, {})
+    lake.full_after = 1
+    with pytest.raises(SyncError, match="no space"), made(lake.catalog(), [make_target(), make_target(name="lines")]):
+        raise AssertionError("nothing is stored")
+    assert lake.there == {}
+
+
+@pytest.mark.parametrize("happens", [Lake.replace_by_another, Lake.take, Lake.fill])
+def test_what_is_not_ours_stays(happens: Callable[[Lake], object]) -> None:
+    """A table of somebody else under the name of ours, one that a job writes to by now, and one that was changed."""
+    lake = Lake()
+    with pytest.raises(SyncError):
+        store(lake, happens)
+    assert lake.there.keys() == {ORDERS}
+
+
+def test_a_target_that_is_gone_is_no_trouble() -> None:
+    """Somebody has dropped it, or gave it another name; the error is still that of storing."""
+    lake = Lake()
+    with pytest.raises(SyncError) as raised:
+        store(lake, Lake.rename)
+    assert (raised.value, lake.there.keys()) == (TAKEN, {("demo", "his")})
+
+
+def test_a_lake_that_is_away_hides_no_error() -> None:
+    """What could not be dropped is spare; what could be is dropped."""
+    lake = Lake()
+    with pytest.raises(SyncError) as raised:
+        store(lake, Lake.leave)
+    assert raised.value is TAKEN
+    assert lake.catalog().table(*ORDERS).is_spare
+
+
+def test_a_spare_target_makes_room() -> None:
+    """For another of its name, which has a uuid of its own; one that was used since does not."""
+    lake = Lake()
+    catalog = lake.catalog()
+    first = catalog.make(make_target())
+    second = catalog.make(first)
+    assert (first.uuid, second.uuid, lake.there[ORDERS][UUID]) == ("u1", "u2", "u2")
+    lake.fill()
+    with pytest.raises(AssertionError):
+        catalog.make(second)
+    assert not catalog.table(*ORDERS).is_spare
+
+
+def test_a_table_of_a_statement_is_never_spare() -> None:
+    """Whoever has typed CREATE TABLE means it to be there, rows or not."""
+    lake = Lake()
+    lake.catalog()._make(make_target(), {})
+    found = lake.catalog().table(*ORDERS)
+    assert (found.is_unused, found.is_spare) == (True, False)

@@ -1,0 +1,107 @@
+from dataclasses import replace
+
+import pytest
+
+import syncsql
+from syncmgr.control.statement_text import only, pattern_of, patterns, renamed, with_channels, without
+from syncmgr.job.sync_job import SyncJob
+from syncmgr.job.types.schema import SourceTable
+from syncsql import AddTables, CreateSync
+from tests.unit.job.factories import make_channel, make_job
+
+BINLOG = 'FROM BINLOG ("type" = "mysql", "mysql.host" = "db1", "mysql.user" = "repl", "mysql.password" = "***")'
+
+
+def job_of(channels: str) -> SyncJob:
+    """Its text as it is kept."""
+    return make_job(statement=f"CREATE SYNC demo.job1 ({channels}) {BINLOG}")
+
+
+def channels_of(job: SyncJob) -> list[str]:
+    [parsed] = syncsql.parse(job.statement)
+    assert isinstance(parsed.statement, CreateSync)
+    return [channel.sql() for channel in parsed.statement.channels]
+
+
+def test_a_job_that_is_renamed_prints_its_new_name() -> None:
+    """The rest of its text stays, passwords masked."""
+    job = renamed(job_of("FROM shop.orders INTO orders"), "it`s")
+    assert job.name == "it`s"
+    assert job.statement.startswith("CREATE SYNC `demo`.`it``s` (\n  FROM `shop`.`orders` INTO `orders`\n)")
+    assert "***" in job.statement
+
+
+def test_what_joins_is_printed_behind_the_rest() -> None:
+    """As it was written."""
+    [parsed] = syncsql.parse("ALTER SYNC job1 ADD TABLE FROM shop.items INTO items (id) WHERE id > 7")
+    assert isinstance(parsed.statement, AddTables)
+    job = with_channels(job_of("FROM shop.orders INTO orders"), parsed.statement.channels)
+    assert channels_of(job) == [
+        "FROM `shop`.`orders` INTO `orders`",
+        "FROM `shop`.`items` INTO `items` (`id`) WHERE `id` > 7",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("channels", "source", "left"),
+    [
+        (
+            "FROM shop.old INTO orders, FROM shop.lines INTO lines",
+            "renamed_since",
+            ["FROM `shop`.`lines` INTO `lines`"],
+        ),
+        ("FROM shop.* INTO demo.*", "orders", ["FROM `shop`.* INTO `demo`.* EXCLUDE (`shop`.`orders`)"]),
+        (
+            """FROM TABLES LIKE 'shop.o%' INTO demo.* EXCLUDE (LIKE 'shop.log%'),
+            FROM TABLES LIKE 'shop.x%' INTO demo.*, FROM shop.* INTO crm.*""",
+            "o_r%",
+            [
+                'FROM TABLES LIKE "shop.o%" INTO `demo`.* EXCLUDE (LIKE "shop.log%", `shop`.`o_r%`)',
+                'FROM TABLES LIKE "shop.x%" INTO `demo`.*',
+                "FROM `shop`.* INTO `crm`.*",
+            ],
+        ),
+        (
+            "FROM shop.orders INTO demo.*, FROM shop.orders_2 INTO demo.*",
+            "orders",
+            ["FROM `shop`.`orders_2` INTO `demo`.*"],
+        ),
+        (
+            r"FROM TABLES REGEXP '^sho.\.orders$' INTO orders (id), FROM TABLES LIKE 'shop%.lines' INTO orders",
+            "orders",
+            [
+                r'FROM TABLES REGEXP "^sho.\\.orders$" INTO `orders` (`id`) EXCLUDE (`shop`.`orders`)',
+                'FROM TABLES LIKE "shop%.lines" INTO `orders`',
+            ],
+        ),
+    ],
+)
+def test_what_leaves_is_not_meant_any_more(channels: str, source: str, left: list[str]) -> None:
+    """A channel of its own goes from the text by its target, whatever its source is called by now; patterns exclude
+    the source, and nothing else.
+    """
+    channel = make_channel(source=SourceTable(db="shop", name=source, columns=()))
+    once = without(job_of(channels), channel)
+    assert channels_of(once) == left
+    if "EXCLUDE" in once.statement:
+        assert channels_of(without(replace(once), channel)) == left
+
+
+@pytest.mark.parametrize(
+    ("channel", "table", "alone"),
+    [
+        ("FROM shop.* INTO demo.* EXCLUDE (log)", "o%", "FROM `shop`.`o%` INTO `demo`.*"),
+        (
+            "FROM TABLES LIKE '%.o.r' INTO demo.orders (id) EXCLUDE (LIKE 'x.y')",
+            "o_r",
+            r'FROM TABLES LIKE "shop.o\\_r" INTO `demo`.`orders` (`id`)',
+        ),
+    ],
+)
+def test_a_rule_for_one_of_its_tables_means_that_alone(channel: str, table: str, alone: str) -> None:
+    """A table that comes later is planned by itself, whatever signs its name has."""
+    [node] = patterns(job_of(channel))
+    left = only(node, ("shop", table))
+    assert left.sql() == alone
+    assert pattern_of(left).has(("shop", table))
+    assert not pattern_of(left).has(("shop", table.replace("_", "x").replace("%", "x")))

@@ -1,0 +1,82 @@
+"""fe.log and audit.log as an operator's tools read them."""
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from syncmgr.console.audit import audit
+from syncmgr.host import log_files
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    root, audited, own = logging.getLogger(), log_files.AUDIT, logging.getLogger("syncmgr")
+    before = root.handlers[:], audited.handlers[:], audited.propagate, audited.level, root.level, own.level
+    yield
+    for handler in {*root.handlers, *audited.handlers} - {*before[0], *before[1]}:
+        handler.close()
+    root.handlers[:], audited.handlers[:], audited.propagate = before[:3]
+    for logger, level in zip((audited, root, own), before[3:], strict=True):
+        logger.setLevel(level)
+
+
+def test_a_line_of_the_audit_is_json_from_its_first_character(tmp_path: Path) -> None:
+    """With the time in it; and nothing is written while it is off."""
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    audit.login(user="alice", host="::1", error=1045)
+    log_files.set_audit(on=False)
+    audit.login(user="bob", host="::1", error=None)
+    [line] = (tmp_path / "audit.log").read_text().splitlines()
+    found = json.loads(line)
+    assert (found["event"], found["user"], found["error"]) == ("login", "alice", 1045)
+    assert datetime.fromisoformat(found["time"]).tzinfo == UTC
+    assert "alice" not in (tmp_path / "fe.log").read_text()
+
+
+def test_what_lasts_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Until it has ended, or is another trouble: then the next one is told again."""
+    lasting = log_files.Lasting(logging.getLogger("syncmgr"))
+    gone, full, away = {"upkeep of a.b": "it is gone"}, {"upkeep of a.b": "no room"}, {"upkeep of c.d": "away"}
+    told = []
+    for troubles in (gone, gone, gone | away, away, full | away, {}, full):
+        caplog.clear()
+        lasting.tell(troubles)
+        told.append(caplog.messages[:])
+    one = ["upkeep of a.b: it is gone"]
+    other = ["upkeep of a.b: no room"]
+    assert told == [one, [], ["upkeep of c.d: away"], [], other, [], other]
+
+
+def test_an_audit_that_somebody_cuts_or_takes_away_is_told(tmp_path: Path) -> None:
+    """In fe.log, once each; the next line is in the file that has the name."""
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    file, log = tmp_path / "audit.log", tmp_path / "fe.log"
+    audit.login(user="alice", host="::1", error=None)
+    audit.login(user="bob", host="::1", error=None)
+    assert log.read_text() == ""
+    file.write_text("")
+    audit.login(user="carol", host="::1", error=None)
+    assert "audit.log was cut from" in log.read_text()
+    file.rename(tmp_path / "taken")
+    audit.login(user="dora", host="::1", error=None)
+    audit.login(user="erik", host="::1", error=None)
+    assert log.read_text().count("audit.log was removed or moved: a new one begins") == 1
+    assert len(log.read_text().splitlines()) == 2
+    assert [json.loads(line)["user"] for line in file.read_text().splitlines()] == ["dora", "erik"]
+
+
+def test_a_file_that_has_grown_too_long_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By ourselves, which is nothing to tell."""
+    monkeypatch.setattr(log_files, "LOG_BYTES", 300)
+    log_files.log_to(tmp_path, "INFO")
+    log_files.set_audit(on=True)
+    for number in range(9):
+        audit.login(user=f"u{number}", host="::1", error=None)
+    assert (tmp_path / "audit.log.1").exists()
+    assert (tmp_path / "fe.log").read_text() == ""

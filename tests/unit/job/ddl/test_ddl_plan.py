@@ -1,0 +1,759 @@
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, ColumnItem, Condition, plan_channel
+from syncmgr.job.ddl.ddl_plan import Rules, Said, follow, settle, skip
+from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
+from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.lake_change import (
+    AddField,
+    CommentField,
+    DropField,
+    DropTable,
+    EmptyTable,
+    FillField,
+    LakeChange,
+    MoveField,
+    RelaxField,
+    RenameField,
+    RetypeField,
+)
+from syncmgr.job.ddl.session_zone import SessionZone
+from syncmgr.job.ddl_policy import RULES, Deed, Kind, OnDdl, deeds_of, meaning
+from syncmgr.job.position import Position
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+
+SOURCE = SourceTable(
+    db="shop",
+    name="orders",
+    columns=(
+        SourceColumn(name="id", type="bigint", nullable=False, key=1),
+        SourceColumn(name="a", type="int"),
+        SourceColumn(name="b", type="varchar", length=20, charset="utf8mb4"),
+        SourceColumn(name="n", type="int", nullable=False),
+        SourceColumn(name="d", type="decimal", precision=8, scale=2),
+    ),
+)
+TARGET = TargetTable(
+    db="demo",
+    name="orders",
+    columns=(
+        TargetColumn(name="id", type=TargetType(name="BIGINT"), nullable=False),
+        TargetColumn(name="a", type=TargetType(name="INT")),
+        TargetColumn(name="b", type=TargetType(name="VARCHAR", args=(20,))),
+        TargetColumn(name="n", type=TargetType(name="INT"), nullable=False),
+        TargetColumn(name="d", type=TargetType(name="DECIMAL", args=(8, 2))),
+    ),
+    keys=("id",),
+)
+MOMENT = Moment(at=1_700_000_000, micros=123456, zone=SessionZone(name="UTC"))
+
+
+def channel(
+    *items: ColumnItem, name: str = "orders", where: Condition | None = None, target: TargetTable = TARGET
+) -> ChannelDescription:
+    source = replace(SOURCE, name=name)
+    return plan_channel(
+        token=f"token-{name}", source=source, unique_keys=[("id",)], target=target, items=items, where=where
+    )
+
+
+def followed(
+    text: str,
+    *channels: ChannelDescription,
+    policy: OnDdl = OnDdl.EVOLVE,
+    strict: bool = True,
+    mariadb: bool = False,
+    target: TargetTable = TARGET,
+    append_on_change: AppendOnChange = AppendOnChange.ERROR,
+    holds: bool = True,
+    seen: dict[tuple[str, str], SourceTable] | None = None,
+    deeds: Mapping[Kind, Deed] | None = None,
+    held: frozenset[tuple[str, str]] = frozenset(),
+) -> DdlStep:
+    modes = Modes(strict=strict, mariadb=mariadb)
+    said = Said(
+        text=text,
+        db="shop",
+        modes=modes,
+        moment=MOMENT,
+        unknown=frozenset() if holds else frozenset({("shop", "orders")}),
+        seen=seen or {},
+    )
+    rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
+    return follow(said, channels or (channel(),), replace(rules, held=held))
+
+
+def changes(text: str, *channels: ChannelDescription, **terms: object) -> tuple[LakeChange, ...]:
+    return followed(text, *channels, **terms).changes.get("token-orders", ())  # type: ignore[arg-type]
+
+
+def refusal(text: str, *channels: ChannelDescription, **terms: object) -> str:
+    with pytest.raises(SyncError) as caught:
+        followed(text, *channels, **terms)  # type: ignore[arg-type]
+    assert caught.value.code is Code.SOURCE_DDL
+    return str(caught.value)
+
+
+def kind(name: str, *args: int) -> TargetType:
+    return TargetType(name=name, args=args)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ("ADD c INT", [AddField(name="c", type=kind("INT"))]),
+        ("ADD c INT NOT NULL", [AddField(name="c", type=kind("INT"), initial="0")]),
+        (
+            "ADD c INT UNSIGNED DEFAULT 7 COMMENT 'x'",
+            [AddField(name="c", type=kind("BIGINT"), comment="x", initial="7")],
+        ),
+        ("ADD c VARCHAR(9) NOT NULL", [AddField(name="c", type=kind("VARCHAR", 9), initial='""')]),
+        ("ADD c BIGINT UNSIGNED NOT NULL", [AddField(name="c", type=kind("LARGEINT"), initial='"0"')]),
+        ("ADD c BIT(64) DEFAULT b'11'", [AddField(name="c", type=kind("LARGEINT"), initial='"3"')]),
+        ("ADD c DECIMAL(5,2) DEFAULT 1.5", [AddField(name="c", type=kind("DECIMAL", 5, 2), initial='"1.50"')]),
+        ("ADD c ENUM('x','y') NOT NULL", [AddField(name="c", type=kind("STRING"), initial='"x"')]),
+        ("ADD c SET('x','y') DEFAULT 'y,x'", [AddField(name="c", type=kind("STRING"), initial='"x,y"')]),
+        ("ADD c BINARY(3) DEFAULT 'a'", [AddField(name="c", type=kind("BINARY"), initial='"610000"')]),
+        ("ADD c BIT(3) DEFAULT b'101'", [AddField(name="c", type=kind("TINYINT"), initial="5")]),
+        ("ADD c BOOL DEFAULT TRUE", [AddField(name="c", type=kind("TINYINT"), initial="1")]),
+        ("ADD c DOUBLE DEFAULT -1e3", [AddField(name="c", type=kind("DOUBLE"), initial="-1000.0")]),
+        ("ADD c DATE DEFAULT '2024-02-29'", [AddField(name="c", type=kind("DATE"), initial='"2024-02-29"')]),
+        (
+            "ADD c DATETIME(3) DEFAULT '2024-02-29 01:02:03.5'",
+            [AddField(name="c", type=kind("DATETIME"), initial='"2024-02-29T01:02:03.500000"')],
+        ),
+        (
+            "ADD c TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3)",
+            [AddField(name="c", type=kind("TIMESTAMP"), initial='"2023-11-14T22:13:20.123000+00:00"')],
+        ),
+        ("ADD c TIME(1) NOT NULL", [AddField(name="c", type=kind("STRING"), initial='"00:00:00.0"')]),
+        ("ADD c JSON", [AddField(name="c", type=kind("JSON"))]),
+        ("ADD c TEXT FIRST", [AddField(name="c", type=kind("STRING")), MoveField(name="c", after=None)]),
+        ("ADD c TEXT AFTER a", [AddField(name="c", type=kind("STRING")), MoveField(name="c", after="a")]),
+        ("ADD COLUMN IF NOT EXISTS a INT", []),
+        ("DROP a", [DropField(name="a")]),
+        ("DROP COLUMN IF EXISTS zzz", []),
+        ("DROP a, ADD a TEXT", [DropField(name="a"), AddField(name="a", type=kind("STRING"))]),
+        ("RENAME COLUMN a TO z", [RenameField(old="a", new="z")]),
+        ("RENAME COLUMN id TO number", [RenameField(old="id", new="number")]),
+        ("RENAME COLUMN a TO b, RENAME COLUMN b TO a", [RenameField(old="a", new="b"), RenameField(old="b", new="a")]),
+        ("RENAME COLUMN a TO z, ADD a INT", [RenameField(old="a", new="z"), AddField(name="a", type=kind("INT"))]),
+        ("CHANGE a z BIGINT", [RenameField(old="a", new="z"), RetypeField(name="z", type=kind("BIGINT"))]),
+        ("MODIFY a BIGINT", [RetypeField(name="a", type=kind("BIGINT"))]),
+        ("MODIFY a INT UNSIGNED", [RetypeField(name="a", type=kind("BIGINT"))]),
+        ("MODIFY a SMALLINT", []),
+        ("MODIFY b VARCHAR(30)", [RetypeField(name="b", type=kind("VARCHAR", 30))]),
+        ("MODIFY b TEXT", [RetypeField(name="b", type=kind("STRING"))]),
+        ("MODIFY d DECIMAL(12,2)", [RetypeField(name="d", type=kind("DECIMAL", 12, 2))]),
+        ("MODIFY n INT NULL", [RelaxField(name="n")]),
+        ("MODIFY a INT NOT NULL", []),
+        ("MODIFY a INT COMMENT 'x'", [CommentField(name="a", comment="x")]),
+        ("MODIFY a INT FIRST", [MoveField(name="a", after=None)]),
+        ("MODIFY a INT AFTER n", [MoveField(name="a", after="n")]),
+        ("MODIFY a INT, ADD INDEX (a), ENGINE=InnoDB, COMMENT 'x'", []),
+        ("CONVERT TO CHARACTER SET utf8mb4", []),
+        ("ADD UNIQUE (a), DROP INDEX b", []),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id)", []),
+        ("PARTITION BY HASH (id) PARTITIONS 4", []),
+    ],
+)
+def test_what_the_target_becomes(clauses: str, expected: list[LakeChange]) -> None:
+    """Every change of a column of the source is one of the target, in an order that Iceberg can make."""
+    assert list(changes(f"ALTER TABLE orders {clauses}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("clauses", "why"),
+    [
+        ("ADD c INT AUTO_INCREMENT UNIQUE", "MySQL numbers the rows"),
+        ("ADD c INT AS (a + 1) STORED", "its values are computed"),
+        ("ADD c VARCHAR(36) DEFAULT (uuid())", "may differ by row"),
+        ("ADD c VARCHAR(36) DEFAULT DATE'2020-1-1'", "cannot be computed here"),
+        ("ADD c DATE NOT NULL", "no value of the lake"),
+        ("ADD c FROBNICATION", "the lake has no type for"),
+        ("ADD id INT", "two columns would have one name"),
+        ("DROP id", "in the target's key"),
+        ("DROP zzz", "column 'zzz' was not known"),
+        ("RENAME COLUMN zzz TO y", "column 'zzz' was not known"),
+        ("MODIFY a VARCHAR(20)", "may change its values"),
+        ("MODIFY b VARCHAR(3)", "may change its values"),
+        ("MODIFY b CHAR(20)", "may change its values"),
+        ("MODIFY d DECIMAL(8,1)", "may change its values"),
+        ("MODIFY d DECIMAL(10,4)", "does not fit"),
+        ("MODIFY a BIGINT UNSIGNED", "does not fit"),
+        ("MODIFY a INT AS (n) STORED", "computes column 'a' anew"),
+        ("DROP PRIMARY KEY", "two rows could share one"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, a)", "two rows could share one"),
+        ("DROP PARTITION p", "DROP PARTITION changes rows"),
+        ("TRUNCATE PARTITION p", "TRUNCATE PARTITION changes rows"),
+        ("EXCHANGE PARTITION p WITH TABLE x", "EXCHANGE PARTITION changes rows"),
+        ("IMPORT TABLESPACE", "IMPORT TABLESPACE changes rows"),
+        ("ENGINE = BLACKHOLE", "ENGINE = BLACKHOLE changes rows"),
+        ("ADD COLUMN c INT, ENGINE 'blackhole'", "ENGINE = blackhole changes rows"),
+        ("FROBNICATE", "cannot be read"),
+    ],
+)
+def test_what_is_refused(clauses: str, why: str) -> None:
+    """Where a value cannot be known it is not followed: with the table, the reason and the statement."""
+    text = refusal(f"ALTER TABLE orders {clauses}")
+    assert why in text
+    assert "shop.orders" in text
+    assert clauses in text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ALTER TABLE orders DROP PARTITION p", "DROP PARTITION: its rows are read anew"),
+        ("ALTER IGNORE TABLE orders ADD UNIQUE (a)", "ALTER IGNORE: its rows are read anew"),
+    ],
+)
+def test_rows_that_change_unseen_are_read_anew_where_that_is_wanted(text: str, told: str) -> None:
+    """With "on_rows_change" = "resync" nothing stops, and the step names the channel."""
+    step = followed(text, deeds=deeds_of({"on_rows_change": "resync"}))
+    assert step.resynced == {"token-orders"}
+    assert told in step.done["token-orders"]
+    assert followed(text, deeds=deeds_of({"on_rows_change": "keep"})).resynced == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["CREATE TABLE m (id INT) ENGINE=MERGE UNION=(x, orders)", "ALTER TABLE m UNION=(orders), INSERT_METHOD=LAST"],
+)
+def test_a_table_whose_rows_a_merge_table_writes_stops(text: str) -> None:
+    """They come under another name, and reading the table anew would not bring the next ones."""
+    for word in ("pause", "resync"):
+        assert "written through a MERGE table" in refusal(text, deeds=deeds_of({"on_rows_change": word}))
+    kept = followed(text, deeds=deeds_of({"on_rows_change": "keep"}))
+    assert kept.done["token-orders"] == "part of a MERGE table: rows kept"
+
+
+def test_a_mode_that_is_not_strict_trusts_no_conversion() -> None:
+    """What MySQL may have clipped or made of NULL is not taken for unchanged."""
+    for clauses in ("MODIFY a SMALLINT", "MODIFY a INT UNSIGNED", "MODIFY a INT NOT NULL", "MODIFY b TEXT"):
+        assert "may change its values" in refusal(f"ALTER TABLE orders {clauses}", strict=False)
+    assert changes("ALTER TABLE orders MODIFY a BIGINT", strict=False) == (RetypeField(name="a", type=kind("BIGINT")),)
+
+
+def test_a_column_list_takes_what_concerns_it() -> None:
+    """New columns and those that no one reads pass; a rename is read on under the new name; a drop pauses."""
+    listed = channel(ColumnItem(target="id"), ColumnItem(target="n"), ColumnItem(target="a"))
+    assert changes("ALTER TABLE orders ADD c INT, DROP b, MODIFY d TEXT", listed) == ()
+    step = followed("ALTER TABLE orders RENAME COLUMN a TO z", listed)
+    assert step.changes == {}
+    after = step.channels["token-orders"]
+    assert {(c.target, c.expression) for c in after.columns} == {("id", "`id`"), ("n", "`n`"), ("a", "`z`")}
+    assert after.reads == ("id", "z", "n")
+    assert changes("ALTER TABLE orders MODIFY a BIGINT", listed) == (RetypeField(name="a", type=kind("BIGINT")),)
+    assert "column list names" in refusal("ALTER TABLE orders DROP a", listed)
+
+
+def test_what_an_expression_reads_stays() -> None:
+    """A column that an expression or WHERE names can neither go nor change its name."""
+    computed = channel(
+        ColumnItem(target="id"),
+        ColumnItem(target="n"),
+        ColumnItem(target="a", expression="length(b)", reads=("b",)),
+        where=Condition(expression="d > 1", reads=("d",)),
+    )
+    for clauses in ("DROP b", "RENAME COLUMN b TO c", "DROP d", "CHANGE d e DECIMAL(8,2)"):
+        assert "an expression or WHERE" in refusal(f"ALTER TABLE orders {clauses}", computed)
+    assert changes("ALTER TABLE orders DROP a", computed) == ()
+
+
+def test_the_channel_reads_what_the_statement_made() -> None:
+    """Names, keys and order behind the statement are those of the source."""
+    step = followed("ALTER TABLE orders CHANGE id number BIGINT FIRST, DROP a, ADD z INT AFTER b")
+    after = step.channels["token-orders"]
+    assert [column.name for column in after.source.columns] == ["number", "b", "z", "n", "d"]
+    assert after.reads == ("number", "b", "z", "n", "d")
+    assert (after.keys, after.source_keys) == (("number",), ("number",))
+    assert {column.target: column.expression for column in after.columns} == {
+        name: f"`{name}`" for name in ("number", "b", "z", "n", "d")
+    }
+    assert step.done["token-orders"].startswith("dropped column 'a'; renamed column 'id' to 'number'")
+
+
+POLICIES = {
+    Kind.ADD_COLUMN: "ALTER TABLE orders ADD c INT",
+    Kind.OLD_VALUES: "ALTER TABLE orders ADD c DATE NOT NULL",
+    Kind.DROP_COLUMN: "ALTER TABLE orders DROP a",
+    Kind.RENAME_COLUMN: "ALTER TABLE orders RENAME COLUMN a TO z",
+    Kind.WIDEN: "ALTER TABLE orders MODIFY a BIGINT",
+    Kind.NULLABLE: "ALTER TABLE orders MODIFY n INT",
+    Kind.MOVE: "ALTER TABLE orders MODIFY a INT FIRST",
+    Kind.COMMENT: "ALTER TABLE orders MODIFY a INT COMMENT 'x'",
+    Kind.CONVERT: "ALTER TABLE orders MODIFY a VARCHAR(5)",
+    Kind.KEY: "ALTER TABLE orders DROP PRIMARY KEY",
+    Kind.TRUNCATE: "TRUNCATE orders",
+    Kind.DROP_TABLE: "DROP TABLE orders",
+    Kind.CREATE_TABLE: "CREATE OR REPLACE TABLE orders (id BIGINT PRIMARY KEY, a INT, n INT NOT NULL)",
+    Kind.RENAME_TABLE: "RENAME TABLE orders TO old",
+    Kind.SWAP_TABLE: "RENAME TABLE orders TO old, new TO orders",
+    Kind.ROWS: "ALTER TABLE orders DROP PARTITION p",
+    Kind.UNREAD: "FROBNICATE orders",
+}
+
+
+@pytest.mark.parametrize("policy", OnDdl)
+@pytest.mark.parametrize("kind_of", Kind)
+def test_the_policy_is_kept(kind_of: Kind, policy: OnDdl) -> None:
+    """Each kind of DDL under each policy does what the table says, and the table says it in words."""
+    assert meaning(kind_of, policy)
+    text, deed = POLICIES[kind_of], RULES[kind_of][policy]
+    if deed is Deed.PAUSE:
+        assert refusal(text, policy=policy)
+        return
+    step = followed(text, policy=policy)
+    assert step.done["token-orders"]
+    applied = bool(step.changes) or (
+        kind_of is Kind.RENAME_TABLE and step.channels["token-orders"].source.name == "old"
+    )
+    assert applied == (deed is Deed.APPLY)
+
+
+def test_a_truncate_empties_the_target() -> None:
+    """One with a key loses every row; one that is only appended to keeps them, or pauses, as it says of deletes."""
+    assert changes("TRUNCATE TABLE shop.orders") == (EmptyTable(),)
+    appended = replace(TARGET, keys=())
+    history = channel(target=appended)
+    assert "append_on_change" in refusal("TRUNCATE orders", history, target=appended)
+    assert changes("TRUNCATE orders", history, target=appended, append_on_change=AppendOnChange.IGNORE) == ()
+
+
+def test_a_key_that_may_cascade_changes_no_target() -> None:
+    """Rows that a cascade takes are in no binlog of MariaDB, which refuses it."""
+    cascade = "ALTER TABLE orders ADD FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE"
+    assert changes(cascade) == ()
+    assert changes(cascade.replace("CASCADE", "NO ACTION ON UPDATE RESTRICT")) == ()
+    assert "is not in the binlog" in refusal(cascade, mariadb=True)
+    assert changes("ALTER TABLE orders ADD INDEX (a)") == ()
+
+
+def test_tables_exchange_their_names() -> None:
+    """Each job goes on with the rows that it had."""
+    step = followed("RENAME TABLE orders TO tmp, items TO orders, tmp TO items", channel(), channel(name="items"))
+    assert {token: c.source.name for token, c in step.channels.items()} == {
+        "token-orders": "items",
+        "token-items": "orders",
+    }
+
+
+@pytest.mark.parametrize("rename", ["RENAME TABLE orders TO items", "ALTER TABLE orders RENAME TO items"])
+def test_two_tables_of_a_job_never_have_one_name(rename: str) -> None:
+    """The one that was dropped stops, then the one that takes its name: rows went into the target of either."""
+    gone = replace(channel(name="items"), gone=True)
+    assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, channel(), gone)
+    assert "'shop.items' cannot be followed: table shop.orders takes its name" in refusal(rename, gone, channel())
+    stopped = frozenset({("shop", "items")})
+    assert "'shop.orders' cannot be followed: it renames the table to shop.items" in refusal(rename, held=stopped)
+
+
+def test_a_synced_table_takes_the_name_of_one_that_is_kept() -> None:
+    """Also where that one gets a name as tools give it: the new table is no copy."""
+    step = followed("RENAME TABLE orders TO _orders_old, items TO orders", channel(), channel(name="items"))
+    assert {token: (c.source.name, c.gone) for token, c in step.channels.items()} == {
+        "token-orders": ("_orders_old", False),
+        "token-items": ("orders", False),
+    }
+
+
+DROPS = deeds_of({"on_drop_table": "drop"})
+
+
+@pytest.mark.parametrize("text", ["DROP TABLE customers, orders", "DROP DATABASE shop"])
+def test_a_target_is_dropped_with_its_source(text: str) -> None:
+    """By policy, and as the table that it is: one made later under its name is another."""
+    step = followed(text, deeds=DROPS, target=replace(TARGET, uuid="u-1", writers=("token-orders",)))
+    assert step.changes == {"token-orders": (DropTable(uuid="u-1"),)}
+    assert step.dropped == {"token-orders"}
+    assert not step.channels["token-orders"].is_read
+    assert step.done == {"token-orders": "dropped in the source; the target is dropped, too"}
+
+
+@pytest.mark.parametrize(
+    ("before", "target", "told"),
+    [
+        (channel(), replace(TARGET, writers=("token-orders", "x")), "another channel has written into it"),
+        (replace(channel(), gone=True), TARGET, "the target keeps its rows"),
+        (followed("CREATE TABLE _orders_new LIKE orders").channels["token-orders"], TARGET, "a copy that may follow"),
+    ],
+)
+def test_a_target_whose_rows_may_be_wanted_stays(before: ChannelDescription, target: TargetTable, told: str) -> None:
+    """Those of another channel, of a table that was dropped long ago, of one that a tool is about to replace."""
+    step = followed("DROP TABLE IF EXISTS orders", before, deeds=DROPS, target=target)
+    assert step.changes == {}
+    assert step.done["token-orders"].endswith(told)
+
+
+def test_a_table_that_takes_a_synced_name_pauses() -> None:
+    """Nobody knows its rows."""
+    assert "table shop.new takes its name" in refusal("RENAME TABLE orders TO old, new TO orders")
+    assert "table shop.new takes its name" in refusal("ALTER TABLE new RENAME TO orders")
+
+
+def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
+    """DROP keeps the rows, CREATE of the same name empties the target and gives it the new columns."""
+    gone = followed("DROP TABLE orders").channels["token-orders"]
+    assert gone.gone
+    text = (
+        "CREATE TABLE IF NOT EXISTS orders (b VARCHAR(9) NOT NULL, id BIGINT NOT NULL AUTO_INCREMENT, a BIGINT,"
+        " s INT AS (a + 1) STORED, u CHAR(36) NOT NULL DEFAULT (UUID()), n INT, PRIMARY KEY (id))"
+    )
+    step = followed(text, gone)
+    after = step.channels["token-orders"]
+    assert not after.gone
+    assert [column.name for column in after.source.columns] == ["b", "id", "a", "s", "u", "n"]
+    assert [change for change in step.changes["token-orders"] if not isinstance(change, MoveField)] == [
+        EmptyTable(),
+        DropField(name="d"),
+        RetypeField(name="a", type=kind("BIGINT")),
+        RelaxField(name="n"),
+        AddField(name="s", type=kind("INT")),
+        AddField(name="u", type=kind("VARCHAR", 36)),
+    ]
+    assert step.done["token-orders"].startswith("emptied; dropped column 'd'")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("CREATE TABLE orders LIKE customers", "like shop.customers, whose columns are not known"),
+        ("CREATE TABLE orders SELECT 1 AS id", "columns of a query"),
+        ("CREATE TABLE orders (id VARCHAR(9) PRIMARY KEY, a INT, n INT)", "column 'id' becomes varchar(9)"),
+        ("CREATE TABLE orders (id BIGINT NOT NULL, a INT, n INT)", "two rows could share one"),
+        ("CREATE TABLE orders (a INT PRIMARY KEY)", "it drops column 'id', which is in the target's key"),
+    ],
+)
+def test_a_new_table_must_fit_the_target(text: str, reason: str) -> None:
+    """Else the job pauses, and nothing of the target is lost."""
+    assert reason in refusal(text, replace(channel(), gone=True))
+
+
+NEW_TABLE = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a VARCHAR(9), b VARCHAR(20), n INT NOT NULL, d DECIMAL(8,2))"
+
+
+def test_a_column_of_a_new_table_takes_the_place_of_one_of_another_type() -> None:
+    """The target was just emptied; where its rows stay, or its partitions depend on the column, the job pauses."""
+    gone = replace(channel(), gone=True)
+    exchanged = [DropField(name="a"), AddField(name="a", type=kind("VARCHAR", 9))]
+    made = changes(NEW_TABLE, gone)
+    assert made[0] == EmptyTable()
+    assert [change for change in made if getattr(change, "name", "") == "a"][:2] == exchanged
+    assert "does not fit" in refusal(NEW_TABLE, gone, deeds=deeds_of({"on_truncate": "ignore"}))
+    placed = replace(TARGET, partition=("bucket(4, a)",))
+    assert "does not fit" in refusal(NEW_TABLE, gone, target=placed)
+
+
+def test_a_table_is_created_like_one_that_the_job_reads() -> None:
+    """Its columns and key are those of the other one, as the rows told it last."""
+    items = channel(name="items")
+    told = replace(items.source, columns=(*items.source.columns, SourceColumn(name="c", type="int")))
+    gone = replace(channel(), gone=True)
+    step = followed("CREATE TABLE orders LIKE items", gone, items, seen={("shop", "items"): told})
+    assert AddField(name="c", type=kind("INT")) in step.changes["token-orders"]
+    assert step.channels["token-orders"].source.columns == told.columns
+    assert "columns are not known" in refusal("CREATE TABLE orders LIKE items", gone, replace(items, gone=True))
+
+
+def test_a_table_is_not_created_where_there_is_one() -> None:
+    """IF NOT EXISTS passes; so does what made the table, where a job begins before its columns are known."""
+    text = "CREATE TABLE {} orders (id INT)"
+    assert followed(text.format("IF NOT EXISTS")).channels == {}
+    assert followed(text.format(""), holds=False).channels == {}
+    assert "which was there" in refusal(text.format(""))
+
+
+def test_only_its_own_tables_concern_a_job() -> None:
+    """Other databases, temporary tables and names in another case are not its business."""
+    for text in (
+        "ALTER TABLE other.orders DROP a",
+        "DROP TEMPORARY TABLE orders",
+        "ALTER TABLE ORDERS DROP a",
+        "CREATE VIEW orders AS SELECT 1",
+    ):
+        step = followed(text)
+        assert (step.channels, step.changes, step.done) == ({}, {}, {})
+
+
+def test_a_statement_older_than_the_known_schema_must_not_matter() -> None:
+    """The target has what it did already, whatever older rows have shown: only what no one reads may change."""
+    older = replace(SOURCE, columns=SOURCE.columns[:4])
+    assert followed("ALTER TABLE orders ADD x INT", holds=False).changes == {}
+    assert "column 'd'" in refusal("ALTER TABLE orders ADD d DECIMAL(8,2)", holds=False)
+    listed = channel(ColumnItem(target="id"), ColumnItem(target="n"))
+    seen = {("shop", "orders"): older}
+    assert followed("ALTER TABLE orders ADD d INT", listed, holds=False, seen=seen).changes == {}
+    swap = "ALTER TABLE orders RENAME COLUMN a TO b, RENAME COLUMN b TO a"
+    assert "column 'a'" in refusal(swap, holds=False, seen={("shop", "orders"): SOURCE})
+
+
+def test_a_table_of_v2_shows_no_defaults() -> None:
+    """There a value is written into the rows that are there; or, as the policy says, NULL is, or the job pauses."""
+    v2 = replace(TARGET, properties=(("format-version", "2"),))
+    assert changes("ALTER TABLE orders ADD c INT", target=v2) == (AddField(name="c", type=kind("INT")),)
+    text, added = "ALTER TABLE orders ADD c INT NOT NULL FIRST", AddField(name="c", type=kind("INT"))
+    moved = MoveField(name="c", after=None)
+    assert changes(text, target=v2) == (added, moved, FillField(name="c", value="0"))
+    assert "0 in rows from before, which are written anew" in followed(text, target=v2).done["token-orders"]
+    assert changes(text, target=v2, deeds=deeds_of({"on_old_values": "null"})) == (added, moved)
+    assert "format v2" in refusal(text, target=v2, deeds=deeds_of({"on_old_values": "pause"}))
+
+
+def skipped(text: str) -> DdlStep:
+    said = Said(text=text, db="shop", modes=Modes(strict=True), moment=MOMENT)
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
+    return skip(said, (channel(),), rules)
+
+
+@pytest.mark.parametrize("text", [*POLICIES.values(), "ALTER TABLE orders DROP id", "ALTER TABLE orders DROP zzz"])
+def test_whatever_an_operator_skips_is_passed_over(text: str) -> None:
+    """No target changes but to take NULL; the source is known as the statement left it, where that can be known."""
+    step = skipped(text)
+    assert step.done == {"token-orders": "skipped"}
+    made = step.changes.get("token-orders", ())
+    assert all(isinstance(change, RelaxField) for change in made)
+    assert skipped("ALTER TABLE orders MODIFY b INT").channels["token-orders"].source.columns[2].type == "int"
+    assert skipped("ALTER TABLE items DROP x").done == {}
+
+
+names = st.sampled_from(["a", "b", "n", "d", "x", "y", "id"])
+clause = st.one_of(
+    st.builds("ADD {} INT".format, names),
+    st.builds("DROP {}".format, names),
+    st.builds("RENAME COLUMN {} TO {}".format, names, names),
+    st.builds("MODIFY {} BIGINT AFTER {}".format, names, names),
+)
+
+
+@given(st.lists(clause, min_size=1, max_size=4).map(", ".join), st.sampled_from(OnDdl))
+def test_any_alter_is_followed_whole_or_refused(clauses: str, policy: OnDdl) -> None:
+    """What the channel reads behind it is in the source then; what it fills is in the target, no name twice."""
+    try:
+        step = followed(f"ALTER TABLE orders {clauses}", policy=policy)
+    except SyncError as error:
+        assert error.code is Code.SOURCE_DDL  # noqa: PT017 - either of the two may happen
+        return
+    after = step.channels.get("token-orders", channel())
+    there = [column.name for column in after.source.columns]
+    assert len(set(there)) == len(there)
+    assert set(after.reads) == {column.expression.strip("`") for column in after.columns} <= set(there)
+    columns = [column.name for column in TARGET.columns]
+    made = step.changes.get("token-orders", ())
+    for change in made:
+        if isinstance(change, DropField):
+            columns.remove(change.name)
+    renames = {c.old: c.new for c in made if isinstance(c, RenameField)}
+    columns = [renames.get(name, name) for name in columns]
+    assert len(set(columns)) == len(columns)
+    for change in made:
+        if isinstance(change, AddField):
+            assert change.name not in columns
+            columns.append(change.name)
+    assert {column.target for column in after.columns} <= set(columns)
+    if policy is OnDdl.EVOLVE:
+        assert {column.target for column in after.columns} == set(columns)
+
+
+ORIGINAL = (
+    "CREATE TABLE `_orders_new` (`id` bigint NOT NULL, `a` int DEFAULT NULL, `b` varchar(20) DEFAULT NULL,"
+    " `n` int NOT NULL, `d` decimal(8,2) DEFAULT NULL, PRIMARY KEY (`id`)) ENGINE=InnoDB"
+)
+
+
+def settled(text: str, instead: str | None) -> DdlStep:
+    """What an operator has decided."""
+    record = DdlRecord(
+        position=Position(), at=0.0, table="t", statement=text, state=DdlState.APPLY, outcome="", instead=instead
+    )
+    said = Said(text=text, db="shop", modes=Modes(), moment=MOMENT)
+    rules = Rules(policy=OnDdl.PAUSE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
+    return settle(record, said, (channel(),), rules)
+
+
+def test_an_operator_says_what_is_applied_instead() -> None:
+    """Whatever the policy; the record has both texts."""
+    step = settled("ALTER TABLE orders MODIFY b INT", "ALTER TABLE orders DROP b, ADD b INT")
+    assert step.changes["token-orders"] == (DropField(name="b"), AddField(name="b", type=kind("INT")))
+    assert step.statement == "ALTER TABLE orders MODIFY b INT"
+    assert step.done["token-orders"].startswith("ALTER TABLE orders DROP b, ADD b INT was applied instead: dropped")
+
+
+def test_what_is_applied_instead_must_fit_too() -> None:
+    """It names a table of the job, and can be followed; else the job pauses again."""
+    for instead, reason in (("ALTER TABLE t ADD c INT", "about no table"), ("ALTER TABLE orders MODIFY b INT", "may")):
+        with pytest.raises(SyncError, match=reason) as caught:
+            settled("ALTER TABLE orders MODIFY b INT", instead)
+        assert caught.value.code is Code.SOURCE_DDL
+
+
+def through(*texts: str) -> tuple[ChannelDescription, tuple[LakeChange, ...], list[str]]:
+    """A channel through statements one after the other, and what its target becomes in all."""
+    now, made, done = channel(), list[LakeChange](), list[str]()
+    for text in texts:
+        step = followed(text, now)
+        now = step.channels.get(now.token, now)
+        made += step.changes.get(now.token, ())
+        done += step.done.values()
+    return now, tuple(made), done
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (
+            "create /* gh-ost */ table `shop`.`_orders_gho` like `shop`.`orders`",
+            "alter /* gh-ost */ table `shop`.`_orders_gho` ADD COLUMN c INT NOT NULL DEFAULT 5, DROP a",
+            "rename /* gh-ost */ table `shop`.`orders` to `shop`.`_orders_del`, `_orders_gho` to `shop`.`orders`",
+            "drop /* gh-ost */ table if exists `shop`.`_orders_del`",
+        ),
+        (
+            ORIGINAL,
+            "ALTER TABLE `shop`.`_orders_new` ADD COLUMN c INT NOT NULL DEFAULT 5, DROP a",
+            "RENAME TABLE `shop`.`orders` TO `shop`.`_orders_old`, `shop`.`_orders_new` TO `shop`.`orders`",
+            "DROP TABLE IF EXISTS `_orders_old`",
+        ),
+        (
+            "create /* gh-ost */ table `shop`.`_orders_gho` like `shop`.`orders`",
+            "alter /* gh-ost */ table `shop`.`_orders_gho` ADD COLUMN z TEXT, DROP a",
+            "alter /* gh-ost */ table `shop`.`_orders_gho` CHANGE z c INT NOT NULL DEFAULT 5",
+            "rename /* gh-ost */ table `shop`.`orders` to `shop`.`_orders_20260102030405_del`",
+            "rename /* gh-ost */ table `shop`.`_orders_gho` to `shop`.`orders`",
+        ),
+        (
+            "CREATE TABLE lhmn_orders LIKE orders",
+            "ALTER TABLE lhmn_orders ADD COLUMN c INT NOT NULL DEFAULT 5, DROP a",
+            "RENAME TABLE orders TO lhma_2026_01_02_03_04_05_678_orders, lhmn_orders TO orders",
+        ),
+    ],
+    ids=["gh-ost", "pt-osc", "gh-ost in two steps", "lhm"],
+)
+def test_a_migration_tool_changes_a_schema(texts: tuple[str, ...]) -> None:
+    """The copy that takes the table's place is the change that was made to it; its rows are those that are there."""
+    now, made, done = through(*texts)
+    assert made == (DropField(name="a"), AddField(name="c", type=kind("INT"), initial="5"))
+    assert now.source.label == "shop.orders"
+    assert now.reads == ("id", "b", "n", "d", "c")
+    assert now.shadows == ()
+    assert not now.gone
+    assert "took its place; dropped column 'a'" in done[-1]
+    assert done[:-1] in ([], ["set aside as shop._orders_20260102030405_del; its copy is to follow"])
+
+
+def test_a_copy_that_nobody_can_tell_is_a_stranger() -> None:
+    """One that was dropped, whose rows changed unseen, or that was made otherwise does not take the table's place."""
+    copy = followed("CREATE TABLE _orders_new LIKE orders").channels["token-orders"]
+    swap = "RENAME TABLE orders TO _orders_old, _orders_new TO orders"
+    assert followed(swap, copy).changes == {}
+    for text in ("DROP TABLE _orders_new", "ALTER IGNORE TABLE _orders_new ADD UNIQUE (a)"):
+        spoilt = followed(text, copy, mariadb=True).channels["token-orders"]
+        assert "takes its name" in refusal(swap, spoilt)
+    altered = followed("ALTER TABLE _orders_new ADD c TIMESTAMP DEFAULT CURRENT_TIMESTAMP", copy)
+    assert "each row was copied" in refusal(swap, altered.channels["token-orders"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE _orders_new (id BIGINT NOT NULL)",
+        "CREATE TABLE _orders_new LIKE customers",
+        ORIGINAL + " SELECT * FROM orders WHERE id > 5",
+        ORIGINAL + " START TRANSACTION",
+        "CREATE TABLE orders_new LIKE orders",
+        "CREATE TABLE orders_2026 LIKE orders",
+    ],
+)
+def test_rows_of_a_table_that_no_tool_made_are_not_believed(text: str) -> None:
+    """Who swaps by hand may have copied a part of the rows: the job pauses, and no row of the target is wrong."""
+    made = followed(text).channels.get("token-orders", channel())
+    name = text.split()[2]
+    assert "takes its name" in refusal(f"RENAME TABLE orders TO orders_old, {name} TO orders", made)
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason"),
+    [
+        ("DROP d, ADD d DOUBLE", "another column 'd', into which values may be copied"),
+        ("ADD UNIQUE KEY (a)", "rows may have been left out"),
+        ("ADD u INT UNIQUE", "rows may have been left out"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (n)", "rows may have been left out"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, n)", "its primary key is no more within the target's key"),
+    ],
+)
+def test_what_a_tool_copies_otherwise_is_not_believed(clause: str, reason: str) -> None:
+    """They leave out what a new key forbids, and fill columns by their names; the binlog of the table has neither."""
+    altered = through("CREATE TABLE _orders_new LIKE orders", f"ALTER TABLE _orders_new {clause}")[0]
+    assert reason in refusal("RENAME TABLE orders TO _orders_old, _orders_new TO orders", altered)
+
+
+@pytest.mark.parametrize(
+    ("charset", "text", "follows"),
+    [
+        ("utf8mb4", "ALTER TABLE orders MODIFY b VARCHAR(60)", True),
+        ("utf8mb4", "ALTER TABLE orders MODIFY b VARCHAR(60) CHARACTER SET latin1", False),
+        ("latin1", "ALTER TABLE orders MODIFY b VARCHAR(60)", False),
+        ("latin1", "ALTER TABLE orders MODIFY b VARCHAR(60) CHARACTER SET utf8mb4", True),
+        (None, "ALTER TABLE orders MODIFY b VARCHAR(60)", False),
+        ("utf8mb4", "ALTER TABLE orders MODIFY b VARCHAR(60), DEFAULT COLLATE latin1_bin", False),
+        ("latin1", "ALTER TABLE orders MODIFY b VARCHAR(60), CONVERT TO CHARACTER SET utf8mb4", True),
+    ],
+)
+def test_a_text_that_grows_keeps_its_values_where_its_charset_is_known(
+    charset: str | None, text: str, *, follows: bool
+) -> None:
+    """Also where the session is not strict: a column of which no charset is said has the table's own."""
+    source = replace(channel(), source=replace(SOURCE, charset=charset))
+    if follows:
+        wide = RetypeField(name="b", type=kind("VARCHAR", 60))
+        assert changes(text, source, strict=False) == (wide,)
+    else:
+        assert "may change its values" in refusal(text, source, strict=False)
+
+
+def test_a_text_of_unknown_charset_may_get_another_one_that_is_unknown() -> None:
+    """Outside strict mode it would lose what that has not; inside it the statement would have failed."""
+    source = replace(
+        SOURCE, columns=(*SOURCE.columns[:2], replace(SOURCE.columns[2], charset=None), *SOURCE.columns[3:])
+    )
+    text = "ALTER TABLE orders MODIFY b VARCHAR(60)"
+    assert "may change its values" in refusal(text, replace(channel(), source=source), strict=False)
+    assert changes(text, replace(channel(), source=source)) == (RetypeField(name="b", type=kind("VARCHAR", 60)),)
+
+
+@pytest.mark.parametrize(
+    ("clause", "name", "type_"),
+    [
+        ("MODIFY b INT", "b", kind("INT")),
+        ("MODIFY d DECIMAL(8,1)", "d", kind("DECIMAL", 8, 1)),
+        ("MODIFY a VARCHAR(9) NOT NULL", "a", kind("VARCHAR", 9)),
+        ("MODIFY n VARCHAR(9)", "n", kind("VARCHAR", 9)),
+    ],
+)
+def test_a_type_that_changes_values_gets_a_column_of_its_own(clause: str, name: str, type_: TargetType) -> None:
+    """Rows from before keep theirs in the old one, which takes NULL from then on; another such change makes a third."""
+    deeds = deeds_of({"on_type_change": "new_column"})
+    text = f"ALTER TABLE orders {clause}"
+    step = followed(text, deeds=deeds, strict=False)
+    made = f"{name}__2"
+    relaxed = [RelaxField(name=name)] if name == "n" else []
+    assert step.changes["token-orders"] == (*relaxed, AddField(name=made, type=type_, comment="", initial=None))
+    after = step.channels["token-orders"]
+    assert f"`{name}`" in {column.expression for column in after.columns if column.target == made}
+    grown = replace(TARGET, columns=(*TARGET.columns, TargetColumn(name=made, type=type_)))
+    again = followed(f"ALTER TABLE orders MODIFY {name} DATE", after, deeds=deeds, target=grown)
+    assert AddField(name=f"{name}__3", type=kind("DATE"), comment="", initial=None) in again.changes["token-orders"]
+
+
+@pytest.mark.parametrize("clause", ["MODIFY id VARCHAR(20)", "MODIFY b INT"])
+def test_where_no_new_column_can_take_a_type_the_job_pauses(clause: str) -> None:
+    """A key is what rows are found by, and a column list says what there is."""
+    listed = channel(*(ColumnItem(target=name) for name in ("id", "b", "n")))
+    reason = refusal(f"ALTER TABLE orders {clause}", listed, deeds=deeds_of({"on_type_change": "new_column"}))
+    assert "no new column can take them" in reason

@@ -1,0 +1,56 @@
+from dataclasses import replace
+
+import pytest
+
+from syncmgr.job.channel.description import MappedColumn
+from syncmgr.job.ddl.lake_change import AddField, DropField, EmptyTable, LakeChange, RenameField, RetypeField
+from syncmgr.job.snapshot.key_range import Excerpt, kept, widened
+from syncmgr.job.types.schema import SourceColumn, TargetType
+from tests.unit.job.factories import make_channel, make_source_table
+
+CHANNEL = make_channel(reads=("id", "status"))
+EXCERPT = Excerpt(way=CHANNEL.way, text="`id` > 5", columns=("id",), lake="`id` > 5", source="`id` > 5")
+BIGINT = TargetType(name="BIGINT")
+
+
+def test_two_parts_are_one_with_the_rows_of_both() -> None:
+    """All rows where one of them is all, or where they are not of the same columns."""
+    other = replace(EXCERPT, text="`id` < 3", columns=("id", "status"), lake="l", source="s")
+    both = widened(EXCERPT, other)
+    assert both == replace(
+        EXCERPT,
+        text="(`id` > 5) OR (`id` < 3)",
+        columns=("id", "status"),
+        lake="(`id` > 5) OR (l)",
+        source="(`id` > 5) OR (s)",
+    )
+    assert widened(EXCERPT, EXCERPT) == EXCERPT
+    assert widened(EXCERPT, None) is widened(None, EXCERPT) is widened(None, None) is None
+    assert widened(EXCERPT, replace(other, way="another")) is None
+
+
+@pytest.mark.parametrize("change", [AddField(name="c", type=BIGINT), DropField(name="status"), EmptyTable()])
+def test_a_part_outlives_what_does_not_concern_its_columns(change: LakeChange) -> None:
+    """It is of the channel as it is behind the statement."""
+    after = replace(CHANNEL, reads=("id",))
+    assert after.way != CHANNEL.way
+    assert kept(EXCERPT, CHANNEL, after, [change]) == replace(EXCERPT, way=after.way)
+
+
+@pytest.mark.parametrize(
+    ("after", "changes"),
+    [
+        (CHANNEL, [RenameField(old="id", new="status"), RenameField(old="status", new="id")]),
+        (CHANNEL, [DropField(name="id"), AddField(name="id", type=BIGINT)]),
+        (CHANNEL, [RetypeField(name="id", type=BIGINT)]),
+        (replace(CHANNEL, columns=(MappedColumn(target="id", expression="`status`"),)), []),
+        (replace(CHANNEL, source=make_source_table(columns=(SourceColumn(name="id", type="int"),))), []),
+    ],
+)
+def test_a_part_of_other_columns_is_none(after: object, changes: list[LakeChange]) -> None:
+    """Where its column is dropped, renamed, or of another type, here or there, all rows are read; so it is with one
+    that was made for another way.
+    """
+    assert kept(EXCERPT, CHANNEL, after, changes) is None  # type: ignore[arg-type]
+    assert kept(replace(EXCERPT, way="another"), CHANNEL, CHANNEL, []) is None
+    assert kept(None, CHANNEL, CHANNEL, []) is None

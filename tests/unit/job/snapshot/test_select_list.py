@@ -1,0 +1,43 @@
+import pytest
+
+from syncmgr.job.snapshot.select_list import selected
+from syncmgr.job.types.schema import BYTES, GEOMETRY, INTEGER_BITS, TEXT, SourceColumn, arrow_type
+
+
+@pytest.mark.parametrize(
+    "word", sorted({*INTEGER_BITS, *TEXT, *BYTES, *GEOMETRY, "float", "double", "decimal", "date"})
+)
+def test_every_type_that_travels_is_selected(word: str) -> None:
+    """Whatever a segment can hold, a snapshot can bring."""
+    column = SourceColumn(name="c", type=word, precision=5)
+    assert arrow_type(column) is not None
+    assert "`c`" in selected(column).sql
+
+
+@pytest.mark.parametrize(
+    ("column", "sql", "wire"),
+    [
+        (SourceColumn(name="a`b", type="int"), "`a``b`", "INT"),
+        (SourceColumn(name="c", type="int", unsigned=True), "`c`", "BIGINT"),
+        (SourceColumn(name="c", type="bigint", unsigned=True), "`c`", "DECIMAL(20,0)"),
+        (SourceColumn(name="c", type="float"), "`c` * 1e0", "DOUBLE"),
+        (SourceColumn(name="c", type="decimal", precision=12, scale=2), "`c`", "DECIMAL(12,2)"),
+        (SourceColumn(name="c", type="decimal", precision=65, scale=30), "CAST(`c` AS CHAR)", "STRING"),
+        (SourceColumn(name="c", type="datetime", precision=6), "CAST(`c` AS CHAR)", "STRING"),
+        (SourceColumn(name="c", type="year"), "CAST(`c` AS UNSIGNED)", "INT"),
+        (SourceColumn(name="c", type="bit", length=64), "CAST(`c` AS UNSIGNED)", "DECIMAL(20,0)"),
+        (SourceColumn(name="c", type="json"), "`c`", "STRING"),
+        (SourceColumn(name="c", type="char", charset="latin1"), "CAST(`c` AS CHAR)", "STRING"),
+        (SourceColumn(name="c", type="set", members=("a",)), "CAST(`c` AS CHAR)", "STRING"),
+        (SourceColumn(name="c", type="point"), "`c`", "BINARY"),
+    ],
+)
+def test_values_travel_whole(column: SourceColumn, sql: str, wire: str) -> None:
+    """Nothing is rounded, shifted or padded on the way."""
+    assert (selected(column).sql, selected(column).wire) == (sql, wire)
+
+
+def test_a_type_that_nobody_knows_is_refused() -> None:
+    """A type is never guessed."""
+    with pytest.raises(KeyError):
+        selected(SourceColumn(name="c", type="xmltype"))

@@ -1,0 +1,461 @@
+"""A small model of Iceberg's rules: snapshots, what a commit validates, and how it is repeated on newer metadata.
+
+Real are the Parquet and Puffin files; a table's metadata is one value, which a commit compares and sets. Somebody else
+may come before every call that is made of it.
+"""
+
+import itertools
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
+
+from syncmgr.lake.iceberg.ancestry import REWRITES
+from syncmgr.lake.iceberg.iceberg import Totals
+from syncmgr.lake.iceberg.layout import Field, Layout, Snapshot
+from syncmgr.lake.iceberg.snapshot_files import Content
+
+LAYOUT = Layout(
+    schema_id=0,
+    spec_id=0,
+    fields=(
+        Field(id=1, name="id", type="long", required=True),
+        Field(id=2, name="v", type="long", required=False),
+    ),
+    partition=(),
+    identifier=(1,),
+)
+REPEATS = 4  # Iceberg's own default of commit.retry.num-retries
+
+
+class RefusedError(Py4JJavaError):
+    """An exception of Java's, without a Java."""
+
+    def __init__(self, name: str) -> None:
+        self.name = f"org.apache.iceberg.exceptions.{name}"
+        self.java_exception = SimpleNamespace(getClass=lambda: SimpleNamespace(getName=lambda: self.name))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Many(list[Any]):
+    """A Java list, or a reader of files."""
+
+    def size(self) -> int:
+        return len(self)
+
+    def get(self, place: int) -> Any:
+        return self[place]
+
+    def iterator(self) -> Any:
+        left = list(self)
+        return SimpleNamespace(hasNext=lambda: bool(left), next=lambda: left.pop(0))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A data or delete file; `sequence`: of the snapshot that it counts from."""
+
+    facts: Mapping[str, Any]
+    sequence: int = 0
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.facts["file-path"], self.facts.get("content-offset", 0)
+
+    @property
+    def is_data(self) -> bool:
+        return bool(self.facts["content"] == "data")
+
+    def location(self) -> str:
+        return str(self.facts["file-path"])
+
+    def recordCount(self) -> int:  # noqa: N802 - Java's names from here on
+        return int(self.facts["record-count"])
+
+    def dataSequenceNumber(self) -> int:  # noqa: N802
+        return self.sequence
+
+
+def data_file(path: Path) -> File:
+    facts = {
+        "spec-id": 0,
+        "content": "data",
+        "file-path": str(path),
+        "file-format": "parquet",
+        "partition": {},
+        "file-size-in-bytes": path.stat().st_size,
+        "record-count": pq.read_metadata(path).num_rows,
+    }
+    return File(facts)
+
+
+@dataclass(frozen=True)
+class Snap:
+    """A snapshot: all its files, and what it changed."""
+
+    id: int
+    parent: int | None
+    sequence: int
+    kind: str
+    marks: Mapping[str, str]
+    files: Mapping[tuple[str, int], File]
+    added: tuple[File, ...] = ()
+    removed: tuple[File, ...] = ()
+
+    def snapshotId(self) -> int:  # noqa: N802
+        return self.id
+
+    def parentId(self) -> int | None:  # noqa: N802
+        return self.parent
+
+    def sequenceNumber(self) -> int:  # noqa: N802
+        return self.sequence
+
+    def summary(self) -> Mapping[str, str]:
+        return self.marks
+
+    def operation(self) -> str:
+        return self.kind
+
+    def dataManifests(self, _io: object) -> Many:  # noqa: N802
+        return Many([Many(file for file in self.files.values() if file.is_data)])
+
+    def deleteManifests(self, _io: object) -> Many:  # noqa: N802
+        return Many([Many(file for file in self.files.values() if not file.is_data)])
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What a catalog names."""
+
+    current: Snap | None = None
+    known: Mapping[int, Snap] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> Mapping[tuple[str, int], File]:
+        return {} if self.current is None else self.current.files
+
+    def since(self, start: int | None) -> Iterator[Snap]:
+        """The snapshots behind `start`, newest first."""
+        snap = self.current
+        while snap is not None and snap.id != start:
+            yield snap
+            if snap.parent is not None and snap.parent not in self.known and snap.parent != start:
+                raise RefusedError("ValidationException")  # history was cut off
+            snap = self.known.get(snap.parent) if snap.parent is not None else None
+
+    def after(self, change: "Change", number: int) -> "Meta":
+        """With one more snapshot. Refuses to remove what is not there."""
+        sequence = 1 if self.current is None else self.current.sequence + 1
+        gone = {file.place for file in change.removed}
+        if not gone <= self.files.keys():
+            raise RefusedError("ValidationException")
+        added = tuple(replace(file, sequence=file.sequence or sequence) for file in change.added)
+        left = {place: file for place, file in self.files.items() if place not in gone}
+        snap = Snap(
+            id=number,
+            parent=None if self.current is None else self.current.id,
+            sequence=sequence,
+            kind=change.kind,
+            marks=dict(change.marks),
+            files=left | {file.place: file for file in added},
+            added=added,
+            removed=change.removed,
+        )
+        return replace(self, current=snap, known={**self.known, number: snap})
+
+
+@dataclass(frozen=True)
+class Change:
+    kind: str
+    added: tuple[File, ...] = ()
+    removed: tuple[File, ...] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+NUMBERS = itertools.count(1000)
+
+
+class Catalog:
+    """One table. `others`: who comes before every call. `known`: what any of its metadata has listed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.known: dict[int, Snap] = {}
+        self.meta, self.folder, self.uuid = Meta(), folder, str(uuid.uuid4())
+        self.others: Callable[[], None] = lambda: None
+
+    @property
+    def meta(self) -> Meta:
+        return self._meta
+
+    @meta.setter
+    def meta(self, meta: Meta) -> None:
+        self._meta = meta
+        self.known.update(meta.known)
+
+    def replace_by(self, before: Meta, after: Meta) -> bool:
+        """Compare and set."""
+        self.others()
+        if self.meta is not before:
+            return False
+        self.meta = after
+        return True
+
+
+class Update:
+    """A RowDelta or a RewriteFiles: what it changes, and what must hold for that."""
+
+    def __init__(self, table: "Table", *, rewrites: bool = False) -> None:
+        self._table, self._rewrites = table, rewrites
+        self._number, self._start = next(NUMBERS), None
+        self._added: list[File] = []
+        self._removed: list[File] = []
+        self._marks: dict[str, str] = {}
+        self._needed: set[str] = set()
+        self._no_data = self._no_deletes = False
+
+    def validateFromSnapshot(self, number: int | None) -> "Update":  # noqa: N802
+        self._start = number
+        return self
+
+    def validateDataFilesExist(self, paths: Iterable[str]) -> "Update":  # noqa: N802
+        self._needed |= set(paths)
+        return self
+
+    def validateDeletedFiles(self) -> "Update":  # noqa: N802
+        return self
+
+    def fenced(self) -> "Update":
+        self._no_data = self._no_deletes = True
+        return self
+
+    def addRows(self, file: File) -> None:  # noqa: N802
+        self._added.append(file)
+
+    addDeletes = addFile = addRows  # noqa: N815
+
+    def removeRows(self, file: File) -> None:  # noqa: N802
+        self._removed.append(file)
+
+    removeDeletes = deleteFile = removeRows  # noqa: N815
+
+    def set(self, mark: str, value: str) -> "Update":
+        self._marks[mark] = value
+        return self
+
+    def applied(self, meta: Meta) -> Meta:
+        for snap in meta.since(self._start):
+            self._validate(snap)
+        kind = REWRITES if self._rewrites else "overwrite" if self._removed else "append"
+        deletes = any(not file.is_data for file in self._added)
+        kind = "overwrite" if deletes and not self._rewrites else kind
+        change = Change(kind, tuple(self._added), tuple(self._removed), self._marks)
+        return meta.after(change, self._number)
+
+    def _validate(self, snap: Snap) -> None:
+        """What somebody else has committed since. New deletes of a file that is rewritten, or has a vector of ours."""
+        removed = {file.location() for file in snap.removed if file.is_data}
+        new_data = any(file.is_data for file in snap.added) and snap.kind != REWRITES
+        new_deletes = [file for file in snap.added if not file.is_data]
+        mine = {file.facts.get("referenced-data-file") for file in self._added if not file.is_data}
+        mine |= {file.location() for file in self._removed if file.is_data} if self._rewrites else set()
+        hit = {file.facts.get("referenced-data-file") for file in new_deletes} - {None}
+        by_key = self._rewrites and any(file.facts["content"] == "equality-deletes" for file in new_deletes)
+        if (
+            removed & self._needed
+            or (self._no_data and new_data)
+            or (self._no_deletes and new_deletes)
+            or hit & mine
+            or by_key
+        ):
+            raise RefusedError("ValidationException")
+
+    def commit(self) -> None:
+        self._table.commit(self.applied)
+
+
+class Table:
+    """A view of the table's metadata: those that were loaded, or those that a transaction has made."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog, self.meta = catalog, catalog.meta
+        self._updates: list[Callable[[Meta], Meta]] | None = None  # None: it is no transaction's
+
+    def commit(self, update: Callable[[Meta], Meta]) -> None:
+        if self._updates is not None:
+            self._updates.append(update)
+            self.meta = update(self.meta)
+            return
+        self._send([update])
+
+    def _send(self, updates: list[Callable[[Meta], Meta]]) -> None:
+        """As Iceberg does, which refreshes and applies again where somebody was faster."""
+        for _ in range(REPEATS + 1):
+            before = after = self.catalog.meta
+            for update in updates:
+                after = update(after)
+            if self.catalog.replace_by(before, after):
+                self.meta = after
+                return
+        raise RefusedError("CommitFailedException")
+
+    def begun(self) -> "Table":
+        self.refresh()
+        opened = Table(self.catalog)
+        opened._updates = []
+        return opened
+
+    def finish(self) -> None:
+        assert self._updates is not None
+        self._send(self._updates)
+
+    def refresh(self) -> None:
+        self.meta = self.catalog.meta
+
+    def currentSnapshot(self) -> Snap | None:  # noqa: N802
+        return self.meta.current
+
+    def newRowDelta(self) -> Update:  # noqa: N802
+        return Update(self)
+
+    def newRewrite(self) -> Update:  # noqa: N802
+        return Update(self, rewrites=True)
+
+    def location(self) -> str:
+        return str(self.catalog.folder)
+
+    def specs(self) -> None:
+        """There is but one."""
+
+    def io(self) -> "Table":
+        return self
+
+    def newOutputFile(self, path: str) -> SimpleNamespace:  # noqa: N802
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return SimpleNamespace(create=lambda: SimpleNamespace(write=Path(path).write_bytes, close=lambda: None))
+
+
+Table.uuid = lambda self: self.catalog.uuid  # type: ignore[attr-defined] # the module of that name is used above
+
+
+class IcebergModel:
+    """The part of `syncmgr.lake.iceberg.iceberg` that commits, folds and compactions of one table call."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        files = SimpleNamespace(read=lambda files, *_: files, readDeleteManifest=lambda files, *_: files)
+        package = SimpleNamespace(iceberg=SimpleNamespace(ManifestFiles=files))
+        self.jvm = SimpleNamespace(org=SimpleNamespace(apache=package))
+
+    def load(self, _db: str, _table: str) -> Table:
+        self._catalog.others()
+        return Table(self._catalog)
+
+    def begin(self, table: Table) -> Table:
+        self._catalog.others()
+        return table.begun()
+
+    def table_of(self, transaction: Table) -> Table:
+        self._catalog.others()
+        return transaction
+
+    def finish(self, transaction: Table) -> int:
+        transaction.finish()
+        assert transaction.meta.current is not None
+        return transaction.meta.current.id
+
+    def set_properties(self, transaction: Table, values: Mapping[str, str]) -> None:
+        transaction.commit(lambda meta: replace(meta, properties={**meta.properties, **values}))
+
+    def fenced_delta(self, transaction: Table) -> Update:
+        delta = transaction.newRowDelta().fenced()
+        current = transaction.currentSnapshot()
+        return delta if current is None else delta.validateFromSnapshot(current.id)
+
+    def add(self, delta: Update, rows: Iterable[File], deletes: Iterable[File], marks: Mapping[str, str]) -> None:
+        self._catalog.others()
+        for file in (*rows, *deletes):
+            delta.addRows(file)
+        for mark, value in marks.items():
+            delta.set(mark, value)
+        delta.commit()
+
+    def in_place(self, _table: Table, update: Update) -> Update:
+        return update
+
+    def history(self, table: Table, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
+        older = table.catalog.known if expired else {}
+        wanted, snap = set(marks), table.meta.current
+        while snap is not None:
+            found = {mark: value for mark, value in snap.marks.items() if mark in wanted}
+            yield Snapshot(id=snap.id, parent=snap.parent, operation=snap.kind, marks=found)
+            known = {**older, **table.meta.known}
+            snap = None if snap.parent is None else known.get(snap.parent)
+
+    def layout(self, _table: Table) -> Layout:
+        return LAYOUT
+
+    def property(self, table: Table, key: str) -> str | None:
+        return table.meta.properties.get(key)
+
+    def token(self, table: Table, key: str) -> int:
+        return int(self.property(table, key) or 0)
+
+    def codec(self, _table: Table) -> str:
+        return "zstd"
+
+    def format_version(self, _table: Table) -> int:
+        return 3
+
+    def files(self, _table: Table, folder: str, _partition: Mapping[str, str]) -> list[File]:
+        return [data_file(path) for path in sorted(Path(folder).glob("*.parquet"))]
+
+    def unplaced_files(self, table: Table, folder: str) -> list[File]:
+        return self.files(table, folder, {})
+
+    def placed(self, _table: Table, file: File, _like: File) -> File:
+        return file
+
+    def file_text(self, _table: Table, file: File) -> str:
+        return json.dumps(dict(file.facts))
+
+    def file_of(self, _specs: object, text: str) -> File:
+        return File(json.loads(text))
+
+    def strings(self, values: Iterable[str]) -> list[str]:
+        return list(values)
+
+    def location(self, file: File) -> str:
+        return file.location()
+
+    def record_count(self, file: File) -> int:
+        return file.recordCount()
+
+    def file_bytes(self, file: File) -> int:
+        return 100 * file.recordCount()
+
+    def current(self, table: Table) -> Totals | None:
+        snap = table.currentSnapshot()
+        return snap and Totals(snapshot=snap.id, data_files=0, data_bytes=0, delete_files=0, equality_deletes=0)
+
+    def delete(self, *paths: str) -> None:
+        """A file that the table names must not go."""
+        named = {file.location() for file in self._catalog.meta.files.values()}
+        for path in paths:
+            assert not any(each == path or each.startswith(f"{path}/") for each in named), f"{path} is in force"
+
+
+def as_file(content: Content) -> File:
+    return File(content.facts)

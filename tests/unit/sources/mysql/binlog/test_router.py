@@ -1,0 +1,121 @@
+import struct
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.objects.surroundings import Answers, Unasked
+from syncmgr.job.position import Position
+from syncmgr.job.rows.batch import Ddl
+from syncmgr.job.statement.reading import Modes
+from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.binlog.events import Query, xid_of
+from syncmgr.sources.mysql.binlog.router import Limits, Router
+from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
+from syncmgr.sources.mysql.binlog.unlogged import Unlogged
+
+
+def unasked(_unasked: Unasked, _modes: Modes) -> Answers:
+    raise AssertionError("nothing is to be asked")
+
+
+def unlogged() -> Unlogged:
+    return Unlogged("db1:3306", unasked)
+
+
+def event(kind: int, log_pos: int, body: bytes = b"") -> bytes:
+    size = wire.HEADER + len(body)
+    return struct.pack("<IBIIIH", 1_700_000_000, kind, 1, size, log_pos, 0) + body
+
+
+def fed(*told: bytes) -> Router:
+    """A router behind these events, which stand in a file from its begin on."""
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions({}, "db1:3306", unlogged()), Limits(), start, "db1:3306", {})
+    for each in told:
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    return router
+
+
+def transaction(log_pos: int) -> tuple[bytes, bytes]:
+    return event(wire.ANONYMOUS_GTID, log_pos - 31, bytes(25)), event(wire.XID, log_pos, bytes(8))
+
+
+def test_an_incident_ends_the_source() -> None:
+    """The server says itself that events are missing: nothing may go on as if they were not."""
+    with pytest.raises(SyncError, match="events are missing from its binlog") as caught:
+        fed(event(wire.INCIDENT, 200, b"\x01\x00\x00"))
+    assert caught.value.code is Code.SOURCE_UNSUPPORTED
+
+
+def test_positions_grow_beyond_32_bits() -> None:
+    """Events tell the lower half; a file that a transaction made larger than 4 GiB goes on behind them."""
+    ends = (2**32 - 100, 50, 2**32 - 10, 2**31)
+    offsets = [
+        fed(*(part for end in ends[:count] for part in transaction(end))).position().offset for count in range(5)
+    ]
+    assert offsets == [4, 2**32 - 100, 2**32 + 50, 2**33 - 10, 2**33 + 2**31]
+
+
+class Meeting(Subscriptions):
+    """Notes where statements stand."""
+
+    def __init__(self) -> None:
+        super().__init__({}, "db1:3306", unlogged())
+        self.places: list[int] = []
+
+    def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
+        self.places.append(here.offset)
+        return super().met(query, at, here, followable=followable, with_rows=with_rows)
+
+
+def test_a_statement_that_crosses_32_bits_stands_where_it_begins() -> None:
+    """Whether a schema that was asked of the server is older is judged by that place."""
+    meeting = Meeting()
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(meeting, Limits(), start, "db1:3306", {})
+    statement = struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0ALTER TABLE t ADD c INT"
+    size = wire.HEADER + len(statement)
+    for each in (*transaction(2**32 - 10), event(wire.QUERY, size - 10, statement)):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert meeting.places == [2**32 - 10]
+    assert router.position().offset == 2**32 + size - 10
+
+
+@pytest.mark.parametrize(("after", "passed"), [(2**32 + 500, False), (3 * 10**9, False), (2**32 + 5000, True)])
+def test_the_end_of_an_xa_transaction_is_placed_beyond_32_bits(after: int, *, passed: bool) -> None:
+    """A table that was read after it has its rows; one that was read before gets them."""
+    text = "XA COMMIT X'61',X'',1"
+    table, xid = ("d", "t"), xid_of(text)
+    wanted = Subscription(columns=(), after=Position(file="binlog.000001", offset=after, server="s"))
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions({table: wanted}, "db1:3306", unlogged()), Limits(), start, "db1:3306", {xid: True})
+    statement = struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0" + text.encode()
+    ends = event(wire.QUERY, 5000, statement)
+    for each in (*transaction(2**32 - 100), *transaction(1000), ends):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert router.take().passed == (frozenset({table}) if passed else frozenset())
+
+
+@pytest.mark.parametrize("kind", [wire.GTID, wire.ANONYMOUS_GTID])
+@pytest.mark.parametrize(
+    ("committed_at", "told"),
+    [(1_600_000_000.5, 1_600_000_000.5), (1_800_000_000.0, 1_700_000_000.0), (None, 1_700_000_000.0)],
+)
+def test_no_session_says_that_its_rows_are_of_later(kind: int, committed_at: float | None, told: float) -> None:
+    """Events bear the time that a session calls its own; where the server says when it committed, that bounds it."""
+    body = b"\1" + bytes(16) + struct.pack("<QBQQ", 6, 2, 0, 1)
+    if committed_at is not None:
+        body += (int(committed_at * 1e6) | 1 << 55).to_bytes(7, "little") + bytes(7)
+    assert fed(event(kind, 100, body), event(wire.XID, 200, bytes(8))).take().source_time == told
+
+
+def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixture) -> None:
+    """A transaction whose end was not known is over when the next begins: its number is kept, and the log has it."""
+    first, second = (event(wire.GTID, 100, b"\1" + bytes(16) + struct.pack("<Q", number)) for number in (6, 7))
+    uuid = "00000000-0000-0000-0000-000000000000"
+    start = Position(gtids=f"{uuid}:1-5", file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions({}, "db1:3306", unlogged()), Limits(), start, "db1:3306", {})
+    for each in (first, second, event(wire.XID, 200, bytes(8))):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert router.position().gtids == f"{uuid}:1-7"
+    assert "has no end that is known" in caplog.text

@@ -1,0 +1,75 @@
+from typing import Any, Final
+
+import pytest
+
+from syncmgr.job.ddl.alteration import altered
+from syncmgr.job.statement.nodes import AlterTable
+from syncmgr.job.statement.reading import read
+from syncmgr.job.types.schema import SourceColumn, SourceTable
+from syncmgr.meta import codec
+from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.server import tables
+from syncmgr.sources.mysql.server.tables import schema_of
+from syncmgr.sources.mysql.values.table_map import Field, TableMap, agreed
+from tests.unit.job.factories import make_channel
+
+UTF8_GENERAL_CI: Final = 33
+ID: Final = Field(code=wire.LONG)
+TEXT: Final = Field(code=wire.VARCHAR, meta=30, collation=UTF8_GENERAL_CI)
+
+
+def told(monkeypatch: pytest.MonkeyPatch, collation: str | None) -> SourceTable:
+    """What is understood of a server that tells this collation of a table of one number."""
+    column = {"name": "id", "word": "int", "full": "int", "length": None, "digits": 10, "scale": 0, "fraction": None}
+    answers: dict[str, list[dict[str, Any]]] = {
+        "COLUMNS": [column | {"charset": None, "nullable": "NO"}],
+        "TABLES": [{"collation": collation, "charset": collation and collation.partition("_")[0]}],
+        "STATISTICS": [],
+    }
+    monkeypatch.setattr(
+        tables, "query", lambda _, sql, *__: next(rows for name, rows in answers.items() if f"schema.{name} " in sql)
+    )
+    found = schema_of(None, ("shop", "t"))  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def with_a_text(table: SourceTable) -> SourceTable:
+    statement = read("ALTER TABLE t ADD c VARCHAR(10)", "shop")
+    assert isinstance(statement, AlterTable)
+    return altered(table, statement.clauses).table
+
+
+@pytest.mark.parametrize("collation", ["utf8_general_ci", "utf8mb3_general_ci", "utf8mb3_uca1400_ai_ci"])
+def test_a_new_column_has_the_charset_of_its_table_under_its_name_of_today(
+    monkeypatch: pytest.MonkeyPatch, collation: str
+) -> None:
+    """Older servers say utf8; the rows that follow are read, and do not stop the table."""
+    table = with_a_text(told(monkeypatch, collation))
+    assert table.columns[-1].charset == "utf8mb3"
+    rows = TableMap(db="shop", name="t", fields=(ID, TEXT))
+    assert agreed(rows, table, mariadb=False) == table
+
+
+@pytest.mark.parametrize(
+    ("collation", "charset"),
+    [("utf8mb4_0900_ai_ci", "utf8mb4"), ("latin1_swedish_ci", "latin1"), ("binary", "binary"), (None, None)],
+)
+def test_the_charset_of_a_table_is_that_of_its_collation(
+    monkeypatch: pytest.MonkeyPatch, collation: str | None, charset: str | None
+) -> None:
+    """A view has none."""
+    assert told(monkeypatch, collation).charset == charset
+
+
+def test_a_stored_table_gets_the_name_of_today() -> None:
+    """Earlier versions stored what the server said, of a table and of the columns that it got."""
+    text = SourceColumn(name="c", type="varchar", length=10, charset="utf8")
+    columns = (SourceColumn(name="id", type="int", nullable=False), text)
+    channel = make_channel(source=SourceTable(db="shop", name="t", columns=columns, charset="utf8"))
+    table = codec.channel_of(codec.channel_json(channel)).source
+    assert (table.charset, [column.charset for column in table.columns]) == ("utf8mb3", [None, "utf8mb3"])
+    assert agreed(TableMap(db="shop", name="t", fields=(ID, TEXT)), table, mariadb=False) == table
+    assert (
+        with_a_text(SourceTable(db="shop", name="t", columns=(), charset=table.charset)).columns[0] == table.columns[1]
+    )
