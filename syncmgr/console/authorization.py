@@ -72,7 +72,7 @@ class Access:
             self.need(Privilege.SELECT, scope)
 
 
-class GuardedJobs:
+class AuthorizedJobs:
     """Sync jobs: LOAD_PRIV on the job changes one, on the database and its targets makes one."""
 
     def __init__(self, jobs: Jobs, access: Access) -> None:
@@ -155,7 +155,7 @@ class GuardedJobs:
             raise SyncError(Code.UNKNOWN_JOB, job=name.name, db=home)
 
 
-class GuardedCatalog:
+class AuthorizedCatalog:
     """Databases and tables."""
 
     def __init__(self, catalog: Catalog, access: Access) -> None:
@@ -277,7 +277,7 @@ class GuardedConfig:
         self._config.set(name, value)
 
 
-class GuardedUsers:
+class AuthorizedUsers:
     """Accounts: for ADMIN_PRIV; one's own password and grants for everybody."""
 
     def __init__(self, users: Users, access: Access) -> None:
@@ -322,14 +322,14 @@ class GuardedUsers:
         return self._users.rights(account)
 
 
-class Guarded:
+class Authorized:
     """A frontend as one account sees it."""
 
     def __init__(self, frontend: Frontend, access: Access) -> None:
         self.access = access
-        self.jobs = GuardedJobs(frontend.jobs, access)
-        self.catalog = GuardedCatalog(frontend.catalog, access)
+        self.jobs = AuthorizedJobs(frontend.jobs, access)
+        self.catalog = AuthorizedCatalog(frontend.catalog, access)
         self.history = GuardedHistory(frontend.history, access)
         self.queries = GuardedQueries(frontend.queries, access)
         self.config = GuardedConfig(frontend.config, access)
-        self.users = GuardedUsers(frontend.users, access)
+        self.users = AuthorizedUsers(frontend.users, access)

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Together(Generic[T]):
+class SingleFlight(Generic[T]):
     """Lives on the event loop. At most one answer to a question is computed at a time, and one waits for its turn."""
 
     def __init__(self) -> None:

@@ -16,12 +16,12 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 from syncmgr.console.limits import KiB
 from syncmgr.console.memory import Share
 from syncmgr.console.ports import QueriesOfAccount, Query
-from syncmgr.console.single_flight import Together
+from syncmgr.console.single_flight import SingleFlight
 from syncmgr.console.turns import Turns
 from syncmgr.console.wire.lake_types import column, converted
 from syncmgr.console.wire.results import Row, Rows
 from syncmgr.errors import Code, SyncError
-from syncmgr.sources.cancellation import Asking
+from syncmgr.sources.cancellation import Cancellation
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +51,10 @@ class Workers:
         self._texts = ThreadPoolExecutor(LONG_TEXTS_AT_ONCE + 1, thread_name_prefix="console-text")
         self._selects = Turns(threads, per_key=queries_per_account)
         self._long_texts, self._longer_texts = Turns(LONG_TEXTS_AT_ONCE), Turns(1)
-        self.shown: Together[list[tuple[str | None, ...]]] = Together()  # what SHOW SYNC JOB answers, by database
-        self.known: Together[None] = Together()  # whether there is such a database
+        self.shown: SingleFlight[list[tuple[str | None, ...]]] = (
+            SingleFlight()
+        )  # what SHOW SYNC JOB answers, by database
+        self.known: SingleFlight[None] = SingleFlight()  # whether there is such a database
 
     async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._slow, partial(call, *args, **kwargs))
@@ -66,7 +68,7 @@ class Workers:
 
         Each asker has its turn. Raises SOURCE_WAITED.
         """
-        asking = Asking()
+        asking = Cancellation()
         begin = partial(self._sources.submit, _inside, asking, partial(call, *args, **kwargs))
         asked = asyncio.ensure_future(self._turns_at_sources.run(asker, begin))
         try:
@@ -148,7 +150,7 @@ class Workers:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _inside(asking: Asking, call: Callable[[], T]) -> T:
+def _inside(asking: Cancellation, call: Callable[[], T]) -> T:
     with asking.here():
         return call()
 

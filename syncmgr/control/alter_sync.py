@@ -14,7 +14,7 @@ from typing import Final, Protocol, assert_never
 
 from syncmgr.control import planning
 from syncmgr.control.arrivals import Arrivals, arrivals
-from syncmgr.control.planning import Inspect, Inspected, Plan, Planner, Survey, Wanted
+from syncmgr.control.planning import Inspect, Inspected, Plan, Planner, Survey, SyncRequest
 from syncmgr.control.statement_text import (
     altered,
     excerpt,
@@ -34,7 +34,7 @@ from syncmgr.job.epoch import Epoch
 from syncmgr.job.freshness import of_table
 from syncmgr.job.show_sync import Figures
 from syncmgr.job.snapshot.chunk import Load
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of
 from syncmgr.job.snapshot.resync_where import LEAVE_OUT
 from syncmgr.job.source import SNAPSHOT, MysqlDescription
@@ -101,7 +101,7 @@ class Store(Protocol):
         *,
         joining: Joining | None = None,
         leaving: Collection[str] = (),
-        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
+        resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
         changed: Collection[Renewal] = (),
     ) -> None: ...
     def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]: ...
@@ -147,7 +147,7 @@ class LookedAt:
     renewal: Renewal | None = None
 
 
-class Altering:
+class Alterations:
     """Stores; one call at a time, but for those that block, which store nothing."""
 
     def __init__(
@@ -238,7 +238,7 @@ class Altering:
         changed = () if renewal is None else (renewal,)
         self._store.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
 
-    def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> Excerpt:
+    def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> KeyRange:
         """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
         if not channel.keys:
             raise SyncError(
@@ -309,7 +309,7 @@ class Altering:
         _refuse_cancelled(job)
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="ADD TABLE with canal; name it in a job of its own")
-        wanted = Wanted(
+        wanted = SyncRequest(
             db=job.db,
             channels=channels,
             # the job itself reads under its own id

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from syncmgr.control import alter_sync, planning, showing
-from syncmgr.control.alter_sync import Altering, made
+from syncmgr.control.alter_sync import Alterations, made
 from syncmgr.control.arrivals import Arrivals
-from syncmgr.control.planning import CheckExact, Inspect, Plan, Planner, Survey, Table, Wanted, is_wide
+from syncmgr.control.planning import CheckExact, Inspect, Plan, Planner, Survey, SyncRequest, Table, is_wide
 from syncmgr.control.showing import Showing
 from syncmgr.control.statement_text import patterns, refuse_on_canal
 from syncmgr.crash import CrashPoint, passing
@@ -127,7 +127,7 @@ class Jobs:
             survey=survey,
             check_exact=check_exact,
         )
-        self._altering = Altering(store, catalog, self._planner, inspect, survey, chunk_rows)
+        self._altering = Alterations(store, catalog, self._planner, inspect, survey, chunk_rows)
         self._chunk_rows = chunk_rows
         self._new_run = new_run
         self._drop_staged = drop_staged
@@ -153,7 +153,7 @@ class Jobs:
         with self._read_by_one(wanted.source):
             return self._create(node, wanted, overrides)
 
-    def _create(self, node: CreateSync, wanted: Wanted, overrides: dict[str, str]) -> tuple[Remark, ...]:
+    def _create(self, node: CreateSync, wanted: SyncRequest, overrides: dict[str, str]) -> tuple[Remark, ...]:
         plan = self._planner.plan(wanted)
         job = SyncJob(
             id=JobId(0),
@@ -186,12 +186,12 @@ class Jobs:
             taken = self._other_reader(wanted.source)
         return list(self._planner.explain(wanted, taken))
 
-    def _wanted(self, node: CreateSync, db: str) -> tuple[Wanted, dict[str, str]]:
+    def _wanted(self, node: CreateSync, db: str) -> tuple[SyncRequest, dict[str, str]]:
         """With the properties of its job."""
         source = source_of({each.key: each.value for each in node.binlog})
         overrides = overrides_of({each.key: each.value for each in node.properties})
         refuse_on_canal(source, overrides)
-        wanted = Wanted(
+        wanted = SyncRequest(
             db=db,
             channels=node.channels,
             source=source,

@@ -23,7 +23,7 @@ from syncmgr.control.statement_text import (
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.canal_text import check_exact as check_canal_exact
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey, check_loadable, plan_channel, quoted
-from syncmgr.job.channel.patterns import SERVERS_OWN, Family, Found, sharded, target_of
+from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, sharded, target_of
 from syncmgr.job.channel.positional import plan_positional, untold
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.channel.table_pattern import literal
@@ -97,7 +97,7 @@ Survey = Callable[[MysqlDescription, Sequence[str]], Mapping[Table, Found]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class SyncRequest:
     """What a statement asks for, and how its job is to take it. `chunk_rows`: of a snapshot.
 
     `checked`: each value will be looked at, so that a target may be narrower than its source. `shared`: targets that
@@ -136,7 +136,7 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Place:
+class _PlannedChannel:
     """A channel of the statement; `target` None: it is to be made, as `found` says, in the place of `spare`.
 
     `shards`: what says that the tables of other databases go into the target, too.
@@ -188,7 +188,7 @@ class Planner:
         """Whether tables without a key can be read at an exact point. Raises SNAPSHOT_REFUSED."""
         self._check_exact(source, tables)
 
-    def plan(self, wanted: Wanted, looks: int = LOOKS) -> Plan:
+    def plan(self, wanted: SyncRequest, looks: int = LOOKS) -> Plan:
         """Raises what the first failed check says. `looks`: how often all is looked at where tables come meanwhile."""
         places = self._places(wanted)
         if isinstance(wanted.source, CanalDescription):
@@ -211,7 +211,7 @@ class Planner:
             has_grown=has_grown,
         )
 
-    def _has_grown(self, wanted: Wanted, places: Sequence[_Place]) -> bool:
+    def _has_grown(self, wanted: SyncRequest, places: Sequence[_PlannedChannel]) -> bool:
         """Whether a table came after they were found and before the place in the binlog from which changes are read:
         its statement is before it, and would never be met.
         """
@@ -221,7 +221,7 @@ class Planner:
         meant = {wish.table for each in wanted.channels for wish in _expanded(each, found)}
         return not meant <= {place.table for place in places}
 
-    def _inspected(self, wanted: Wanted, places: Sequence[_Place]) -> Inspected:
+    def _inspected(self, wanted: SyncRequest, places: Sequence[_PlannedChannel]) -> Inspected:
         by_table = {place.table: place for place in places}
         return self._inspect(
             wanted.source,
@@ -229,12 +229,12 @@ class Planner:
             lambda table, schema, keys: _is_locked(wanted, by_table[table], schema, keys),
         )
 
-    def _positional(self, source: CanalDescription, places: Sequence[_Place]) -> Plan:
+    def _positional(self, source: CanalDescription, places: Sequence[_PlannedChannel]) -> Plan:
         channels = self._of_canal(source, places)
         inspected = self._inspect(source, [place.table for place in places])
         return Plan(channels=channels, inspected=inspected, made=())
 
-    def _of_canal(self, source: CanalDescription, places: Sequence[_Place]) -> tuple[ChannelDescription, ...]:
+    def _of_canal(self, source: CanalDescription, places: Sequence[_PlannedChannel]) -> tuple[ChannelDescription, ...]:
         channels = [_of_canal(place) for place in places]
         for channel in channels:
             self._lake.check_channel(channel)
@@ -243,7 +243,7 @@ class Planner:
         return tuple(map(untold, channels))
 
     def _channel(
-        self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]
+        self, wanted: SyncRequest, place: _PlannedChannel, told: _Told, made: dict[Table, TargetTable]
     ) -> tuple[ChannelDescription, TargetTable]:
         """With its target, which is in `made` from here on if it is not there yet.
 
@@ -275,7 +275,7 @@ class Planner:
                 check_loadable(channel, is_empty=empty)
         return channel, target
 
-    def _check_exact_points(self, wanted: Wanted, channels: Iterable[ChannelDescription]) -> None:
+    def _check_exact_points(self, wanted: SyncRequest, channels: Iterable[ChannelDescription]) -> None:
         """Of those whose targets have no key, all at once. Raises SNAPSHOT_REFUSED."""
         tables = [channel.source for channel in channels if not channel.keys]
         if not wanted.takes_snapshot or not tables:
@@ -284,7 +284,9 @@ class Planner:
         with _offering_latest(wanted):
             self._check_exact(wanted.source, tables)
 
-    def _made(self, wanted: Wanted, place: _Place, told: _Told, made: dict[Table, TargetTable]) -> TargetTable:
+    def _made(
+        self, wanted: SyncRequest, place: _PlannedChannel, told: _Told, made: dict[Table, TargetTable]
+    ) -> TargetTable:
         """The target of the first table that needs it is that of all."""
         assert place.found is not None, "only tables that were found have no target yet"
         table, unique_keys = told
@@ -298,7 +300,7 @@ class Planner:
 
     # -- which tables
 
-    def _places(self, wanted: Wanted) -> list[_Place]:
+    def _places(self, wanted: SyncRequest) -> list[_PlannedChannel]:
         """Raises what is wrong with the names: twice, not there, in use."""
         _refuse_servers_own(wanted)
         found = self._found(wanted)
@@ -311,7 +313,7 @@ class Planner:
         refuse_twice(_filled(places, wanted.db))
         return places
 
-    def _found(self, wanted: Wanted) -> Mapping[Table, Found]:
+    def _found(self, wanted: SyncRequest) -> Mapping[Table, Found]:
         patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}
         if isinstance(wanted.source, CanalDescription):
             if patterns:
@@ -323,7 +325,7 @@ class Planner:
         check_names(wanted.channels, found)
         return found
 
-    def _place(self, wanted: Wanted, wish: _Place, there: Collection[Table]) -> _Place:
+    def _place(self, wanted: SyncRequest, wish: _PlannedChannel, there: Collection[Table]) -> _PlannedChannel:
         node = wish.node
         home = node.target.db or wanted.db
         if wish.found is not None and (home, node.target.name) not in there:
@@ -354,7 +356,7 @@ class Planner:
 
     # -- EXPLAIN SYNC
 
-    def explain(self, wanted: Wanted, taken: SyncError | None = None) -> list[Row]:
+    def explain(self, wanted: SyncRequest, taken: SyncError | None = None) -> list[Row]:
         """Every check with its outcome, table by table; one that fails does not hide those of other tables.
 
         `taken`: why the source has no place for one more reader.
@@ -374,14 +376,16 @@ class Planner:
             rows += self._explain_table(wanted, place, inspected, told.get(place.table), made)
         return rows
 
-    def _each(self, wanted: Wanted, places: Sequence[_Place]) -> Sequence[_Told | SyncError]:
+    def _each(self, wanted: SyncRequest, places: Sequence[_PlannedChannel]) -> Sequence[_Told | SyncError]:
         """All at once, and where that fails one by one."""
         try:
             return _told(self._inspected(wanted, places))
         except SyncError as error:
             return [error] if len(places) == 1 else [each for one in places for each in self._each(wanted, [one])]
 
-    def _explain_canal(self, source: CanalDescription, places: Sequence[_Place], taken: SyncError | None) -> list[Row]:
+    def _explain_canal(
+        self, source: CanalDescription, places: Sequence[_PlannedChannel], taken: SyncError | None
+    ) -> list[Row]:
         """Of no table is canal asked: that would take its filter from whoever reads the destination."""
         try:
             if taken is not None:
@@ -399,7 +403,7 @@ class Planner:
             ),
         ]
 
-    def _explain_server(self, wanted: Wanted, places: Sequence[_Place]) -> Iterator[Row]:
+    def _explain_server(self, wanted: SyncRequest, places: Sequence[_PlannedChannel]) -> Iterator[Row]:
         """What is wrong with the server, or with the grants for it and all of the tables."""
         address = wanted.source.address
         try:
@@ -410,7 +414,7 @@ class Planner:
         yield _row("", "", "source", address)
         yield _row("", "", "start", start.gtids or f"{start.file}:{start.offset}")
 
-    def _with_tables(self, error: SyncError, wanted: Wanted, places: Sequence[_Place]) -> SyncError:
+    def _with_tables(self, error: SyncError, wanted: SyncRequest, places: Sequence[_PlannedChannel]) -> SyncError:
         if error.code is not Code.SOURCE_GRANT_MISSING:
             return error
         try:
@@ -421,8 +425,8 @@ class Planner:
 
     def _explain_table(
         self,
-        wanted: Wanted,
-        place: _Place,
+        wanted: SyncRequest,
+        place: _PlannedChannel,
         inspected: _Told | SyncError,
         told: Found | None,
         made: dict[Table, TargetTable],
@@ -444,7 +448,7 @@ class Planner:
             yield _row(source, target, "chunks", f"about {max(-(-told.rows // size), 1)}")
 
 
-def _of_canal(place: _Place) -> ChannelDescription:
+def _of_canal(place: _PlannedChannel) -> ChannelDescription:
     assert place.target is not None, "canal has no patterns"
     return plan_positional(
         token=str(uuid4()),
@@ -460,7 +464,7 @@ def _told(inspected: Inspected) -> list[_Told]:
 
 
 @contextmanager
-def _offering_latest(wanted: Wanted) -> Iterator[None]:
+def _offering_latest(wanted: SyncRequest) -> Iterator[None]:
     """With the way without a snapshot where the statement has a place for it."""
     try:
         yield
@@ -471,7 +475,9 @@ def _offering_latest(wanted: Wanted) -> Iterator[None]:
         raise error.saying('; or write "start" = "latest"') from error
 
 
-def _is_locked(wanted: Wanted, place: _Place, source: SourceTable | None, unique_keys: UniqueKeys) -> bool:
+def _is_locked(
+    wanted: SyncRequest, place: _PlannedChannel, source: SourceTable | None, unique_keys: UniqueKeys
+) -> bool:
     """Whether its rows are read at an exact point, since its target has no key to tell them by."""
     if not wanted.takes_snapshot:
         return False
@@ -483,7 +489,7 @@ def _is_locked(wanted: Wanted, place: _Place, source: SourceTable | None, unique
     return not target_of(source, unique_keys, place.found, wanted.db).keys
 
 
-def _told_how_to_make(error: SyncError, wanted: Wanted, node: Channel) -> SyncError:
+def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:
     """Of a channel that asks for nothing but its table, where the rows' types are known before they come."""
     plain = not node.columns and node.where is None and isinstance(wanted.source, MysqlDescription)
     if error.code is not Code.NO_SUCH_TABLE or not plain:
@@ -493,7 +499,7 @@ def _told_how_to_make(error: SyncError, wanted: Wanted, node: Channel) -> SyncEr
     return error.saying(f"; FROM {node.source.sql()} INTO {into} makes its target, {home.sql()}")
 
 
-def _refuse_keyless(wanted: Wanted, places: Iterable[tuple[_Place, _Told]]) -> None:
+def _refuse_keyless(wanted: SyncRequest, places: Iterable[tuple[_PlannedChannel, _Told]]) -> None:
     """Raises NO_SOURCE_KEY for all tables whose target is to be made and would have no key.
 
     Of shards the first makes the target of all.
@@ -511,11 +517,17 @@ def _refuse_keyless(wanted: Wanted, places: Iterable[tuple[_Place, _Told]]) -> N
         raise SyncError(Code.NO_SOURCE_KEY, tables=", ".join(labels))
 
 
-def _refuse_servers_own(wanted: Wanted) -> None:
+def _refuse_servers_own(wanted: SyncRequest) -> None:
     """Raises NOT_SUPPORTED: what is in such a database changes by statements alone, or is no table at all."""
     for each in wanted.channels:
         pattern = None if isinstance(each, Channel) else pattern_of(each)
-        db = each.source.db if isinstance(each, Channel) else pattern.db if isinstance(pattern, Family) else None
+        db = (
+            each.source.db
+            if isinstance(each, Channel)
+            else pattern.db
+            if isinstance(pattern, DatabasePattern)
+            else None
+        )
         if db in SERVERS_OWN:
             what = f"FROM {db}, which is the server's own: its rows change without events in the binlog"
             raise SyncError(Code.NOT_SUPPORTED, what=what)
@@ -526,18 +538,18 @@ def is_wide(each: Channel | Tables | Shards) -> bool:
     return not isinstance(each, Channel) and not isinstance(each.source, Name)
 
 
-def _expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> Iterator[_Place]:
+def _expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> Iterator[_PlannedChannel]:
     if isinstance(each, Channel):
-        yield _Place(node=each, target=None)
+        yield _PlannedChannel(node=each, target=None)
         return
     for db, name in pattern_of(each).members(found):
         shards = each if isinstance(each, Shards) else None
         target = each.target if isinstance(each, Shards) else Name(db=each.target_db, name=name)
         node = Channel(source=Name(db=db, name=name), target=target)
-        yield _Place(node=node, target=None, found=found[db, name], shards=shards)
+        yield _PlannedChannel(node=node, target=None, found=found[db, name], shards=shards)
 
 
-def _filled(places: Iterable[_Place], db: str) -> Iterator[str]:
+def _filled(places: Iterable[_PlannedChannel], db: str) -> Iterator[str]:
     """What each place fills; shards a part of their target each, which nobody else fills as a whole."""
     shared: set[str] = set()
     for place in places:

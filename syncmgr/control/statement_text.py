@@ -12,10 +12,10 @@ from typing import Final, assert_never
 import syncsql
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, ColumnItem, Condition, overrides_of
-from syncmgr.job.channel.patterns import Family, Namesakes, Pattern, family, namesakes
+from syncmgr.job.channel.patterns import DatabasePattern, Pattern, ShardPattern, family, namesakes
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern, literal
 from syncmgr.job.ddl_policy import OF_ONE_KIND
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.resync_where import excerpt_of
 from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
 from syncmgr.job.sync_job import SyncJob
@@ -116,9 +116,9 @@ def pattern_of(node: Tables | Shards) -> Pattern:
         case syncsql.TablePattern() as source:
             return family(_pattern(source), exclude)
         case Name(db=db, name=name):
-            return Family(db=str(db), named=name, exclude=exclude)
+            return DatabasePattern(db=str(db), named=name, exclude=exclude)
         case WholeDatabase(db=db):
-            return Family(db=db, exclude=exclude)
+            return DatabasePattern(db=db, exclude=exclude)
         case _:
             assert_never(node.source)
 
@@ -152,9 +152,9 @@ def only(node: Tables | Shards, table: tuple[str, str]) -> Tables | Shards:
 def databases(node: Tables | Shards) -> str:
     """A pattern of LIKE for the databases that it is about, and maybe others. Raises as `pattern_of` does."""
     match pattern_of(node):
-        case Family(db=db):
+        case DatabasePattern(db=db):
             return literal(db)
-        case Namesakes(pattern=pattern):
+        case ShardPattern(pattern=pattern):
             return pattern.databases
 
 
@@ -282,7 +282,7 @@ def condition(node: Channel | Shards) -> Condition | None:
     return Condition(expression=_spark(node.where), reads=node.where.columns())
 
 
-def excerpt(channel: ChannelDescription, target: TargetTable, where: Expression) -> Excerpt:
+def excerpt(channel: ChannelDescription, target: TargetTable, where: Expression) -> KeyRange:
     """Of the rows of a channel, by the WHERE of RESYNC TABLE. Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN."""
     try:
         test = where.comparisons()

@@ -47,7 +47,7 @@ class Kind(StrEnum):
     UNREAD = "a text that no rule takes"
 
 
-class Deed(StrEnum):
+class Action(StrEnum):
     """What is done."""
 
     APPLY = "applied"
@@ -57,9 +57,9 @@ class Deed(StrEnum):
 
 
 EVOLVE, ADD_ONLY, IGNORE, PAUSE = OnDdl
-A, K, P = Deed.APPLY, Deed.KEEP, Deed.PAUSE
+A, K, P = Action.APPLY, Action.KEEP, Action.PAUSE
 
-RULES: Final[Mapping[Kind, Mapping[OnDdl, Deed]]] = {
+RULES: Final[Mapping[Kind, Mapping[OnDdl, Action]]] = {
     Kind.ADD_COLUMN: {EVOLVE: A, ADD_ONLY: A, IGNORE: K, PAUSE: P},
     Kind.OLD_VALUES: {EVOLVE: P, ADD_ONLY: P, IGNORE: K, PAUSE: P},
     Kind.DROP_COLUMN: {EVOLVE: A, ADD_ONLY: K, IGNORE: K, PAUSE: P},
@@ -78,7 +78,7 @@ RULES: Final[Mapping[Kind, Mapping[OnDdl, Deed]]] = {
     Kind.ROWS: {EVOLVE: P, ADD_ONLY: P, IGNORE: K, PAUSE: P},
     Kind.UNREAD: dict.fromkeys(OnDdl, P),
 }
-MEANING: Final[Mapping[tuple[Kind, Deed], str]] = {
+MEANING: Final[Mapping[tuple[Kind, Action], str]] = {
     (Kind.ADD_COLUMN, A): "the target gets it; rows from before show MySQL's default",
     (Kind.ADD_COLUMN, K): "not synced",
     (Kind.OLD_VALUES, K): "not synced",
@@ -104,17 +104,17 @@ MEANING: Final[Mapping[tuple[Kind, Deed], str]] = {
 
 
 # Properties that say something of one kind, whatever on_ddl says.
-OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Deed]]]] = {
+OF_ONE_KIND: Final[Mapping[str, tuple[Kind, Mapping[str, Action]]]] = {
     "on_drop_column": (Kind.DROP_COLUMN, {"drop": A, "keep": K, "pause": P}),
     "on_old_values": (Kind.OLD_VALUES, {"pause": P, "null": A}),
     "on_type_change": (Kind.CONVERT, {"new_column": A, "pause": P}),
     "on_truncate": (Kind.TRUNCATE, {"apply": A, "ignore": K, "pause": P}),
     "on_drop_table": (Kind.DROP_TABLE, {"keep": K, "drop": A, "pause": P}),
-    "on_rows_change": (Kind.ROWS, {"pause": P, "keep": K, "resync": Deed.RESYNC}),
+    "on_rows_change": (Kind.ROWS, {"pause": P, "keep": K, "resync": Action.RESYNC}),
 }
 
 
-def deeds_of(properties: Mapping[str, str]) -> dict[Kind, Deed]:
+def deeds_of(properties: Mapping[str, str]) -> dict[Kind, Action]:
     """What a job's properties say of single kinds."""
     return {kind: deeds[properties[name]] for name, (kind, deeds) in OF_ONE_KIND.items() if name in properties}
 
@@ -128,4 +128,4 @@ def stop_of(properties: Mapping[str, str]) -> OnDdlStop:
 def meaning(kind: Kind, policy: OnDdl) -> str:
     """For docs/sql.md and the log."""
     deed = RULES[kind][policy]
-    return "stops" if deed is Deed.PAUSE else MEANING[kind, deed]
+    return "stops" if deed is Action.PAUSE else MEANING[kind, deed]

@@ -30,13 +30,13 @@ from syncmgr.lake.commit.expressions import check_expressions
 from syncmgr.lake.commit.integrity import check_files, check_metadata
 from syncmgr.lake.commit.warm_up import warm_up
 from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, MARKS, lost_chunks
-from syncmgr.lake.iceberg.catalog_reader import Shelf
+from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.indexing import Budget, Indexing, Standing
 from syncmgr.lake.spark.jdbc import Driver
-from syncmgr.lake.spark.jvm import FAILURES, failed
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, failed
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.spark.readings import Readings
 from syncmgr.lake.spark.session import READY, Session
@@ -57,7 +57,7 @@ def asked() -> Iterator[None]:
     """What a failed call into the JVM means to the operator."""
     try:
         yield
-    except FAILURES as error:
+    except JAVA_ERRORS as error:
         failed(error)
 
 
@@ -106,7 +106,7 @@ class Lake:
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
-        self._shelf = Shelf(file=self.place.catalog_file)
+        self._shelf = CatalogReader(file=self.place.catalog_file)
         self._lock = threading.Lock()
         self._open: _Open | None = None
         self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
@@ -123,7 +123,7 @@ class Lake:
         try:
             self.ready()
             warm_up(self.iceberg())
-        except (SyncError, *FAILURES) as error:  # whatever it is, the first real commit meets it too
+        except (SyncError, *JAVA_ERRORS) as error:  # whatever it is, the first real commit meets it too
             logger.info("no warm-up: %s", error)
 
     def ready(self, timeout: float | None = None) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, func, insert, null, select, update
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.snapshot.chunk import Load
-from syncmgr.job.snapshot.key_range import Excerpt, widened
+from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId
@@ -79,7 +79,7 @@ def join(connection: Connection, job_id: JobId, joining: Joining) -> None:
     loads.begin(connection, joining.loading)
 
 
-def mark(connection: Connection, *, leaving: Collection[str], resyncing: Mapping[str, Excerpt | None]) -> None:
+def mark(connection: Connection, *, leaving: Collection[str], resyncing: Mapping[str, KeyRange | None]) -> None:
     """What becomes of channels when the run that may still commit to them has ended."""
     connection.execute(update(CHANNELS).where(CHANNELS.c.token.in_(leaving)).values(leaving=True))
     for token, wanted in resyncing.items():
@@ -96,7 +96,7 @@ def renew(connection: Connection, changed: Iterable[Renewal]) -> None:
         connection.execute(update(CHANNELS).where(CHANNELS.c.token == renewal.channel.token).values(values))
 
 
-def _stored(read: Excerpt | None) -> Any:  # noqa: ANN401 - JSON, or SQL's NULL
+def _stored(read: KeyRange | None) -> Any:  # noqa: ANN401 - JSON, or SQL's NULL
     return null() if read is None else codec.excerpt_json(read)
 
 
@@ -128,7 +128,7 @@ def resync(connection: Connection, job_id: JobId) -> None:
     loads.begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts, changes=changes, stale=stale)
 
 
-def _wanted(row: Any, load: Load | None) -> Excerpt | None:  # noqa: ANN401 - a row of channels
+def _wanted(row: Any, load: Load | None) -> KeyRange | None:  # noqa: ANN401 - a row of channels
     """What of a channel is to be read: nothing less than what is being read already. None: all rows."""
     read = codec.excerpt_of(row.excerpt)
     if load is not None:

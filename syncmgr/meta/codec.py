@@ -14,7 +14,7 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
-from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, Shadow, Spoken
+from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, PastDdl, Shadow
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import Prepared, StagedFile
@@ -22,7 +22,7 @@ from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.position import Position
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.chunk import ChunkPlan
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.charset import of_today
@@ -107,7 +107,7 @@ def _stop_of(stored: Json | str | None) -> Stop | None:
 
 
 def _shadow_of(stored: Json) -> Shadow:
-    alters = tuple(Spoken(**(each | {"modes": Modes(**each["modes"])})) for each in stored["alters"])
+    alters = tuple(PastDdl(**(each | {"modes": Modes(**each["modes"])})) for each in stored["alters"])
     return Shadow(db=stored["db"], name=stored["name"], alters=alters, left=stored.get("left", False))
 
 
@@ -132,12 +132,12 @@ def plan_of(stored: Json) -> ChunkPlan:
     return ChunkPlan(**(stored | made))
 
 
-def excerpt_json(excerpt: Excerpt | None) -> Json | None:
+def excerpt_json(excerpt: KeyRange | None) -> Json | None:
     return None if excerpt is None else asdict(excerpt)
 
 
-def excerpt_of(stored: Json | None) -> Excerpt | None:
-    return None if stored is None else Excerpt(**(stored | {"columns": tuple(stored["columns"])}))
+def excerpt_of(stored: Json | None) -> KeyRange | None:
+    return None if stored is None else KeyRange(**(stored | {"columns": tuple(stored["columns"])}))
 
 
 def fail_json(fail: FailMsg | None) -> Json | None:

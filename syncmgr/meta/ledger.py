@@ -17,7 +17,7 @@ from syncmgr.job.epoch import ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.rows.dead_letter import DeadLetter, not_known
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.sync_job import JobId
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.meta.channels import ChannelProgress
@@ -110,7 +110,7 @@ class JobLedger:
     def loads(self) -> Mapping[str, Load]:
         return self._store.loads.of(self._job_id)
 
-    def begin_loads(self, excerpts: Mapping[str, Excerpt | None]) -> None:
+    def begin_loads(self, excerpts: Mapping[str, KeyRange | None]) -> None:
         self._store.loads.begin_anew(excerpts)
         for token in excerpts:
             log.info("job %s: the rows of %s are read from the beginning", self._name, self._label(token))

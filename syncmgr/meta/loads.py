@@ -16,7 +16,7 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelCommitted
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load, numbers_of, numbers_text
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.sync_job import JobId
 from syncmgr.meta import codec, dead_letters, progress
 from syncmgr.meta.tables import CHANNELS, EPOCHS, LOADS, TOTALS
@@ -36,7 +36,7 @@ class Loads:
         with self._reading() as connection:
             return loads_of(connection, job_id)
 
-    def begin_anew(self, excerpts: Mapping[str, Excerpt | None]) -> None:
+    def begin_anew(self, excerpts: Mapping[str, KeyRange | None]) -> None:
         """Nothing of these tables has been read; what comes takes the place of what they have, or of that part."""
         with self._writing() as connection:
             begin(connection, frozenset(excerpts), replaces=True, excerpts=excerpts)
@@ -98,7 +98,7 @@ def begin(
     tokens: frozenset[str],
     *,
     replaces: bool = False,
-    excerpts: Mapping[str, Excerpt | None] = MappingProxyType({}),
+    excerpts: Mapping[str, KeyRange | None] = MappingProxyType({}),
     changes: Mapping[str, tuple[LakeChange, ...]] = MappingProxyType({}),
     stale: Mapping[str, float | None] = MappingProxyType({}),
 ) -> None:

@@ -30,7 +30,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, backlogs
 from syncmgr.job.position import Position
 from syncmgr.job.show_sync import Figures
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.snapshot.retention import Kept, committed_last
 from syncmgr.job.state import JobState
@@ -205,7 +205,7 @@ class Store:
         *,
         joining: Joining | None = None,
         leaving: Collection[str] = (),
-        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
+        resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
         changed: Collection[Renewal] = (),
     ) -> None:
         """Save the job, with channels that it gets, and others that leave or are read anew from the next `part` on:

@@ -11,8 +11,8 @@ from typing import Self
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, Listed, OnValueError, Shadow
 from syncmgr.job.channel.patterns import Pattern
-from syncmgr.job.ddl.ddl_plan import Rules, Said
-from syncmgr.job.ddl_policy import Deed, Kind
+from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules
+from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
 from syncmgr.job.position import Position
 from syncmgr.job.rows.value_error import ValueRules, rules_of
@@ -50,7 +50,7 @@ class WorkerChannel:
             values=rules_of(channel, rules.describe, rules.on_value_error),
             after=after,
             known_at=channel.known_at,
-            complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Deed.KEEP,
+            complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Action.KEEP,
         )
 
 
@@ -121,7 +121,7 @@ class Progress:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class SchemaLearned:
     """The first rows of a channel have told the source's columns. Sent before the epoch that holds them."""
 
     token: str
@@ -129,14 +129,14 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Met:
+class DdlMet:
     """A DDL statement that concerns channels, behind all epochs sent. The worker waits for Altered.
 
     `epoch`: that of the statement alone; it ends behind it. `table`: one that it concerns.
     """
 
     epoch: Epoch
-    said: Said
+    said: DdlStatement
     table: tuple[str, str]
 
 
@@ -150,7 +150,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trouble:
+class SourceTrouble:
     """A passing trouble that the worker retries; None: it has passed."""
 
     error: SyncError | None
@@ -168,7 +168,7 @@ class Finished:
     """The worker ended because it was told to; whatever it staged has been sent."""
 
 
-FromWorker = Staged | Told | Met | Asked | Progress | Trouble | Failed | Finished
+FromWorker = Staged | SchemaLearned | DdlMet | Asked | Progress | SourceTrouble | Failed | Finished
 
 # -- to the worker
 
@@ -182,7 +182,7 @@ class Committed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Altered:
+class ChannelsAltered:
     """The epoch of a DDL statement is in the lake; behind it the channels are these."""
 
     channels: tuple[WorkerChannel, ...]
@@ -205,4 +205,4 @@ class Finish:
     """Stop reading; stage what is whole, drop what is not, and end."""
 
 
-ToWorker = Committed | Altered | Kept | Retune | Finish
+ToWorker = Committed | ChannelsAltered | Kept | Retune | Finish

@@ -32,20 +32,20 @@ from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.committer import Committer, Lake, Ledger
 from syncmgr.pipeline.laggards import Behind
 from syncmgr.pipeline.messages import (
-    Altered,
     Asked,
+    ChannelsAltered,
     Committed,
+    DdlMet,
     Failed,
     Finish,
     Finished,
     FromWorker,
     Kept,
-    Met,
     Progress,
     Retune,
+    SchemaLearned,
+    SourceTrouble,
     Staged,
-    Told,
-    Trouble,
     WorkerChannel,
     WorkerPlan,
 )
@@ -55,7 +55,7 @@ from syncmgr.pipeline.staging import listed, sweep
 from syncmgr.pipeline.standings import Standings
 from syncmgr.pipeline.watermark import Watermark
 from syncmgr.pipeline.worker import worker
-from syncmgr.pipeline.worker_process import POLL_SECOND, Life, WorkerLost
+from syncmgr.pipeline.worker_process import POLL_SECOND, WorkerLost, WorkerProcess
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is told
 
@@ -98,7 +98,7 @@ class JobRun:
             points=self._points,
             consistent=self._is_consistent,
         )
-        self._life: Life | None = None
+        self._life: WorkerProcess | None = None
         self._recovers = True
         self._abandoned = self._healthy = self._slow = False  # the last: a slow commit was told
         self._standing: tuple[Code, object] | None = None  # what was told last of a table that stands still
@@ -301,7 +301,7 @@ class JobRun:
             return
         self._sweep()
         passing(CrashPoint.STAGING_SWEPT)
-        life = self._life = Life(self._plan(), self._open_source, self._on_progress)
+        life = self._life = WorkerProcess(self._plan(), self._open_source, self._on_progress)
         if self._ending.is_set():
             life.send(Finish())
         deadline: float | None = None
@@ -316,7 +316,7 @@ class JobRun:
             self._tend()
         self._bury()
 
-    def _is_to_end(self, life: Life) -> bool:
+    def _is_to_end(self, life: WorkerProcess) -> bool:
         """As asked, or since the rows of a table without a key come before any change is read."""
         if self._ending.is_set():
             return True
@@ -355,13 +355,13 @@ class JobRun:
         match message:
             case Staged(epoch=epoch):
                 self._commit(self._judged(epoch), self._committer.commit)
-            case Told(token=token, source=source):
+            case SchemaLearned(token=token, source=source):
                 self._learn(token, source)
-            case Met():
+            case DdlMet():
                 self._follow(message)
             case Asked(second=second):
                 self._keep(second)
-            case Trouble(error=error):
+            case SourceTrouble(error=error):
                 self._tell(error)
             case Failed(error=error):
                 if error.code in RETRIED_BY_WORKER:
@@ -384,7 +384,7 @@ class JobRun:
         if self._life is not None:
             self._life.send(Kept())
 
-    def _follow(self, met: Met) -> None:
+    def _follow(self, met: DdlMet) -> None:
         """Every epoch before the statement is in the lake; those behind it are read and written by what it made."""
         if self._ending.is_set():
             return  # the next run reads it again, perhaps with other rules
@@ -402,13 +402,13 @@ class JobRun:
             with nullcontext() if self._snapshot is None else self._snapshot.begun_anew(step):
                 self._follow_with(met, step)
 
-    def _refuse_reshaped(self, met: Met, channels: Iterable[ChannelDescription]) -> None:
+    def _refuse_reshaped(self, met: DdlMet, channels: Iterable[ChannelDescription]) -> None:
         """A target that gets other columns with its rows has not got them yet."""
         tables = {(c.source.db, c.source.name) for c in channels if self._snapshot and self._snapshot.reshapes(c.token)}
         for table in ddl.meant(met.said.text, met.said.db, tables, met.said.modes) if tables else ():
             raise not_followed(table, "its rows are being read anew, with other columns", met.said.text)
 
-    def _follow_with(self, met: Met, step: DdlStep) -> None:
+    def _follow_with(self, met: DdlMet, step: DdlStep) -> None:
         rows = {t: self._standings.obstacle(t) for t in step.concerned if held(self._standings[t], skipped=False)}
         waiting = {token: error for token, error in rows.items() if error is not None}
         for token in step.changes.keys() & waiting.keys() - step.dropped:
@@ -419,7 +419,7 @@ class JobRun:
         self._commit(self._judged(replace(met.epoch, ddl=step)), self._committer.commit)
         passing(CrashPoint.DDL_STORED)
         if self._life is not None:
-            self._life.send(Altered(channels=self._worker_channels()))
+            self._life.send(ChannelsAltered(channels=self._worker_channels()))
 
     def _has_begun(self, channel: ChannelDescription, at: Position) -> bool:
         """Whether what stands right before that place of the source's history is a change of this channel. What was
@@ -431,12 +431,12 @@ class JobRun:
     def _is_read(self, channel: ChannelDescription) -> bool:
         return not channel.dropped and verdict(self._standings[channel.token], staged=False) is not Verdict.OMIT
 
-    def _refuse(self, met: Met, error: SyncError) -> None:
+    def _refuse(self, met: DdlMet, error: SyncError) -> None:
         alone = self._alone(error) is not None
         record = refused(met.said, met.epoch.end, met.table, self._advised(error), alone=alone)
         (self._ledger.note if alone else self._ledger.refuse)(record)
 
-    def _joined(self, met: Met, step: DdlStep) -> bool:
+    def _joined(self, met: DdlMet, step: DdlStep) -> bool:
         """Whether tables that the statement made, or named, have joined the job, which ends this run. The next one
         meets the statement again, so it may yet say why others do not.
         """

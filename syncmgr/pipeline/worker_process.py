@@ -41,7 +41,7 @@ class WorkerLost(Exception):  # noqa: N818 - an outcome, not an error of ours
         self.status = status
 
 
-class Life:
+class WorkerProcess:
     """One worker process and its pipe."""
 
     def __init__(

@@ -18,7 +18,7 @@ from syncmgr.sources.reconnect import shut
 Opened: TypeAlias = Callable[[socket.socket], None]
 
 
-class Asking:
+class Cancellation:
     """`give_up` and `is_given_up` are for any thread, the rest for those that ask."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Asking:
             return self._given_up
 
 
-_here: Final = ContextVar[Asking | None]("_here", default=None)
+_here: Final = ContextVar[Cancellation | None]("_here", default=None)
 
 
 def opened(made: socket.socket) -> None:

@@ -18,7 +18,7 @@ from syncmgr.job.rows.batch import Batch
 STEADY_SECOND: Final = 30.0  # a connection that lived so long ends a series of failures
 
 
-class Line:
+class Reconnector:
     """Belongs to the thread that reads; `close` and `closed` are for any."""
 
     def __init__(self, retry: Retry, trouble: Callable[[SyncError | None], None]) -> None:

@@ -22,7 +22,7 @@ from syncmgr.sources.canal.cluster import Cluster, OneServer
 from syncmgr.sources.canal.connector import Endpoint
 from syncmgr.sources.canal.factory import table_filter
 from syncmgr.sources.canal.source import CanalSource, Locator, SourceOptions
-from syncmgr.sources.canal.table_reader import TableTruth
+from syncmgr.sources.canal.table_reader import LearnedTable
 from tests.contract.mysql_reader import Row, replay
 from tests.support.servers.canal import CANAL_PASSWORD, USER, CanalServer, ZooKeeper
 from tests.support.until import HANG_SECOND
@@ -126,7 +126,7 @@ def reading(
         locator = Cluster(server.address, endpoint(None, **changes), owner)
     else:
         locator = OneServer(endpoint(server, **changes))
-    truths = [TableTruth(each, time_zone="UTC", address="canal") for each in channels]
+    truths = [LearnedTable(each, time_zone="UTC", address="canal") for each in channels]
     reader = Reader(None, acks=acks)  # type: ignore[arg-type]  # it wants to hear of troubles before it has a source
     reader.source = CanalSource(
         locator,

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel.patterns import Family
+from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
@@ -133,7 +133,7 @@ def reading(
     server_id: int = 4711,
     ssl: SslMode = "preferred",
     prepared: Mapping[str, bool] | None = None,
-    families: Collection[Family] = (),
+    families: Collection[DatabasePattern] = (),
     asked_until: int = 0,
     port: int | None = None,
 ) -> Iterator[Reader]:

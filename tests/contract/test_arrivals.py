@@ -22,7 +22,7 @@ from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
-from syncmgr.sources.cancellation import Asking
+from syncmgr.sources.cancellation import Cancellation
 from syncsql import Name
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
@@ -447,7 +447,7 @@ def create(house: House) -> object:
 @pytest.mark.parametrize("change", [create, add_table, resync, resync_part])
 def test_what_is_given_up_while_it_asks_changes_nothing(house: House, change: Callable[[House], object]) -> None:
     """No target is made and nothing is stored, however late that was; what runs goes on."""
-    mine, before = Asking(), house.job
+    mine, before = Cancellation(), house.job
     house.lake.before_look = mine.give_up
     with pytest.raises(SyncError) as caught, mine.here():
         change(house)

@@ -12,7 +12,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import AppendOnChange, OnValueError
-from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.epoch import Epoch, Thresholds
 from syncmgr.job.position import Position
@@ -20,7 +20,7 @@ from syncmgr.job.rows.batch import PLACE, SEQ, Batch, ChangeKind, Ddl, PreparedC
 from syncmgr.job.rows.value_error import Bound, ValueRules
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.cells import Unheld
-from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, WorkerChannel, WorkerPlan
+from syncmgr.pipeline.messages import DdlMet, FromWorker, Limits, Progress, Staged, WorkerChannel, WorkerPlan
 from syncmgr.pipeline.worker import consumer
 from syncmgr.pipeline.worker.consumer import Consumer, Inbox
 from tests.support.fakes import GivenChanges, OpenedBatches, make_batch
@@ -96,7 +96,7 @@ class Bench:
             self.sent.append(message)
             if isinstance(message, Staged) and self.commits:
                 inbox.committed = message.epoch.number
-            if isinstance(message, Met):
+            if isinstance(message, DdlMet):
                 inbox.committed = message.epoch.number
                 inbox.altered.put((renamed(channel),))
             watch()
@@ -227,15 +227,15 @@ def test_a_ddl_ends_the_epoch_before_it(bench: Bench, *, survive: bool) -> None:
 
 def test_a_ddl_that_is_followed_has_an_epoch_of_its_own(bench: Bench) -> None:
     """The rows before it are sent first; those behind it go to the channels that the frontend answers with."""
-    said = Said(text="RENAME", db="shop", modes=Modes(), moment=Moment(at=0))
+    said = DdlStatement(text="RENAME", db="shop", modes=Modes(), moment=Moment(at=0))
     ddl = Ddl(table=("shop", "orders"), statement="RENAME", rows_survive=False, said=said, behind=Position(offset=103))
     after = make_batch(
         GivenChanges(((ChangeKind.INSERT, 3, 1),), table=("shop", "purchases")), end=Position(offset=104)
     )
     bench.run([whole(102, 2, ddl=ddl), after])
     kinds = [type(message) for message in bench.sent if not isinstance(message, Progress)]
-    assert kinds == [Staged, Met, Staged]
-    [met] = [message for message in bench.sent if isinstance(message, Met)]
+    assert kinds == [Staged, DdlMet, Staged]
+    [met] = [message for message in bench.sent if isinstance(message, DdlMet)]
     assert (met.epoch.number, met.epoch.end.offset, met.epoch.files) == (8, 103, {})
     assert [(epoch.number, epoch.end.offset, epoch.rows) for epoch in bench.epochs] == [(7, 102, 1), (9, 104, 1)]
     assert [[channel.source.name for channel in channels] for channels in bench.followed] == [["purchases"]]

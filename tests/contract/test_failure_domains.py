@@ -15,7 +15,7 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import ChannelState
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl_policy import deeds_of
@@ -248,7 +248,7 @@ def test_staged_rows_that_are_gone_are_told(bench: Bench) -> None:
 def truncated(token: str) -> Batch:
     """TRUNCATE behind the tenth transaction."""
     moment = Moment(at=1)
-    said = Said(text=f"TRUNCATE {token}", db="shop", modes=Modes(), moment=moment)
+    said = DdlStatement(text=f"TRUNCATE {token}", db="shop", modes=Modes(), moment=moment)
     ddl = Ddl(table=("shop", token), statement=said.text, rows_survive=False, said=said)
     return make_batch(ddl=replace(ddl, behind=Position(offset=11)))
 
@@ -270,7 +270,7 @@ def test_a_ddl_waits_for_its_own_tables_alone(bench: Bench, token: str, *, waits
 
 def test_a_statement_that_nobody_can_read_stops_one_table(bench: Bench) -> None:
     """It is told, the others are read on from behind it, and no epoch is a consistent point any more."""
-    said = Said(text="ALTER TABLE bad NOVELTY", db="shop", modes=Modes(), moment=Moment(at=1))
+    said = DdlStatement(text="ALTER TABLE bad NOVELTY", db="shop", modes=Modes(), moment=Moment(at=1))
     rows = batches(20)
     ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
     run = bench.start(0, (*rows[:10], make_batch(ddl=ddl), *map(of_good, rows[10:])), leaves_out=True)
@@ -319,7 +319,7 @@ def test_a_dropped_target_ends_its_channel_alone(bench: Bench) -> None:
     """
     bench.lake.broken["bad"] = WRONG
     bench.rules = replace(make_rules(), deeds=deeds_of({"on_drop_table": "drop"}))
-    said = Said(text="DROP TABLE bad", db="shop", modes=Modes(), moment=Moment(at=1))
+    said = DdlStatement(text="DROP TABLE bad", db="shop", modes=Modes(), moment=Moment(at=1))
     ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
     run = bench.start(0, (*batches(10), make_batch(ddl=ddl), *map(of_good, batches(20)[10:])))
     assert run.join(HANG_SECOND)

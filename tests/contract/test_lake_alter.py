@@ -11,7 +11,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import AppendOnChange, plan_channel
-from syncmgr.job.ddl.ddl_plan import Rules, Said, follow
+from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import (
     AddField,
@@ -350,8 +350,8 @@ def test_a_type_that_changes_values_goes_on_in_a_column_of_its_own(tables: Table
         ("DATE", pa.date32(), [(UPD, 1, dt.date(2024, 2, 29)), (INS, 5, None)]),
     ):
         statement = f"ALTER TABLE t MODIFY b {definition}"
-        said = Said(text=statement, db="shop", modes=Modes(strict=True), moment=Moment(at=1))
-        step = follow(said, [channel], rules)
+        said = DdlStatement(text=statement, db="shop", modes=Modes(strict=True), moment=Moment(at=1))
+        step = plan_ddl(said, [channel], rules)
         alter(table, *step.changes[table.token])
         channel = step.channels[table.token]
         table.expressions = {mapped.target: mapped.expression for mapped in channel.columns}

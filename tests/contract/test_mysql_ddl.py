@@ -11,7 +11,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import AppendOnChange
-from syncmgr.job.channel.patterns import Family
+from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
 from syncmgr.job.ddl.alteration import altered
 from syncmgr.job.ddl.session_zone import SessionZone
@@ -256,7 +256,7 @@ def test_what_a_server_takes_is_understood(any_server: MysqlServer, db: str) -> 
 
 def test_a_table_that_comes_is_told(any_server: MysqlServer, db: str) -> None:
     """Made, or renamed to where a family means it, or the copy of one; what no family means passes unseen."""
-    family = Family(db=db, exclude=(TablePattern(kind=PatternKind.LIKE, text=f"{db}.tmp%"),))
+    family = DatabasePattern(db=db, exclude=(TablePattern(kind=PatternKind.LIKE, text=f"{db}.tmp%"),))
     with reading(any_server, {(db, "t"): WANTED}, options=QUICK, families=[family]) as reader:
         any_server.run(
             f"CREATE TABLE {db}.tmp_u (id INT)",

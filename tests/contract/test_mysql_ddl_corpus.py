@@ -9,7 +9,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, plan_channel
-from syncmgr.job.ddl.ddl_plan import Rules, follow
+from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField, RenameField
 from syncmgr.job.ddl_policy import OnDdl
@@ -89,7 +89,7 @@ class Followed:
         rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: describe)
         wanted = done.statement.stop(self.flavour, self.version)
         try:
-            self.step = follow(ddl.said, [before], rules)
+            self.step = plan_ddl(ddl.said, [before], rules)
         except SyncError as error:
             reason = str(error.context["reason"])
             if wanted is None or wanted.reason not in reason:

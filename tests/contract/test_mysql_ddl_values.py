@@ -13,7 +13,7 @@ import pytest
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import AppendOnChange, plan_channel
 from syncmgr.job.ddl.alteration import altered, has_charset
-from syncmgr.job.ddl.ddl_plan import Rules, Said, follow
+from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField, LakeChange
 from syncmgr.job.ddl_policy import OnDdl
@@ -245,13 +245,13 @@ def target_of(source: SourceTable) -> TargetTable:
     return TargetTable(db="demo", name=source.name, columns=columns, keys=("id",))
 
 
-def outcome(said: Said, before: SourceTable) -> DdlStep | str:
+def outcome(said: DdlStatement, before: SourceTable) -> DdlStep | str:
     """The step, or why the job pauses."""
     target = target_of(before)
     channel = plan_channel(token="x", source=before, unique_keys=[("id",)], target=target, items=(), where=None)
     rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: target)
     try:
-        return follow(said, [channel], rules)
+        return plan_ddl(said, [channel], rules)
     except SyncError as error:
         return str(error.context["reason"])
 
@@ -294,7 +294,7 @@ def seen(server: MysqlServer, db: str, cases: Mapping[str, Case]) -> Iterator[tu
             yield name, Seen(channels[name].source, after, outcomes[name], old, new)
 
 
-def made(said: Said, before: SourceTable) -> SourceTable:
+def made(said: DdlStatement, before: SourceTable) -> SourceTable:
     """The table behind the statement, as the job derives it."""
     statement = read(said.text, said.db, said.modes)
     assert isinstance(statement, AlterTable)

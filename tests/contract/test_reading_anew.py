@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import EmptyTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
@@ -86,7 +86,7 @@ def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
         retry_most=lambda: 300.0,
     )
     snapshot = Snapshot(options, source, loads, lake)
-    said = Said(text="TRUNCATE bad", db="shop", modes=Modes(), moment=Moment(at=1))
+    said = DdlStatement(text="TRUNCATE bad", db="shop", modes=Modes(), moment=Moment(at=1))
     ddl = Ddl(table=("shop", "bad"), statement=said.text, rows_survive=False, said=said, behind=Position(offset=11))
     rows = batches(20)
     with ThreadPoolExecutor(4) as pool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from syncmgr.control.alter_sync import Altering
+from syncmgr.control.alter_sync import Alterations
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.ddl_step import DdlStep
@@ -53,7 +53,7 @@ class House:
         found = SimpleNamespace(tables=(source,), start=NOW, known_at=NOW, unique_keys=((("id",),),))
         catalog: Any = SimpleNamespace(table=lambda _db, _name: target)
         nobody: Any = None
-        self.altering = Altering(store, catalog, nobody, lambda *_: found, nobody, lambda _: 1)  # type: ignore[arg-type, return-value]
+        self.altering = Alterations(store, catalog, nobody, lambda *_: found, nobody, lambda _: 1)  # type: ignore[arg-type, return-value]
 
     @property
     def job(self) -> SyncJob:

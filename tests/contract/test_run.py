@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.patterns import Family
+from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import FailType, Retry
@@ -61,7 +61,7 @@ class Bench:
         self.max_staged_bytes = self.max_backlog_bytes = 10**9
         self.finish_second = 2 * HANG_SECOND
         self.channel = make_channel(reads=("id", "version"))
-        self.families: tuple[Family, ...] = ()
+        self.families: tuple[DatabasePattern, ...] = ()
         self.on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None] = lambda _: {}
 
     def start(self, source: OpenSource) -> JobRun:
@@ -418,7 +418,7 @@ MADE = Ddl(
     table=("shop", "t"),
     statement="CREATE TABLE t (id INT)",
     rows_survive=True,
-    said=Said(text="CREATE TABLE t (id INT)", db="shop", modes=ORDINARY, moment=Moment(at=1)),
+    said=DdlStatement(text="CREATE TABLE t (id INT)", db="shop", modes=ORDINARY, moment=Moment(at=1)),
     behind=Position(offset=2),
 )
 
@@ -432,7 +432,7 @@ def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_agai
         told.append(tables)
         return answers.pop(0)
 
-    bench.families, bench.on_arrival = (Family(db="shop"),), answer
+    bench.families, bench.on_arrival = (DatabasePattern(db="shop"),), answer
     source = BatchSource((make_batch(inserted(1)), make_batch(ddl=MADE), make_batch(inserted(3))))
     assert bench.start(source).join(HANG_SECOND)
     assert (bench.ends, bench.ledger.last_epoch().end.offset) == ([(None, FailType.UNKNOWN)], 1)
@@ -446,8 +446,8 @@ def test_what_does_not_join_is_noted_once(bench: Bench) -> None:
     """Where another table of its statement joins, the next run meets the statement again, and says it then."""
     first: dict[Table, SyncError | None] = {("shop", "t"): NO_KEY, ("shop", "u"): None}
     answers = [first, {("shop", "t"): NO_KEY}]
-    bench.families = (Family(db="shop"),)
-    said = Said(text="RENAME TABLE a.t TO t, a.u TO u", db="shop", modes=ORDINARY, moment=Moment(at=1))
+    bench.families = (DatabasePattern(db="shop"),)
+    said = DdlStatement(text="RENAME TABLE a.t TO t, a.u TO u", db="shop", modes=ORDINARY, moment=Moment(at=1))
     source = BatchSource((make_batch(inserted(1)), make_batch(ddl=replace(MADE, said=said)), make_batch(inserted(3))))
 
     def answer(_: Sequence[Table]) -> Mapping[Table, SyncError | None]:

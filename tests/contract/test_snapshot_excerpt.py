@@ -13,7 +13,7 @@ from syncmgr.control.statement_text import excerpt as excerpt_by
 from syncmgr.job.channel.description import ChannelDescription, ColumnItem, plan_channel, quoted
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.epoch import ChannelCommit
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.job.types.target import spark_cast
 from syncmgr.lake.commit import commit as commit_module
@@ -78,7 +78,7 @@ def _comparison(dice: random.Random) -> tuple[str, str]:
     return "(" + form.format(f"`{name}`", low, high) + ")", name
 
 
-def excerpt(channel: ChannelDescription, target: TargetTable, where: str) -> Excerpt:
+def excerpt(channel: ChannelDescription, target: TargetTable, where: str) -> KeyRange:
     [parsed] = parse(f"ALTER SYNC JOB j RESYNC TABLE t WHERE {where}")
     assert isinstance(parsed.statement, ResyncTable)
     assert parsed.statement.where is not None

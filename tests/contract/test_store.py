@@ -16,7 +16,7 @@ from syncmgr.accounts.user import Account, Level, Privilege, Scope
 from syncmgr.control.users import Users
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
-from syncmgr.job.channel.description import Listed, MappedColumn, Shadow, Spoken
+from syncmgr.job.channel.description import Listed, MappedColumn, PastDdl, Shadow
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.lake_change import AddField, DropField, EmptyTable, MoveField
 from syncmgr.job.epoch import Backlog, ChannelCommitted, Epoch, Prepared, StagedFile
@@ -24,7 +24,7 @@ from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
-from syncmgr.job.snapshot.key_range import Excerpt, widened
+from syncmgr.job.snapshot.key_range import KeyRange, widened
 from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
@@ -183,7 +183,7 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     """The intent has the channels and the changes; the committed epoch makes them those of the job, and is told."""
     job = store.add(make_job(), START, 0.0)
     [before] = job.channels
-    shadow = Shadow(db="shop", name="_orders_gho", alters=(Spoken(text="x", db="shop", modes=Modes(strict=True)),))
+    shadow = Shadow(db="shop", name="_orders_gho", alters=(PastDdl(text="x", db="shop", modes=Modes(strict=True)),))
     after = replace(before, source=replace(before.source, name="other"), follows=True, shadows=(shadow,))
     changes = (
         AddField(name="c", type=TargetType(name="DECIMAL", args=(5, 2)), comment="x", initial='"1.00"'),
@@ -762,10 +762,10 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     """Through restarts; several parts are read together, and never less than what is being read already."""
     job = store.add(make_job(), START, 0.0)
     way = job.channels[0].way
-    one, other = (Excerpt(way=way, text=text, columns=("id",), lake=text, source=text) for text in ("a", "b"))
+    one, other = (KeyRange(way=way, text=text, columns=("id",), lake=text, source=text) for text in ("a", "b"))
     ledger = JobLedger(store, job.id, lambda: 900.0)
 
-    def told(*excerpts: Excerpt | None) -> Excerpt | None:
+    def told(*excerpts: KeyRange | None) -> KeyRange | None:
         nonlocal job
         for excerpt in excerpts:
             job = job.with_statement(job.statement)

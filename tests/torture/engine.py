@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from syncmgr.lake.spark.jvm import FAILURES, words
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, words
 from tests.support import jvm
 from tests.support.spark_session import START_SECOND, new_lake
 
@@ -126,7 +126,7 @@ def main() -> None:
 def said(spark, statement: str) -> str | None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - a SparkSession
     try:
         spark.sql(statement).collect()
-    except FAILURES as error:
+    except JAVA_ERRORS as error:
         return words(error)
     return None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias, assert_never
 
 from syncmgr.accounts.user import ANYWHERE_ONLY, OF_A_JOB, OF_DATA, Account, Level, Privilege, Rights, Scope
-from syncmgr.console.authorization import GuardedUsers
+from syncmgr.console.authorization import AuthorizedUsers
 from syncmgr.console.statements.show.show import Listing, listing
 from syncmgr.errors import Remark
 from syncsql import (
@@ -28,7 +28,7 @@ UserStatement: TypeAlias = CreateUser | AlterUser | DropUser | SetPassword | Gra
 ALL: Final = ("ALL",)
 
 
-def change(statement: UserStatement, users: GuardedUsers, own: Account) -> tuple[Remark, ...]:
+def change(statement: UserStatement, users: AuthorizedUsers, own: Account) -> tuple[Remark, ...]:
     """What is to be told besides."""
     match statement:
         case CreateUser():
@@ -81,7 +81,7 @@ def _privileges(words: tuple[str, ...], scope: Scope) -> list[Privilege]:
             return sorted(OF_DATA)
 
 
-def show_grants(statement: ShowGrants, users: GuardedUsers, own: Account) -> Listing:
+def show_grants(statement: ShowGrants, users: AuthorizedUsers, own: Account) -> Listing:
     """One account's grants as the statements that would make them, or with ALL those of all accounts to be seen."""
     account = own if statement.user is None else _account(statement.user)
     if not statement.all:

@@ -6,7 +6,7 @@ Must not know: sessions, how jobs run.
 
 from typing import TypeAlias, assert_never
 
-from syncmgr.console.authorization import GuardedJobs
+from syncmgr.console.authorization import AuthorizedJobs
 from syncmgr.errors import Remark
 from syncsql import (
     AddTables,
@@ -30,7 +30,7 @@ def asks_source(statement: JobChange) -> bool:
     return isinstance(statement, CreateSync | AddTables | ResyncTable)
 
 
-def change(statement: JobChange, jobs: GuardedJobs, db: str | None) -> tuple[Remark, ...]:
+def change(statement: JobChange, jobs: AuthorizedJobs, db: str | None) -> tuple[Remark, ...]:
     """What is to be told besides. `db`: the one in use."""
     match statement:
         case CreateSync():

@@ -7,18 +7,18 @@ Must not know: sessions, statements; who may see what: it asks a house that name
 from contextlib import suppress
 
 from syncmgr.config.settings import did_you_mean
-from syncmgr.console.authorization import Guarded, GuardedCatalog
+from syncmgr.console.authorization import Authorized, AuthorizedCatalog
 from syncmgr.errors import Code, SyncError
 
 
-def with_nearest(error: SyncError, house: Guarded) -> SyncError:
+def with_nearest(error: SyncError, house: Authorized) -> SyncError:
     """The error, with the name that is like the one in it. Blocks."""
     with suppress(SyncError):  # what cannot be looked up is no reason for another error
         return error.saying(_hint(error, house))
     return error
 
 
-def _hint(error: SyncError, house: Guarded) -> str:
+def _hint(error: SyncError, house: Authorized) -> str:
     told = {name: str(value) for name, value in error.context.items()}
     match error.code:
         case Code.UNKNOWN_JOB:
@@ -34,6 +34,6 @@ def _hint(error: SyncError, house: Guarded) -> str:
             return ""
 
 
-def _of_table(db: str, table: str, catalog: GuardedCatalog) -> str:
+def _of_table(db: str, table: str, catalog: AuthorizedCatalog) -> str:
     databases = catalog.databases()
     return did_you_mean(table, catalog.tables(db)) if db in databases else did_you_mean(db, databases)

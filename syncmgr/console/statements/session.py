@@ -14,7 +14,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar, assert_never
 from syncmgr.accounts.user import Account
 from syncmgr.console.audit.announcing import CHANGES_NOTHING, Asking, announce
 from syncmgr.console.audit.mask import mask
-from syncmgr.console.authorization import Access, Guarded
+from syncmgr.console.authorization import Access, Authorized
 from syncmgr.console.connection import INFO_SIZE, Connection, Interrupt
 from syncmgr.console.limits import KiB, Limits, too_long
 from syncmgr.console.memory import size_of
@@ -36,8 +36,8 @@ from syncmgr.console.statements.hints import (
     too_many,
 )
 from syncmgr.console.statements.job_changes import JobChange
-from syncmgr.console.statements.local.local_select import Asker, Question, question
-from syncmgr.console.statements.local.sqlite_engine import Lite, rows_of
+from syncmgr.console.statements.local.local_select import LocalSelect, SessionFacts, question
+from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, rows_of
 from syncmgr.console.statements.nearest import with_nearest
 from syncmgr.console.statements.row_limit import first, has_limit, with_offsets
 from syncmgr.console.statements.show import information_schema, metadata, show
@@ -125,7 +125,7 @@ class StatementSession:
         self._connection = connection
         self._registry = registry
         access = Access(who=lambda: connection.account, host=connection.host, rights_of=frontend.users.rights)
-        self._frontend = Guarded(frontend, access)
+        self._frontend = Authorized(frontend, access)
         self._house = frontend  # for what an administrator alone asks
         self._workers = workers
         self._limits = limits
@@ -472,8 +472,8 @@ class StatementSession:
         queries, share = self._frontend.queries, self._connection.share
         return await self._workers.query(str(account), queries, share, sql=sql, db=db, tag=tag, time_zone=zone)
 
-    def _asker(self) -> Asker:
-        return Asker(
+    def _asker(self) -> SessionFacts:
+        return SessionFacts(
             connection_id=self._connection.id,
             user=str(self._connection.user),
             account=self._connection.account,
@@ -577,7 +577,7 @@ class StatementSession:
         return value if isinstance(value, int | None) else str(value)
 
 
-def _at_once(asked: Question) -> tuple[Sequence[str], list[Row]]:
-    with Lite() as lite:
+def _at_once(asked: LocalSelect) -> tuple[Sequence[str], list[Row]]:
+    with SqliteEngine() as lite:
         names, rows = lite.ask(asked.sql)
     return asked.names or names, rows

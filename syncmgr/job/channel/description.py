@@ -178,7 +178,7 @@ class Listed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spoken:
+class PastDdl:
     """A statement, and what is needed to read it again."""
 
     text: str
@@ -195,7 +195,7 @@ class Shadow:
 
     db: str
     name: str
-    alters: tuple[Spoken, ...] = ()
+    alters: tuple[PastDdl, ...] = ()
     left: bool = False
 
 

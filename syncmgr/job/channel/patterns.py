@@ -41,7 +41,7 @@ Excluded = tuple[tuple[str, str] | TablePattern, ...]  # tables, and patterns of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Family:
+class DatabasePattern:
     """The tables of a database: the one that is named, those of a pattern, or all; but for those of `exclude`."""
 
     db: str
@@ -74,7 +74,7 @@ class Family:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Namesakes:
+class ShardPattern:
     """The tables of one name in databases that a pattern means, but for those of `exclude`."""
 
     table: str
@@ -93,10 +93,10 @@ class Namesakes:
         return _members(self.has, names, self.pattern.label)
 
 
-Pattern = Family | Namesakes  # which tables belong to a job
+Pattern = DatabasePattern | ShardPattern  # which tables belong to a job
 
 
-def family(pattern: TablePattern, exclude: Excluded = ()) -> Family:
+def family(pattern: TablePattern, exclude: Excluded = ()) -> DatabasePattern:
     """The tables of a pattern, each of which goes to the target of its own name. Raises NOT_SUPPORTED, BAD_PATTERN."""
     pattern.check()
     if pattern.database is None:
@@ -106,10 +106,10 @@ def family(pattern: TablePattern, exclude: Excluded = ()) -> Family:
         }
         what = f"INTO db.* from more than one database, as {pattern.label} may mean: {how[pattern.kind]}"
         raise SyncError(Code.NOT_SUPPORTED, what=what)
-    return Family(db=pattern.database, pattern=pattern, exclude=exclude)
+    return DatabasePattern(db=pattern.database, pattern=pattern, exclude=exclude)
 
 
-def namesakes(pattern: TablePattern, exclude: Excluded = ()) -> Namesakes:
+def namesakes(pattern: TablePattern, exclude: Excluded = ()) -> ShardPattern:
     """The tables of a pattern, all of which go into one target. Raises NOT_SUPPORTED, BAD_PATTERN."""
     pattern.check()
     if pattern.table is None:
@@ -119,7 +119,7 @@ def namesakes(pattern: TablePattern, exclude: Excluded = ()) -> Namesakes:
         }
         what = f"one target for tables of different names, as {pattern.label} may mean: {how[pattern.kind]}"
         raise SyncError(Code.NOT_SUPPORTED, what=what)
-    return Namesakes(table=pattern.table, pattern=pattern, exclude=exclude)
+    return ShardPattern(table=pattern.table, pattern=pattern, exclude=exclude)
 
 
 def _excludes(exclude: Excluded, table: tuple[str, str]) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, OnValueError, Shadow, Spoken
+from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, OnValueError, PastDdl, Shadow
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import ImpossibleError, altered, composed, renewed
 from syncmgr.job.ddl.copy_table import alike, refuse_lossy, refuse_refilled
@@ -19,7 +19,7 @@ from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.evolution import RefusedError, Step, Terms, evolve
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, LakeChange
-from syncmgr.job.ddl_policy import RULES, Deed, Kind, OnDdl, OnDdlStop
+from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
 from syncmgr.job.position import Position
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
@@ -33,7 +33,7 @@ CASCADES: Final = "ADD FOREIGN KEY with an action"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class DdlStatement:
     """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
 
     `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
@@ -60,13 +60,13 @@ class Rules:
     append_on_change: AppendOnChange
     describe: Callable[[ChannelDescription], TargetTable]
     forced: bool = False
-    deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+    deeds: Mapping[Kind, Action] = field(default_factory=dict)
     stop: OnDdlStop = OnDdlStop.TABLE
     unlogged: bool = False
     on_value_error: OnValueError | None = None
     held: frozenset[Table] = frozenset()
 
-    def deed(self, kind: Kind) -> Deed:
+    def deed(self, kind: Kind) -> Action:
         """What is done with DDL of that kind."""
         return self.deeds.get(kind, RULES[kind][self.policy])
 
@@ -76,7 +76,7 @@ class Rules:
         return self.on_value_error is OnValueError.DEAD_LETTER
 
 
-def follow(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """Raises SOURCE_DDL where a channel cannot follow; then none has."""
     following = _Following(said, channels, rules)
     try:
@@ -86,11 +86,11 @@ def follow(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> 
     return following.step()
 
 
-def skip(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+def skip(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """What an operator wants passed over: no target changes; what is known of the sources' columns is kept up."""
     forced = replace(rules, policy=OnDdl.IGNORE, deeds={}, forced=True)
     try:
-        step = follow(said, channels, forced)
+        step = plan_ddl(said, channels, forced)
     except SyncError as error:
         if error.code is not Code.SOURCE_DDL:
             raise
@@ -99,20 +99,22 @@ def skip(said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> Dd
     return replace(step, done={c.token: "skipped" for c in channels if _table(c) in tables})
 
 
-def settle(record: DdlRecord | None, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+def settle(
+    record: DdlRecord | None, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules
+) -> DdlStep:
     """As the policy says, or, where an operator has decided, that. Raises SOURCE_DDL."""
     if record is None:
-        return follow(said, channels, rules)
+        return plan_ddl(said, channels, rules)
     if record.instead is None:
         return skip(said, channels, rules)
     return _apply(record.instead, said, channels, rules)
 
 
-def _apply(text: str, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
+def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """What an operator wrote says what the target becomes, whatever the policy, and from the columns of now on."""
     modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
     meant = replace(said, text=text, modes=modes, unknown=frozenset())
-    step = follow(meant, channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
+    step = plan_ddl(meant, channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
     if not step.done:
         tables = ddl.meant(said.text, said.db, [_table(channel) for channel in channels], said.modes)
         raise not_followed((*tables, ("", ""))[0], f"{shown(text)} is about no table of the job", said.text)
@@ -125,7 +127,7 @@ def not_followed(table: Table, reason: str, statement: str) -> SyncError:
     return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement))
 
 
-def refused(said: Said, position: Position, table: Table, error: SyncError, *, alone: bool) -> DdlRecord:
+def refused(said: DdlStatement, position: Position, table: Table, error: SyncError, *, alone: bool) -> DdlRecord:
     """The record of a statement that pauses the job, or stops the table `alone`; `position`: after it."""
     return DdlRecord(
         position=position,
@@ -137,7 +139,7 @@ def refused(said: Said, position: Position, table: Table, error: SyncError, *, a
     )
 
 
-def arrived(said: Said, position: Position, table: Table, error: SyncError | None) -> DdlRecord:
+def arrived(said: DdlStatement, position: Position, table: Table, error: SyncError | None) -> DdlRecord:
     """The record of a statement that made a table which a pattern means; `error`: why that does not join."""
     return DdlRecord(
         position=position,
@@ -155,7 +157,7 @@ def shown(statement: str) -> str:
 
 
 class _Following:
-    def __init__(self, said: Said, channels: Sequence[ChannelDescription], rules: Rules) -> None:
+    def __init__(self, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> None:
         self._said = said
         self._before = {channel.token: channel for channel in channels}
         self._rules = rules
@@ -187,7 +189,7 @@ class _Following:
         tables = [_table(channel) for channel in self._before.values()]
         for table in ddl.touched(self._said.text, self._said.db, tables):
             self.at = table
-            if self._terms(defaults=True).deed(Kind.UNREAD) is Deed.PAUSE:
+            if self._terms(defaults=True).deed(Kind.UNREAD) is Action.PAUSE:
                 raise RefusedError(f"it cannot be read: {error}")
 
     def _follow(self, statement: nodes.Statement) -> None:  # noqa: C901 - one row per statement
@@ -228,9 +230,9 @@ class _Following:
     def _same_name(self, one: str, other: str) -> bool:
         return one == other or (self._said.modes.folds and one.casefold() == other.casefold())
 
-    def _refuse(self, kind: Kind, why: str) -> Deed:
+    def _refuse(self, kind: Kind, why: str) -> Action:
         deed = self._terms(defaults=True).deed(kind)
-        if deed is Deed.PAUSE:
+        if deed is Action.PAUSE:
             raise RefusedError(why)
         return deed
 
@@ -269,7 +271,7 @@ class _Following:
 
     def _lose_sight(self, token: str, what: str, why: str) -> None:
         """Rows change that are in no event."""
-        if self._refuse(Kind.ROWS, why) is Deed.RESYNC:
+        if self._refuse(Kind.ROWS, why) is Action.RESYNC:
             self._resynced.add(token)
             self._done[token].append(f"{what}: its rows are read anew")
         else:
@@ -280,20 +282,20 @@ class _Following:
         if any(isinstance(clause, nodes.Quiet) and clause.what == CASCADES for clause in clauses):
             unseen = "what the foreign key changes is not in the binlog"
             matters = self._said.modes.mariadb and not self._rules.unlogged
-            if matters and self._refuse(Kind.ROWS, unseen) is Deed.RESYNC:
+            if matters and self._refuse(Kind.ROWS, unseen) is Action.RESYNC:
                 raise RefusedError(unseen)  # nor is what it will change
 
     def _share(self, tables: Iterable[Table]) -> None:
         """What is written through a MERGE table is in the binlog under that one's name alone."""
         unseen = "rows of this table that are written through a MERGE table are not in the binlog under its own name"
         for channel in [channel for table in tables for channel in self._of(table)]:
-            if self._refuse(Kind.ROWS, unseen) is Deed.RESYNC:
+            if self._refuse(Kind.ROWS, unseen) is Action.RESYNC:
                 raise RefusedError(unseen)  # nor is what will be written
             self._done[channel.token].append("part of a MERGE table: rows kept")
 
     def _altered_shadow(self, shadow: Shadow, *, loses: bool) -> Shadow | None:
         """One whose rows are no copies any more is none."""
-        spoken = Spoken(text=self._said.text, db=self._said.db, modes=self._said.modes)
+        spoken = PastDdl(text=self._said.text, db=self._said.db, modes=self._said.modes)
         return None if loses or len(shadow.alters) >= MAX_ALTERS else replace(shadow, alters=(*shadow.alters, spoken))
 
     def _evolve(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
@@ -396,7 +398,7 @@ class _Following:
             self.at = _table(channel)
             deed = self._refuse(Kind.DROP_TABLE, "it drops the table")
             self._channels[channel.token] = replace(channel, gone=True)
-            drops = deed is Deed.APPLY and not channel.gone
+            drops = deed is Action.APPLY and not channel.gone
             told = self._drop_target(channel) if drops else "the target keeps its rows"
             self._done.setdefault(channel.token, []).append(f"dropped in the source; {told}")
 
@@ -419,7 +421,7 @@ class _Following:
             deed = self._refuse(Kind.TRUNCATE, "it empties the table")
             if not channel.keys and self._rules.append_on_change is AppendOnChange.ERROR:
                 raise RefusedError('it empties the table, and "append_on_change" of a target without a key is error')
-            if deed is Deed.APPLY and channel.keys:
+            if deed is Action.APPLY and channel.keys:
                 self._changes[channel.token] = (*self._changes.get(channel.token, ()), EmptyTable())
                 self._done[channel.token].append("emptied")
             else:

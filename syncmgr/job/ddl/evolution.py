@@ -23,7 +23,7 @@ from syncmgr.job.ddl.lake_change import (
     RenameField,
     RetypeField,
 )
-from syncmgr.job.ddl_policy import RULES, Deed, Kind, OnDdl
+from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.keeping import kept
@@ -52,11 +52,11 @@ class Terms:
     forced: bool = False
     empty: bool = False
     emptied: bool = False
-    deeds: Mapping[Kind, Deed] = field(default_factory=dict)
+    deeds: Mapping[Kind, Action] = field(default_factory=dict)
 
-    def deed(self, kind: Kind) -> Deed:
+    def deed(self, kind: Kind) -> Action:
         found = self.deeds.get(kind, RULES[kind][self.policy])
-        return Deed.KEEP if self.forced and found is Deed.PAUSE else found
+        return Action.KEEP if self.forced and found is Action.PAUSE else found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,14 +155,14 @@ class _Evolution:
 
     # -- the deeds
 
-    def _deed(self, kind: Kind, why: str) -> Deed:
+    def _deed(self, kind: Kind, why: str) -> Action:
         deed = self._terms.deed(kind)
-        if deed is Deed.PAUSE:
+        if deed is Action.PAUSE:
             raise RefusedError(why + (f', and "on_ddl" is {self._terms.policy}' * self._by_policy(kind)))
         return deed
 
     def _by_policy(self, kind: Kind) -> bool:
-        return kind not in self._terms.deeds and set(RULES[kind].values()) != {Deed.PAUSE}
+        return kind not in self._terms.deeds and set(RULES[kind].values()) != {Action.PAUSE}
 
     def _drop(self, column: SourceColumn) -> None:
         folded = column.name.casefold()
@@ -176,7 +176,7 @@ class _Evolution:
             raise RefusedError(f"it drops column '{column.name}', which the channel's column list names")
         deed = self._deed(Kind.DROP_COLUMN, f"it drops column '{column.name}'")
         del self._plain[folded]
-        if deed is Deed.APPLY and not self._shares:
+        if deed is Action.APPLY and not self._shares:
             self._changes.drops.append(DropField(name=plain.target.name))
             self._done.append(f"dropped column '{plain.target.name}'")
             return
@@ -214,7 +214,7 @@ class _Evolution:
         if not self._channel.follows or plain.target.name.casefold() != before.name.casefold():
             self._done.append(f"reads {told} into '{plain.target.name}' as before")
             return
-        if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Deed.KEEP or self._shares:
+        if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Action.KEEP or self._shares:
             self._done.append(f"kept the name of column '{plain.target.name}', which '{now.name}' fills")
             return
         if self._stays(now.name, freed=self._renamed()):
@@ -248,7 +248,7 @@ class _Evolution:
         if not known(now) or not (self._terms.empty or self._kept(before, told)):
             what = f"column '{now.name}' was {_apart(before, told)}, which may change its values"
             what += " under PAD_CHAR_TO_FULL_LENGTH" * (self._terms.pads and before.type == "char")
-            if self._deed(Kind.CONVERT, what) is Deed.APPLY:
+            if self._deed(Kind.CONVERT, what) is Action.APPLY:
                 self._renew(now, plain, what)
                 return
         if plain is None:
@@ -271,11 +271,11 @@ class _Evolution:
         if wanted is None and self._terms.emptied and self._exchange(now, plain):
             return
         if wanted is None:
-            if self._terms.deed(Kind.CONVERT) is not Deed.APPLY:
+            if self._terms.deed(Kind.CONVERT) is not Action.APPLY:
                 raise RefusedError(what)
             self._renew(now, plain, what)
             return
-        if self._deed(Kind.WIDEN, what) is Deed.KEEP:
+        if self._deed(Kind.WIDEN, what) is Action.KEEP:
             return
         if self._target.is_placed_by(plain.target.name) and iceberg_type(wanted) != iceberg_type(plain.target.type):
             raise RefusedError(f"{what}, and the target's partitions depend on it")
@@ -314,14 +314,14 @@ class _Evolution:
         certain = self._terms.empty or (self._terms.strict and not dated)
         if before.nullable and not now.nullable and not certain:
             what = f"column '{now.name}' becomes NOT NULL, which may change its values"
-            if self._deed(Kind.CONVERT, what) is Deed.APPLY and self._target.column(plain.target.name) is not None:
+            if self._deed(Kind.CONVERT, what) is Action.APPLY and self._target.column(plain.target.name) is not None:
                 self._renew(now, plain, what)
         if not now.nullable or plain.target.nullable:
             return
         what = f"column '{now.name}' becomes NULL"
         if before.name.casefold() in self._keys:
             raise RefusedError(f"{what}, and is in the target's key")
-        if self._deed(Kind.NULLABLE, what) is Deed.KEEP:
+        if self._deed(Kind.NULLABLE, what) is Action.KEEP:
             return
         self._changes.others.append(RelaxField(name=plain.target.name))
         self._done.append(f"column '{plain.target.name}' takes NULL")
@@ -330,7 +330,7 @@ class _Evolution:
         told = column.definition.comment if column.definition is not None else None
         if told is None or told == plain.target.comment or not self._channel.follows:
             return
-        if self._terms.deed(Kind.COMMENT) is Deed.APPLY:
+        if self._terms.deed(Kind.COMMENT) is Action.APPLY:
             self._changes.others.append(CommentField(name=plain.target.name, comment=told))
             self._done.append(f"commented column '{plain.target.name}'")
 
@@ -339,7 +339,7 @@ class _Evolution:
         assert definition is not None
         if not self._channel.follows:
             return
-        if self._deed(Kind.ADD_COLUMN, f"it adds column '{name}'") is Deed.KEEP:
+        if self._deed(Kind.ADD_COLUMN, f"it adds column '{name}'") is Action.KEEP:
             self._done.append(f"column '{name}' is not synced")
             return
         kind = derived(column.now)
@@ -391,12 +391,12 @@ class _Evolution:
         return replace(definition, default=Default(kind=DefaultKind.NOW))
 
     def _unknown(self, column: Column, why: str) -> str:
-        if self._terms.deed(Kind.OLD_VALUES) is Deed.PAUSE:
+        if self._terms.deed(Kind.OLD_VALUES) is Action.PAUSE:
             raise RefusedError(f'it adds column \'{column.now.name}\': {why}; "on_old_values" = "null" has NULL there')
         return f", NULL in rows from before: {why}"
 
     def _move(self, column: Column) -> None:
-        if not self._channel.follows or self._terms.deed(Kind.MOVE) is Deed.KEEP:
+        if not self._channel.follows or self._terms.deed(Kind.MOVE) is Action.KEEP:
             return
         placed = {plain.source: plain.target.name for plain in (*self._plain.values(), *self._added)}
         if column.now.name not in placed:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.position import Position
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceTable
@@ -60,7 +60,7 @@ class Ddl:
     table: tuple[str, str]
     statement: str
     rows_survive: bool  # False: TRUNCATE, DROP, RENAME ... change rows without row events
-    said: Said | None = None
+    said: DdlStatement | None = None
     behind: Position | None = None
 
 

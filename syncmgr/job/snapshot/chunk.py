@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.position import Position, has_passed
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.select_list import quoted
 from syncmgr.job.source import MysqlDescription
 from syncmgr.job.types.schema import SourceTable
@@ -47,7 +47,7 @@ class ChunkPlan:
     point: Position | None = None
     replaces: bool = False
     way: str = ""
-    excerpt: Excerpt | None = None
+    excerpt: KeyRange | None = None
 
     @property
     def count(self) -> int:
@@ -163,7 +163,7 @@ class ChunkRows:
     max_dead_letters: int = 0
     exact: bool = False
     replaces: bool = False
-    excerpt: Excerpt | None = None
+    excerpt: KeyRange | None = None
     changes: "tuple[LakeChange, ...]" = ()
 
 
@@ -189,7 +189,7 @@ class Load:
     upper: Position | None = None
     caught_up: bool = False
     replaces: bool = False
-    excerpt: Excerpt | None = None
+    excerpt: KeyRange | None = None
     changes: "tuple[LakeChange, ...]" = ()
     begun_at: float | None = None
     stale_since: float | None = None

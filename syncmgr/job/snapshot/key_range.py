@@ -12,7 +12,7 @@ from syncmgr.job.ddl.lake_change import DropField, LakeChange, RenameField, Rety
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Excerpt:
+class KeyRange:
     """`lake`: Spark SQL over the target's key columns, which alone decides. `source`: over the source's columns, in
     MySQL's words, true of every row of which the other is; more may be read.
 
@@ -38,13 +38,13 @@ def key_columns(channel: ChannelDescription) -> dict[str, str]:
     return {name: target for name, target in filled if name is not None and target.casefold() in keys}
 
 
-def widened(one: Excerpt | None, other: Excerpt | None) -> Excerpt | None:
+def widened(one: KeyRange | None, other: KeyRange | None) -> KeyRange | None:
     """What has the rows of both; None: all rows."""
     if one is None or other is None or one.way != other.way:
         return None
     if one == other:
         return one
-    return Excerpt(
+    return KeyRange(
         way=one.way,
         text=f"({one.text}) OR ({other.text})",
         columns=tuple(dict.fromkeys((*one.columns, *other.columns))),
@@ -54,8 +54,8 @@ def widened(one: Excerpt | None, other: Excerpt | None) -> Excerpt | None:
 
 
 def kept(
-    excerpt: Excerpt | None, before: ChannelDescription, after: ChannelDescription, changes: Iterable[LakeChange]
-) -> Excerpt | None:
+    excerpt: KeyRange | None, before: ChannelDescription, after: ChannelDescription, changes: Iterable[LakeChange]
+) -> KeyRange | None:
     """The same rows behind a statement that makes of a channel another one; None: its columns are not the same."""
     if excerpt is None or not excerpt.fits(before):
         return None

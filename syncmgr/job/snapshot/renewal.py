@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, MappedColumn, check_key_covers, quoted
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, RelaxField, RetypeField
-from syncmgr.job.ddl_policy import RULES, Deed, Kind, OnDdl, deeds_of
+from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, deeds_of
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import (
@@ -51,7 +51,7 @@ class RenewalTerms:
 def terms_of(properties: Mapping[str, str]) -> RenewalTerms:
     """Of a job: what keeps columns out of its targets, or in them, does so here; what would stop does not."""
     deeds, policy = deeds_of(properties), OnDdl(properties.get("on_ddl", OnDdl.EVOLVE))
-    kept = {kind for kind in Kind if deeds.get(kind, RULES[kind][policy]) is Deed.KEEP}
+    kept = {kind for kind in Kind if deeds.get(kind, RULES[kind][policy]) is Action.KEEP}
     return RenewalTerms(
         adds=Kind.ADD_COLUMN not in kept,
         drops=Kind.DROP_COLUMN not in kept,

@@ -18,7 +18,7 @@ from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, literal, quoted
 from syncmgr.job.snapshot import select_list
-from syncmgr.job.snapshot.key_range import Excerpt, key_columns
+from syncmgr.job.snapshot.key_range import KeyRange, key_columns
 from syncmgr.job.types.schema import (
     BYTES,
     IDENTIFIERS,
@@ -62,7 +62,7 @@ class _Key:
     kind: _Kind
 
 
-def excerpt_of(channel: ChannelDescription, target: TargetTable, test: Test, text: str) -> Excerpt:
+def excerpt_of(channel: ChannelDescription, target: TargetTable, test: Test, text: str) -> KeyRange:
     """The part of a channel's rows that a condition means. `text`: of the condition.
 
     Raises SOURCE_UNKNOWN_COLUMN, RESYNC_WHERE.
@@ -73,7 +73,7 @@ def excerpt_of(channel: ChannelDescription, target: TargetTable, test: Test, tex
     except _RefusedError as refused:
         raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=text, reason=str(refused)) from None
     columns = tuple(key.column.name for key in keys.values())
-    return Excerpt(way=channel.way, text=text, columns=columns, lake=lake, source=source)
+    return KeyRange(way=channel.way, text=text, columns=columns, lake=lake, source=source)
 
 
 def _apart(channel: ChannelDescription, lake: str) -> str:

@@ -24,7 +24,7 @@ WITH_GTID: Final = (
 )
 
 
-def gap(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
+def why_not_resumable(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
     """Why a server cannot go on behind what was read; None: it can.
 
     `executed`: every transaction that it knows. `purged`: those of them that its binlog has no longer.

@@ -32,7 +32,7 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Layout
 from syncmgr.lake.iceberg.partition_files import files_below
 from syncmgr.lake.index.indexing import Indexing
-from syncmgr.lake.spark.jvm import FAILURES, REFUSED, Java, failed, java_class
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, failed, java_class
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 
@@ -64,7 +64,7 @@ class Alter:
             try:
                 with self._indexing.lock:
                     return self._attempt(self._loaded())
-            except FAILURES as error:
+            except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
                     refuse_old_clock(self._iceberg, self._loaded, self._label)
                     failed(error)

@@ -10,7 +10,7 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.spark.jvm import FAILURES, Java
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java
 
 ALLOWED_SECOND: Final = 60.0  # by Iceberg itself
 
@@ -19,7 +19,7 @@ def refuse_old_clock(iceberg: Iceberg, load: Callable[[], Java], label: str) -> 
     """After a commit that failed, whatever it said. Raises LAKE_CLOCK."""
     try:
         behind = iceberg.behind(load(), time.time())
-    except FAILURES:  # the JVM has gone, and that is what failed
+    except JAVA_ERRORS:  # the JVM has gone, and that is what failed
         return
     if behind > ALLOWED_SECOND:
         raise SyncError(Code.LAKE_CLOCK, table=label, second=round(behind))

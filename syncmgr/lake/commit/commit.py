@@ -16,7 +16,7 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.raw_errors import of_lake
 from syncmgr.job.rows.dead_letter import DeadLetter
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.lake.commit import arrow_writer, rows
 from syncmgr.lake.commit.clock import refuse_old_clock
 from syncmgr.lake.commit.commit_marker import ADDED_BYTES, ADDED_ROWS, bearing_of, refuse_gone, refuse_replaced
@@ -34,7 +34,7 @@ from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.key_index import Keys
 from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
 from syncmgr.lake.spark import jdbc
-from syncmgr.lake.spark.jvm import FAILURES, REFUSED, Java, failed, java_class, text_of
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, failed, java_class, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
 MATCHING: Final = "matching"  # folder of the keys that a part replaces
@@ -68,7 +68,7 @@ class Commit:
         for _ in range(ATTEMPTS):
             try:
                 return self._attempt(table)
-            except FAILURES as error:
+            except JAVA_ERRORS as error:
                 if java_class(error) not in REFUSED:
                     self._give_up()
                     refuse_old_clock(self._iceberg, self._loaded, f"{self._channel.db}.{self._channel.table}")
@@ -90,7 +90,7 @@ class Commit:
             return ()
         try:
             return jdbc.letters(self._iceberg.spark, chunk, self._channel.token)
-        except FAILURES as error:
+        except JAVA_ERRORS as error:
             away = jdbc.source_error(text_of(error), chunk)
             if away is None:
                 failed(error)
@@ -170,7 +170,7 @@ class Commit:
             self._iceberg.set_properties(transaction, self._bearing.properties(table))
             written.sent = True
             return self._iceberg.finish(transaction)
-        except FAILURES:
+        except JAVA_ERRORS:
             self._indexing.lost()
             if deletion is not None:
                 written.beside += deletion.written
@@ -203,7 +203,7 @@ class Commit:
         return () if self._channel.chunk is None else self._channel.chunk.changes
 
     @property
-    def _excerpt(self) -> Excerpt | None:
+    def _excerpt(self) -> KeyRange | None:
         return None if self._channel.chunk is None else self._channel.chunk.excerpt
 
     def _is_small(self, table: Java, matching: Sequence[Java] = ()) -> bool:
@@ -295,7 +295,7 @@ class Commit:
         except SyncError:
             self._discard()
             raise
-        except FAILURES as error:
+        except JAVA_ERRORS as error:
             text = text_of(error)
             bad = rows.value_error(text, channel, layout)
             if bad is None and channel.chunk is not None:

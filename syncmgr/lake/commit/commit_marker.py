@@ -28,13 +28,13 @@ from syncmgr.lake.iceberg.ancestry import (
 )
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Snapshot
-from syncmgr.lake.spark.jvm import FAILURES, Java
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java
 
 ADDED_ROWS: Final = "added-records"  # Iceberg's own words in a snapshot's summary
 ADDED_BYTES: Final = "added-files-size"
 
 
-class Bearing(Protocol):
+class CommitMarker(Protocol):
     """What a commit brings, as far as its table tells it."""
 
     @property
@@ -58,7 +58,7 @@ class Bearing(Protocol):
         """The snapshot by which it came; None where that was expired or was none."""
 
 
-def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> Bearing:
+def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> CommitMarker:
     if channel.chunk is None:
         return EpochBearing(iceberg, channel)
     return ChunkBearing(iceberg, channel, channel.chunk)
@@ -206,7 +206,7 @@ def may_have(iceberg: Iceberg, db: str, table: str, folder: str, since: int | No
                 return False
             if snapshot.marks.get(FILES_MARK) == folder:
                 return True
-    except (SyncError, *FAILURES):  # the refusal is what its caller is to see
+    except (SyncError, *JAVA_ERRORS):  # the refusal is what its caller is to see
         return True
     return since is not None
 

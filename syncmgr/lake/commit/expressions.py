@@ -45,7 +45,7 @@ def _type(column: SourceColumn) -> str:
 def _check(relation: DataFrame, expression: str, kind: str, *, trusts: bool = False) -> None:
     try:
         plan = jvm.analyzed(relation.selectExpr(f"CAST({expression} AS {kind}) AS x"))
-    except jvm.FAILURES as error:
+    except jvm.JAVA_ERRORS as error:
         _, message = jvm.told(error)
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=message) from error
     reason: str | None = None

@@ -15,7 +15,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import local
-from syncmgr.lake.spark.jvm import FAILURES, Java, is_lost, words
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, Java, is_lost, words
 
 SNAPSHOTS: Final = 4  # newest first: each commit syncs the file system, upkeep may run beside one
 
@@ -35,7 +35,7 @@ def check_files(label: str, pointer: Pointer, iceberg: Iceberg, table: Java) -> 
             fault = _fault(local(location), size)
             if fault is not None:
                 raise broken(label, pointer, fault)
-    except FAILURES as error:
+    except JAVA_ERRORS as error:
         if is_lost(error):
             raise
         raise broken(label, pointer, words(error)) from error

@@ -28,7 +28,7 @@ class Pointer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shelf:
+class CatalogReader:
     """`file`: the SQLite file of the catalog; before the first start there is none, and the catalog is empty."""
 
     file: Path

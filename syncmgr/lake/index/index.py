@@ -18,7 +18,7 @@ from syncmgr.lake.iceberg.snapshot_files import Content, Contents
 from syncmgr.lake.index.key_index import NOWHERE, KeyIndex, Keys, Words, files_of, joined, places, rows_of
 from syncmgr.lake.index.keys import KeyShape, UnindexableError, file_keys, local
 
-Deaths = dict[int, BitMap]  # rows that must vanish, by file number
+DeletedRows = dict[int, BitMap]  # rows that must vanish, by file number
 READ_AT_ONCE: Final = 4_000_000  # keys of new files that are held beside the index
 
 
@@ -39,10 +39,10 @@ class IndexedFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Strike:
+class DeletePlan:
     """What a commit does to files: `emptied` go, `vectors` hold all dead rows of each, `folded` are settled."""
 
-    rows: Deaths
+    rows: DeletedRows
     emptied: tuple[IndexedFile, ...]
     vectors: Mapping[int, BitMap]
     replaced: tuple[Content, ...]
@@ -65,7 +65,7 @@ class TableIndex:
         self.files: dict[int, IndexedFile] = {}
         self.numbers: dict[str, int] = {}
         self._snapshot: int | None = None
-        self.pending: Deaths = {}
+        self.pending: DeletedRows = {}
         self.equality: tuple[Content, ...] = ()
 
     @property
@@ -252,7 +252,7 @@ class TableIndex:
 
     # -- one commit
 
-    def strike(self, vanished: Keys | None) -> tuple[Strike, Words]:
+    def strike(self, vanished: Keys | None) -> tuple[DeletePlan, Words]:
         """What deletes the rows of these keys and all pending ones, and where each key was found. Changes nothing."""
         at = np.zeros(0, np.int64) if vanished is None else self.keys.find(vanished)
         rows = grouped(at[at != NOWHERE])
@@ -262,7 +262,7 @@ class TableIndex:
         emptied = [number for number, dead in total.items() if len(dead) == self.files[number].content.rows]
         vectors = {number: dead for number, dead in total.items() if number not in set(emptied)}
         old = [self.files[number].vector for number in total]
-        return Strike(
+        return DeletePlan(
             rows=rows,
             emptied=tuple(self.files[number] for number in emptied),
             vectors=vectors,
@@ -274,7 +274,7 @@ class TableIndex:
         """Distinct keys whose rows a commit struck."""
         self.keys.add(keys, np.full(len(keys), NOWHERE, np.int64))
 
-    def struck(self, strike: Strike, vectors: Mapping[int, Content]) -> None:
+    def struck(self, strike: DeletePlan, vectors: Mapping[int, Content]) -> None:
         """The commit of a strike is in the table. `vectors`: the new delete files by file number."""
         for number, dead in strike.vectors.items():
             self.files[number].dead, self.files[number].vector = dead, vectors.get(number)
@@ -308,7 +308,7 @@ class TableIndex:
             self.keys.add(keys, places(number, np.arange(len(keys), dtype=np.int64)))
 
 
-def grouped(at: Words) -> Deaths:
+def grouped(at: Words) -> DeletedRows:
     """Places as rows by file number."""
     if not len(at):
         return {}

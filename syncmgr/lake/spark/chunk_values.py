@@ -32,7 +32,7 @@ _REFUSED: Final = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
+class CheckedColumn:
     """A column of a chunk: `wire` is its name in the SELECT, `sql` its value in the type of a segment.
 
     `unheld`: that no target holds the value, None where each is held, and `reason` why.
@@ -49,7 +49,7 @@ def _rules(chunk: ChunkRows) -> ValueRules:
     return chunk.values or ValueRules(policy=OnValueError.STOP)
 
 
-def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> Held:
+def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> CheckedColumn:
     """Where the job stops at what is no moment the cast fails."""
     kind = spark_type(arrow_type(column))
     tried = _rules(chunk).tolerant and column.type in MOMENTS
@@ -62,12 +62,12 @@ def held(chunk: ChunkRows, column: SourceColumn, wire: str) -> Held:
             conditions.append(f"({beyond_sql(sql, column, bound.type)})")
             reason = f"{bound.type.text} does not hold it"
     if not conditions:
-        return Held(column=column, wire=wire, sql=sql)
+        return CheckedColumn(column=column, wire=wire, sql=sql)
     unheld = f"coalesce({' OR '.join(conditions)}, FALSE)"
-    return Held(column=column, wire=wire, sql=sql, unheld=unheld, reason=reason)
+    return CheckedColumn(column=column, wire=wire, sql=sql, unheld=unheld, reason=reason)
 
 
-def value_sql(chunk: ChunkRows, one: Held) -> str:
+def value_sql(chunk: ChunkRows, one: CheckedColumn) -> str:
     """What the segment holds; a NULL in place of a value is refused later where the target does not allow it.
 
     Where the job stops at such a value, reading it fails with what `refused` understands.
@@ -95,14 +95,14 @@ def refused(text: str, table: str) -> SyncError | None:
     )
 
 
-def kept_out(chunk: ChunkRows, columns: list[Held]) -> str | None:
+def kept_out(chunk: ChunkRows, columns: list[CheckedColumn]) -> str | None:
     """Of which rows become dead letters; None: of none."""
     unheld = [one.unheld for one in columns if one.unheld is not None]
     dead = _rules(chunk).policy is OnValueError.DEAD_LETTER and unheld
     return " OR ".join(unheld) if dead else None
 
 
-def dead_letters(rows: DataFrame, columns: list[Held], *, token: str, most: int) -> tuple[DeadLetter, ...]:
+def dead_letters(rows: DataFrame, columns: list[CheckedColumn], *, token: str, most: int) -> tuple[DeadLetter, ...]:
     """Of rows that are kept out, as they are now; one that changes meanwhile comes through the binlog as well."""
     told = [f"{_text(one)} AS {one.wire}" for one in columns]
     which = [f"{one.unheld} AS bad_{one.wire}" for one in columns if one.unheld is not None]
@@ -110,12 +110,12 @@ def dead_letters(rows: DataFrame, columns: list[Held], *, token: str, most: int)
     return tuple(_letters([row.asDict() for row in dead], columns, token))
 
 
-def _text(one: Held) -> str:
+def _text(one: CheckedColumn) -> str:
     is_bytes = spark_type(arrow_type(one.column)) == "BINARY"
     return f"lower(hex({one.wire}))" if is_bytes else f"CAST({one.wire} AS STRING)"
 
 
-def _letters(rows: list[dict[str, Any]], columns: list[Held], token: str) -> Iterator[DeadLetter]:
+def _letters(rows: list[dict[str, Any]], columns: list[CheckedColumn], token: str) -> Iterator[DeadLetter]:
     """A row of a snapshot has no place in a binlog."""
     place = {"token": token, "change": ChangeKind.INSERT.name, "at": time.time(), "file": "", "offset": 0}
     for row in rows:

@@ -27,7 +27,7 @@ from syncmgr.job.source import MysqlDescription
 from syncmgr.job.types.schema import SourceColumn
 from syncmgr.lake.spark import jvm
 from syncmgr.lake.spark.certificates import STORES
-from syncmgr.lake.spark.chunk_values import Held, dead_letters, held, kept_out, value_sql
+from syncmgr.lake.spark.chunk_values import CheckedColumn, dead_letters, held, kept_out, value_sql
 
 DRIVER: Final = "com.mysql.cj.jdbc.Driver"
 FAILURE_SECOND: Final = 4.0  # less than until a table is tried again
@@ -92,7 +92,7 @@ def letters(spark: SparkSession, chunk: ChunkRows, token: str) -> tuple[DeadLett
     )
 
 
-def _held(chunk: ChunkRows) -> list[Held]:
+def _held(chunk: ChunkRows) -> list[CheckedColumn]:
     return [held(chunk, _column(chunk, name), f"c{place}") for place, name in enumerate(chunk.columns)]
 
 

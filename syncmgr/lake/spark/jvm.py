@@ -34,7 +34,7 @@ REFUSED: Final = frozenset(
 CERTAIN: Final = REFUSED - {"org.apache.iceberg.exceptions.CommitStateUnknownException"}  # the table is as it will be
 MOST_CAUSES: Final = 10
 LOST: Final = (Py4JNetworkError, ConnectionError, EOFError)
-FAILURES: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
+JAVA_ERRORS: Final = (Py4JError, PySparkException, ConnectionError, EOFError)  # whatever a call into the JVM may raise
 
 
 def connect(port: int, secret: str, secrets: Iterable[str] = ()) -> SparkSession:
@@ -57,7 +57,7 @@ def connect(port: int, secret: str, secrets: Iterable[str] = ()) -> SparkSession
         for key in secrets:
             gateway.jvm.System.clearProperty(key)
         return session
-    except FAILURES as error:
+    except JAVA_ERRORS as error:
         code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
         raise SyncError(code, reason=words(error)) from error
     finally:
@@ -193,7 +193,7 @@ def end_job_group(session: SparkSession) -> None:
     """The calling thread's jobs belong to no group any more."""
     try:
         session.sparkContext._jsc.sc().clearJobGroup()  # noqa: SLF001
-    except FAILURES:  # the JVM is gone, and its threads with it
+    except JAVA_ERRORS:  # the JVM is gone, and its threads with it
         return
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.snapshot.chunk import ChunkRows
-from syncmgr.lake.spark.jvm import FAILURES, begin_job_group, cancel_job_group, end_job_group
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, begin_job_group, cancel_job_group, end_job_group
 
 Key = tuple[str, int]  # the chunk's plan and number
 
@@ -37,7 +37,7 @@ class Readings:
         begin_job_group(session, group, "snapshot")
         try:
             yield
-        except (SyncError, *FAILURES) as error:
+        except (SyncError, *JAVA_ERRORS) as error:
             if group in self._given_up:
                 raise SyncError(Code.INTERRUPTED) from error
             raise
@@ -58,5 +58,5 @@ class Readings:
             self._given_up.add(group)
         try:
             cancel_job_group(session, group)
-        except FAILURES:  # the JVM is gone, and the reading with it
+        except JAVA_ERRORS:  # the JVM is gone, and the reading with it
             return

@@ -35,7 +35,7 @@ from syncmgr.lake.index.index import IndexedFile, TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.key_index import NOWHERE, Words
 from syncmgr.lake.index.keys import local
-from syncmgr.lake.spark.jvm import CERTAIN, FAILURES, Java, java_class
+from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
 from syncmgr.lake.upkeep.candidates import Calm, Candidate, groups
 
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024  # of Arrow's memory
@@ -103,7 +103,7 @@ class Compaction:
         before = index.snapshot
         try:
             swap.commit()
-        except FAILURES as error:
+        except JAVA_ERRORS as error:
             self._indexing.lost()
             if java_class(error) in CERTAIN and not self._may_have(folder, before):
                 self._iceberg.delete(folder)

@@ -24,10 +24,10 @@ from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.iceberg.puffin import vector_rows
 from syncmgr.lake.iceberg.snapshot_files import Content, Contents, contents_of, read_bytes
-from syncmgr.lake.index.index import Deaths, IndexedFile, TableIndex
+from syncmgr.lake.index.index import DeletedRows, IndexedFile, TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import KeyShape
-from syncmgr.lake.spark.jvm import CERTAIN, FAILURES, Java, java_class
+from syncmgr.lake.spark.jvm import CERTAIN, JAVA_ERRORS, Java, java_class
 
 BROADCAST_KEYS: Final = 1_000_000  # more keys than this are joined by a shuffle
 
@@ -74,7 +74,7 @@ class Fold:
             passing(CrashPoint.FOLD_WRITTEN)
             self._iceberg.add(delta, [], [], {UPKEEP_MARK: "fold", FILES_MARK: name})
             passing(CrashPoint.FOLDED)
-        except FAILURES as error:
+        except JAVA_ERRORS as error:
             self._indexing.lost()
             if java_class(error) in CERTAIN and not may_have(self._iceberg, self._db, self._name, name, before):
                 self._iceberg.delete(*deletion.written)
@@ -84,7 +84,7 @@ class Fold:
             deletion.took_effect(self._indexing, table, name, [], count_missing=False)
         return folded
 
-    def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> Deaths:
+    def _found(self, table: Java, key: Key, gone: list[Content], contents: Contents) -> DeletedRows:
         """The rows that equality deletes hit, by the place of their file among the data files."""
         hit = self._iceberg.hit_paths(table)
         data = [(number, file) for number, file in enumerate(contents.data) if file.path in hit]

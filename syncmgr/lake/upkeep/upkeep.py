@@ -23,7 +23,7 @@ from syncmgr.job.snapshot.retention import Kept
 from syncmgr.lake.iceberg.iceberg import Iceberg, Totals
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
-from syncmgr.lake.spark.jvm import FAILURES, REFUSED, Java, java_class, words
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, words
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.upkeep.candidates import Calm
 from syncmgr.lake.upkeep.compaction import Compaction, candidates
@@ -227,7 +227,7 @@ class TableUpkeep:
         began = self._clock()
         try:
             done = work()
-        except FAILURES as error:
+        except JAVA_ERRORS as error:
             if java_class(error) not in REFUSED:
                 raise
             logger.info("%s of %s.%s gave way to a commit: %s", kind, self._db, self._table, words(error))

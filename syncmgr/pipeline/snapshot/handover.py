@@ -22,7 +22,7 @@ class Ending(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Either:
+class _AnyOf:
     """Two such wishes."""
 
     one: Ending
@@ -36,7 +36,7 @@ class _Either:
         return self.one.wait(timeout) or self.other.is_set()
 
 
-class Turns:
+class ReadStatementLock:
     """One thread reads, another one has statements."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Turns:
         """When it is to end; a statement waits for that."""
         with self._lock:
             self._renewed.clear()
-            yield _Either(ending, self._wanted)
+            yield _AnyOf(ending, self._wanted)
 
     @contextmanager
     def statement(self) -> Iterator[None]:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def apart(channel: ChannelDescription, failed: dict[str, SyncError]) -> Iterator[None]:
+def isolated(channel: ChannelDescription, failed: dict[str, SyncError]) -> Iterator[None]:
     """What concerns one table alone is noted, and the others go on."""
     try:
         yield

@@ -27,13 +27,13 @@ from syncmgr.job.failure import Retry, Series, mildest
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.value_error import ValueRules
 from syncmgr.job.snapshot.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows, Load, plan_id
-from syncmgr.job.snapshot.key_range import Excerpt, kept
+from syncmgr.job.snapshot.key_range import KeyRange, kept
 from syncmgr.job.source import MysqlDescription
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.committer import Lake as CommittingLake
 from syncmgr.pipeline.committer import Progressed
-from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending, Turns
-from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE, apart
+from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending, ReadStatementLock
+from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE, isolated
 from syncmgr.pipeline.standings import Standings
 
 SLOW_SECOND: Final = 10  # so long a chunk may take where rows a second are bounded
@@ -81,7 +81,7 @@ class Ledger(Protocol):
     """What a snapshot writes down, for one job."""
 
     def loads(self) -> Mapping[str, Load]: ...
-    def begin_loads(self, excerpts: Mapping[str, Excerpt | None]) -> None: ...
+    def begin_loads(self, excerpts: Mapping[str, KeyRange | None]) -> None: ...
     def plan_load(self, token: str, plan: ChunkPlan) -> None: ...
     def add_chunk(self, token: str, number: int, committed: ChannelCommitted) -> None: ...
     def end_loads(self, tokens: Collection[str], upper: Position) -> None: ...
@@ -130,7 +130,7 @@ class Snapshot:
         self._bringing = threading.Lock()  # held while tables are brought
         self._tries = Series()  # of tables without a key, that failed
         self._due = 0.0  # monotonic; their next turn
-        self._order = Turns()
+        self._order = ReadStatementLock()
         self._giving_up = threading.Event()
 
     def give_up(self) -> None:
@@ -290,7 +290,7 @@ class Snapshot:
         changed = (ways | step.changes.keys()) & self._open().keys() - step.dropped
         return {token for token in changed if self._channels[token].keys}
 
-    def _kept(self, step: DdlStep, token: str) -> Excerpt | None:
+    def _kept(self, step: DdlStep, token: str) -> KeyRange | None:
         before = self._channels[token]
         there = before.target_db, before.target  # other channels may fill it, too
         same = {token for token, each in self._channels.items() if (each.target_db, each.target) == there}
@@ -356,7 +356,7 @@ class Snapshot:
         if ending.is_set() or self._giving_up.is_set():
             return
         for channel in self._without(wanted, failed):
-            with apart(channel, failed):
+            with isolated(channel, failed):
                 self._source.check_same([(channel.source, channel.reads)])
                 self._check_chunks(channel)
         self._check_held()
@@ -416,13 +416,13 @@ class Snapshot:
         bound.
         """
         for channel in channels:
-            with apart(channel, failed):
+            with isolated(channel, failed):
                 self._lake.check_whole(channel.target_db, channel.target)
         start = self._start
         host, port = self._source.settle(start)
         for channel in self._without(channels, failed):
             if channel.after is not None or self._replaces(channel.token):
-                with apart(channel, failed):
+                with isolated(channel, failed):
                     for place in {start, channel.after or start}:
                         self._source.await_seen(channel.source, place)
         self._description = self._options.description.of_server(host, port)
@@ -442,7 +442,7 @@ class Snapshot:
         loads = self._ledger.loads()
         for channel in self._without(channels, failed):
             if not ending.is_set():
-                with apart(channel, failed):
+                with isolated(channel, failed):
                     self._plan_one(channel, loads[channel.token])
 
     def _plan_one(self, channel: ChannelDescription, load: Load) -> None:
@@ -576,7 +576,7 @@ class Snapshot:
         self._end_readings(running.values())
         for future in done:
             commit = running.pop(future)
-            with self._unless_given_up(), apart(self._channels[commit.token], failed):
+            with self._unless_given_up(), isolated(self._channels[commit.token], failed):
                 self._took(commit, future.result())
         if time.monotonic() - self._held_at > HELD_SECOND:
             self._check_held()

@@ -26,7 +26,16 @@ from syncmgr.job.rows.batch import SEQ, Batch, Ddl, PreparedChanges, TableChange
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.rows.value_error import settled
 from syncmgr.job.types.cells import Unheld
-from syncmgr.pipeline.messages import FromWorker, Limits, Met, Progress, Staged, Told, WorkerChannel, WorkerPlan
+from syncmgr.pipeline.messages import (
+    DdlMet,
+    FromWorker,
+    Limits,
+    Progress,
+    SchemaLearned,
+    Staged,
+    WorkerChannel,
+    WorkerPlan,
+)
 from syncmgr.pipeline.worker.prepared import PreparedRows
 from syncmgr.pipeline.worker.receiver import Receiver, Source
 from syncmgr.pipeline.worker.segment import Segment, sync_folder
@@ -114,7 +123,7 @@ class Consumer:
     def _meet(self, ddl: Ddl) -> None:
         """Where the source can follow it, the frontend says how the rows behind it are read."""
         if ddl.said is not None and ddl.behind is not None:
-            self._send(Met(epoch=self._epoch_of(ddl.behind), said=ddl.said, table=ddl.table))
+            self._send(DdlMet(epoch=self._epoch_of(ddl.behind), said=ddl.said, table=ddl.table))
             passing(CrashPoint.DDL_TOLD)
             channels = self._answer()
             if channels is not None:
@@ -194,7 +203,7 @@ class Consumer:
             decoded.append((channel, rows))
             dead += letters
             if of_table.told is not None:
-                self._send(Told(token=channel.token, source=of_table.told))
+                self._send(SchemaLearned(token=channel.token, source=of_table.told))
         return decoded, tuple(dead)
 
     def _bury(self, dead: tuple[DeadLetter, ...]) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.pipeline.messages import (
-    Altered,
     Asked,
+    ChannelsAltered,
     Committed,
     Failed,
     Finish,
@@ -22,8 +22,8 @@ from syncmgr.pipeline.messages import (
     FromWorker,
     Kept,
     Retune,
+    SourceTrouble,
     ToWorker,
-    Trouble,
     WorkerPlan,
 )
 from syncmgr.pipeline.worker.consumer import Consumer, Inbox
@@ -73,7 +73,9 @@ def main(plan: WorkerPlan, open_source: OpenSource, connection: Connection) -> N
 def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
     _make_folder(Path(plan.folder))
     inbox = Inbox(plan.limits)
-    source = open_source(plan, lambda error: pipe.send(Trouble(error=error)), lambda second: _keep(pipe, inbox, second))
+    source = open_source(
+        plan, lambda error: pipe.send(SourceTrouble(error=error)), lambda second: _keep(pipe, inbox, second)
+    )
     receiver = Receiver(source, lambda: inbox.limits)
     inbox.committed = plan.first_epoch - 1
     listener = threading.Thread(target=_listen, args=(pipe, inbox, source), name="pipe", daemon=True)
@@ -106,7 +108,7 @@ def _listen(pipe: Pipe, inbox: Inbox, source: Source) -> None:
             case Committed(number=number, end=end):
                 source.ack(end)
                 inbox.committed = number
-            case Altered(channels=channels):
+            case ChannelsAltered(channels=channels):
                 inbox.altered.put(channels)
             case Kept():
                 inbox.kept.release()

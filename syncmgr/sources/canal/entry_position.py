@@ -20,7 +20,7 @@ _MYSQL_GTID: Final = re.compile(r"([0-9a-fA-F-]{36}):(\d+)")
 _MARIADB_GTID: Final = re.compile(r"(\d+)-(\d+)-(\d+)")
 
 
-class Lie(StrEnum):
+class Relation(StrEnum):
     """How an entry lies to a position."""
 
     OLD = "OLD"
@@ -29,7 +29,7 @@ class Lie(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntryPosition:
     """Where an entry stands. `number`: from 1 among the entries of its coordinate, which a compressed transaction
 
     shares; `counted` False: entries of that coordinate may have come before the first one seen. `time`: unix seconds.
@@ -47,8 +47,8 @@ class Place:
     gtids: str
 
 
-def place_of(header: entry_pb2.Header, number: int, *, counted: bool) -> Place:
-    return Place(
+def place_of(header: entry_pb2.Header, number: int, *, counted: bool) -> EntryPosition:
+    return EntryPosition(
         file=header.logfileName,
         offset=header.logfileOffset,
         length=header.eventLength,
@@ -87,7 +87,7 @@ class Taken:
             self._position = replace(self._position, gtids=str(self._gtids))
         return self._position
 
-    def behind(self, at: Place, *, time: int, whole: bool, acked: bool) -> None:
+    def behind(self, at: EntryPosition, *, time: int, whole: bool, acked: bool) -> None:
         """A transaction, or a statement without one, ended with this entry."""
         self._torn, self._away = "", False
         self._gtids_told = at.gtids or self._gtids_told
@@ -108,7 +108,7 @@ class Taken:
         self._position = replace(self.position, acked=True)
         return self._position
 
-    def within(self, at: Place, *, time: int) -> None:
+    def within(self, at: EntryPosition, *, time: int) -> None:
         """A transaction was taken up to and with this entry."""
         self._torn, self._away = at.gtid, False
         self._position = replace(
@@ -122,29 +122,29 @@ class Taken:
             acked=False,
         )
 
-    def lies(self, at: Place, *, trusted: bool) -> Lie:
+    def lies(self, at: EntryPosition, *, trusted: bool) -> Relation:
         """`trusted` False: coordinates tell nothing."""
         taken = self._position
         known = self._knows(at.gtid) if at.gtid else None
         if known:
-            return Lie.OLD
+            return Relation.OLD
         if not trusted:
-            return Lie.ELSEWHERE
+            return Relation.ELSEWHERE
         if not taken.file or (known is False and not self._is_of_torn(at)):
-            return Lie.NEW
-        return Lie.ELSEWHERE if self._away else _by_coordinate(at, taken)
+            return Relation.NEW
+        return Relation.ELSEWHERE if self._away else _by_coordinate(at, taken)
 
     def go_away(self) -> None:
         """What is torn comes again from other binlogs: no coordinate tells which part of it was taken."""
         self._away = self._position.ordinal > 0
 
-    def ends_at(self, at: Place) -> bool:
+    def ends_at(self, at: EntryPosition) -> bool:
         """Whether the position is exactly the one behind this entry, or of it where a transaction is torn."""
         taken = self._position
         offset = at.offset if taken.ordinal else at.offset + at.length
         return (at.file, offset) == (taken.file, taken.offset) and taken.ordinal in {0, at.number}
 
-    def continues(self, at: Place) -> bool:
+    def continues(self, at: EntryPosition) -> bool:
         """Whether nothing can lie between the position and this entry."""
         taken = self._position
         if at.gtid and self._gtids is not None:
@@ -156,7 +156,7 @@ class Taken:
             return 0 <= at.offset - taken.offset <= NEAR
         return not taken.ordinal and mine[1] == other[1] + 1 and at.offset <= FILE_HEAD
 
-    def jumps_back(self, at: Place, second: int, *, ended: int) -> bool:
+    def jumps_back(self, at: EntryPosition, second: int, *, ended: int) -> bool:
         """Whether a transaction's end is older than what was taken, in another file.
 
         In the one that follows it is rather that of a session with a timestamp of its own, where the end before, at
@@ -171,15 +171,15 @@ class Taken:
 
     # -- GTIDs
 
-    def knows(self, at: Place) -> bool:
+    def knows(self, at: EntryPosition) -> bool:
         """Whether its GTID says that it was taken."""
         return at.gtid != "" and self._knows(at.gtid) is True
 
-    def by_gtid(self, at: Place) -> bool:
+    def by_gtid(self, at: EntryPosition) -> bool:
         """Whether its GTID tells if it was taken."""
         return at.gtid != "" and self.position.gtids != "" and self._knows(at.gtid) is not None
 
-    def tears(self, at: Place) -> bool:
+    def tears(self, at: EntryPosition) -> bool:
         """Whether this one of another transaction comes where the rest of the torn one did not."""
         if not self._position.ordinal or not self._torn or at.gtid in {"", self._torn}:
             return False
@@ -195,7 +195,7 @@ class Taken:
             case _:
                 return False
 
-    def _is_of_torn(self, at: Place) -> bool:
+    def _is_of_torn(self, at: EntryPosition) -> bool:
         """A stored position has no GTID of it: canal delivers the rest of it first."""
         if not self._position.ordinal:
             return False
@@ -222,7 +222,7 @@ class Taken:
             case _:
                 self._gtids = told
 
-    def _lacks_only(self, at: Place) -> bool:
+    def _lacks_only(self, at: EntryPosition) -> bool:
         match self._gtids, _told(at.gtids), _parsed(at.gtid):
             case GtidSet() as mine, GtidSet() as told, (str(uuid), int(number)):
                 current = GtidSet()
@@ -244,16 +244,16 @@ def _has(gtids: GtidSet | MariadbGtids | None, gtid: str) -> bool | None:
             return None
 
 
-def _by_coordinate(at: Place, taken: Position) -> Lie:
+def _by_coordinate(at: EntryPosition, taken: Position) -> Relation:
     """By file and offset; an old entry cannot be younger than what was taken after it."""
     mine, other = numbered(at.file), numbered(taken.file)
     if mine is None or other is None or mine[0] != other[0]:
-        return Lie.ELSEWHERE
+        return Relation.ELSEWHERE
     if not at.counted and taken.ordinal > 1 and (at.file, at.offset) == (taken.file, taken.offset):
-        return Lie.ELSEWHERE
+        return Relation.ELSEWHERE
     if (mine[1], at.offset, at.number) > (other[1], taken.offset, taken.ordinal):
-        return Lie.NEW
-    return Lie.OLD if at.time <= taken.time else Lie.ELSEWHERE
+        return Relation.NEW
+    return Relation.OLD if at.time <= taken.time else Relation.ELSEWHERE
 
 
 def _told(text: str) -> GtidSet | MariadbGtids:

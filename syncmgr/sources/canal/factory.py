@@ -21,7 +21,7 @@ from syncmgr.sources import cancellation
 from syncmgr.sources.canal.cluster import SESSION_SECOND, Cluster, OneServer
 from syncmgr.sources.canal.connector import CanalLostError, Connector, Endpoint
 from syncmgr.sources.canal.source import MAX_FETCH, CanalSource, Locator, SourceOptions
-from syncmgr.sources.canal.table_reader import Channel, TableTruth
+from syncmgr.sources.canal.table_reader import Channel, LearnedTable
 from syncmgr.sources.canal.values.schema import check_zone
 
 GRACE_SECOND: Final = 5.0
@@ -100,7 +100,7 @@ class OpenCanal:
     def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None], _keep: object) -> CanalSource:
         there = self.description
         label = f"{there.address}/{there.destination}"
-        truths = [TableTruth(channel, time_zone=there.time_zone, address=label) for channel in plan.channels]
+        truths = [LearnedTable(channel, time_zone=there.time_zone, address=label) for channel in plan.channels]
         tables = {truth.table: truth for truth in truths}
         return CanalSource(
             _locator(there, self.connect_timeout, self.read_timeout, plan.channels[0].token),

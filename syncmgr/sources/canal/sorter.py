@@ -17,7 +17,7 @@ from syncmgr.job.rows.batch import Batch, Ddl, TableChanges
 from syncmgr.job.statement.nodes import Clause
 from syncmgr.sources.canal import packet
 from syncmgr.sources.canal.acks import Acks
-from syncmgr.sources.canal.entry_position import Lie, Place, Taken, place_of
+from syncmgr.sources.canal.entry_position import EntryPosition, Relation, Taken, place_of
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.runs import Run, runs
 from syncmgr.sources.canal.trail import Step, Trail
@@ -29,7 +29,7 @@ PLACELESS: Final = (
     "rows without a place in the binlog, as a MariaDB from 11.8 on writes them; read it with 'type' = 'mysql'"
 )
 BACK_SECOND: Final = 10  # the clocks of two servers of one history differ by less than canal's step back of 60 s
-START: Final = Place(file="", offset=0, length=0, number=0, counted=False, server="", time=0, gtid="", gtids="")
+START: Final = EntryPosition(file="", offset=0, length=0, number=0, counted=False, server="", time=0, gtid="", gtids="")
 
 
 class RewindError(Exception):
@@ -179,7 +179,7 @@ class Sorter:
         if self._steps_back(entry, at):
             return
         lie = self._taken.lies(at, trusted=self._trusted)
-        if lie is Lie.OLD:
+        if lie is Relation.OLD:
             self._dropped = True
             self._doubted |= not self._taken.knows(at)
             self._ended = at.time if entry.entryType == entry_pb2.TRANSACTIONEND else self._ended
@@ -189,7 +189,7 @@ class Sorter:
             raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
         if not self._joined:
             self._join(at, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
-        if lie is Lie.ELSEWHERE:
+        if lie is Relation.ELSEWHERE:
             self._apply_again(at)
         self._time = max(self._time, at.time)
         self._sort(entry, header, at, size)
@@ -211,7 +211,7 @@ class Sorter:
             self._trail.passed(self._at)
             self._time = max(self._time, self._at.time)
 
-    def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: Place, size: int) -> None:
+    def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: EntryPosition, size: int) -> None:
         match entry.entryType:
             case entry_pb2.TRANSACTIONBEGIN:
                 self._end_unsaid()
@@ -227,7 +227,7 @@ class Sorter:
             case _:
                 return  # heartbeats and GTIDs, of which no server sends one
 
-    def _place(self, header: entry_pb2.Header, *, begins: bool) -> Place:
+    def _place(self, header: entry_pb2.Header, *, begins: bool) -> EntryPosition:
         last = self._at
         if not begins and (last.file, last.offset) == (header.logfileName, header.logfileOffset):
             return place_of(header, last.number + 1, counted=last.counted)
@@ -235,7 +235,7 @@ class Sorter:
 
     # -- canal's parser that connects anew
 
-    def _steps_back(self, entry: entry_pb2.Entry, at: Place) -> bool:
+    def _steps_back(self, entry: entry_pb2.Entry, at: EntryPosition) -> bool:
         """Whether it is an END of before, which ends nothing now. What is open comes again from its beginning."""
         if entry.entryType not in TOLD:
             return False
@@ -259,7 +259,7 @@ class Sorter:
         self._open = _Waiting()
         self._in_transaction = self._torn = False
 
-    def _go_away(self, at: Place) -> None:
+    def _go_away(self, at: EntryPosition) -> None:
         """To another server: GTIDs tell what is old there. Else nothing does, unless it begins at the position, and
         that is not met on the way.
 
@@ -276,7 +276,7 @@ class Sorter:
 
     # -- what was taken before
 
-    def _join(self, at: Place, *, begins: bool) -> None:
+    def _join(self, at: EntryPosition, *, begins: bool) -> None:
         """The first entry that is not old: nothing may be missing before it."""
         taken = self._taken.position
         self._joined = True
@@ -296,7 +296,7 @@ class Sorter:
             return  # nothing need come again
         raise self._lost(f"canal goes on at {at.file}:{at.offset}, and what it delivered last did not come again")
 
-    def _join_torn(self, at: Place, *, begins: bool) -> None:
+    def _join_torn(self, at: EntryPosition, *, begins: bool) -> None:
         """What is not met is the torn transaction from its beginning, in other binlogs: its GTID says so."""
         taken = self._taken.position
         if taken.acked and not begins and not self._dropped and at.file == taken.file:
@@ -306,13 +306,13 @@ class Sorter:
         self._refuse_again(at)
         raise RewindError
 
-    def _apply_again(self, at: Place) -> None:
+    def _apply_again(self, at: EntryPosition) -> None:
         """Another history: rows with a key are applied a second time, until it is past the first one."""
         self._refuse_again(at)
         self._apart_until = max(self._apart_until, self._taken.position.time, self._time)
         self._time = at.time
 
-    def _refuse_again(self, at: Place) -> None:
+    def _refuse_again(self, at: EntryPosition) -> None:
         unkeyed = [table for table, truth in self._tables.items() if not truth.keyed]
         if unkeyed:
             raise self._lost(
@@ -337,14 +337,14 @@ class Sorter:
         if self._holds:
             self._end_transaction(self._last)
 
-    def _finish(self, value: bytes, at: Place) -> None:
+    def _finish(self, value: bytes, at: EntryPosition) -> None:
         if self._open.events or self._delivered_open:
             end = entry_pb2.TransactionEnd.FromString(value)
             if any(pair.key == "XA_TYPE" for pair in end.props):
                 raise self._unsupported("rows of synced tables in an XA transaction, whose outcome canal tells later")
         self._end_transaction(at)
 
-    def _end_transaction(self, at: Place) -> None:
+    def _end_transaction(self, at: EntryPosition) -> None:
         if self._taken.jumps_back(at, BACK_SECOND, ended=self._ended):
             self._apply_again(at)
         self._ended = at.time
@@ -358,7 +358,7 @@ class Sorter:
         self._in_transaction = self._delivered_open = self._torn = self._unended = False
         self._moved = True
 
-    def _is_whole(self, at: Place) -> bool:
+    def _is_whole(self, at: EntryPosition) -> bool:
         if self._apart_until and at.time > self._apart_until:
             self._apart_until = 0
         return not self._apart_until
@@ -396,7 +396,7 @@ class Sorter:
 
     # -- statements
 
-    def _statement(self, value: bytes, header: entry_pb2.Header, at: Place) -> None:
+    def _statement(self, value: bytes, header: entry_pb2.Header, at: EntryPosition) -> None:
         change = packet.row_change(value)
         if not change.isDdl:
             return  # the text of a statement whose rows come, too

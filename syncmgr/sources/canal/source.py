@@ -19,8 +19,8 @@ from syncmgr.sources.canal.acks import Acks
 from syncmgr.sources.canal.connector import CanalLostError, Connector, Endpoint
 from syncmgr.sources.canal.packet import Delivery, MalformedPacketError
 from syncmgr.sources.canal.sorter import RewindError, Sorter
-from syncmgr.sources.canal.table_reader import TableTruth
-from syncmgr.sources.reconnect import Line
+from syncmgr.sources.canal.table_reader import LearnedTable
+from syncmgr.sources.reconnect import Reconnector
 
 GET_MILLISECOND: Final = 25  # how long canal may wait to fill a batch, and always does: it reads nothing else meanwhile
 MAX_FETCH: Final = 4096  # a quarter of canal's default ring: more than the ring holds would wait in every GET
@@ -67,7 +67,7 @@ class CanalSource:
         locator: Locator,
         table_filter: str,
         start: Position,
-        tables: Mapping[Table, TableTruth],
+        tables: Mapping[Table, LearnedTable],
         *,
         label: str,
         options: SourceOptions | None = None,
@@ -82,7 +82,7 @@ class CanalSource:
         self._filter = table_filter
         self._label = label
         self._options = options or SourceOptions()
-        self._line = Line(self._options.retry, trouble)
+        self._line = Reconnector(self._options.retry, trouble)
         self._debug = debug
         self._acks = Acks()
         self._sorter = Sorter(tables, start, self._acks, label=label, max_open_bytes=self._options.max_open_bytes)

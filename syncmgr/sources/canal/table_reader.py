@@ -42,7 +42,7 @@ class Channel(Protocol):
     def places(self) -> tuple[Listed, ...]: ...
 
 
-class TableTruth:
+class LearnedTable:
     """One synced table. `changes` is called by who reads, the rest by who decodes, in the same order."""
 
     def __init__(self, channel: Channel, *, time_zone: str | None, address: str) -> None:
@@ -107,7 +107,7 @@ class TableTruth:
 class CanalChanges:
     """TableChanges of a canal source."""
 
-    def __init__(self, truth: TableTruth, parts: Sequence[bytes], altered: Altered | None) -> None:
+    def __init__(self, truth: LearnedTable, parts: Sequence[bytes], altered: Altered | None) -> None:
         self._truth = truth
         self._parts = tuple(parts)
         self._altered = altered

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from syncmgr.job.position import numbered
-from syncmgr.sources.canal.entry_position import Place
+from syncmgr.sources.canal.entry_position import EntryPosition
 
 MARKS: Final = 64  # of one transaction, and of the statements between it and the one before
 
@@ -31,20 +31,20 @@ class Trail:
     """
 
     def __init__(self) -> None:
-        self._last: Place | None = None
-        self._inside: Place | None = None  # the last that was no END
+        self._last: EntryPosition | None = None
+        self._inside: EntryPosition | None = None  # the last that was no END
         self._ended = self._judging = False
         self._marks: set[tuple[str, int, int]] = set()  # since the last END behind rows
         self._before: set[tuple[str, int, int]] = set()  # the same, one END earlier
 
-    def passed(self, at: Place) -> None:
+    def passed(self, at: EntryPosition) -> None:
         """Rows behind others, up to this one."""
         self._last = self._inside = at
 
-    def step(self, at: Place, *, begins: bool, ends: bool) -> Step:
+    def step(self, at: EntryPosition, *, begins: bool, ends: bool) -> Step:
         return self._end(at) if ends else self._other(at, begins=begins)
 
-    def _end(self, at: Place) -> Step:
+    def _end(self, at: EntryPosition) -> Step:
         if self._judging or (self._inside is not None and _before(at, self._inside)):
             self._judging = True
             return Step.BACK
@@ -53,7 +53,7 @@ class Trail:
         self._last, self._ended = at, True
         return Step.ON
 
-    def _other(self, at: Place, *, begins: bool) -> Step:
+    def _other(self, at: EntryPosition, *, begins: bool) -> Step:
         back = self._judging or _goes_back(at, self._last, begins=begins)
         mark = (at.file, at.offset, at.time)
         step = Step.ON
@@ -68,7 +68,7 @@ class Trail:
         return step
 
 
-def _goes_back(at: Place, last: Place | None, *, begins: bool) -> bool:
+def _goes_back(at: EntryPosition, last: EntryPosition | None, *, begins: bool) -> bool:
     if last is None:
         return False
     if begins and (at.file, at.offset) == (last.file, last.offset):
@@ -76,7 +76,7 @@ def _goes_back(at: Place, last: Place | None, *, begins: bool) -> bool:
     return (begins and at.gtid != "" and at.gtid == last.gtid) or _before(at, last)
 
 
-def _before(at: Place, other: Place) -> bool:
+def _before(at: EntryPosition, other: EntryPosition) -> bool:
     """Whether it stands before the other one, or in no file of its kind."""
     mine, its = numbered(at.file), numbered(other.file)
     if mine is None or its is None or mine[0] != its[0]:

@@ -7,7 +7,7 @@ Must not know: what is asked.
 import contextlib
 from collections.abc import Iterator
 
-from syncmgr.sources.cancellation import Asking
+from syncmgr.sources.cancellation import Cancellation
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect
 
 
@@ -15,7 +15,7 @@ class Sessions:
     """Each may be used by one thread; `give_up` may be called from any."""
 
     def __init__(self) -> None:
-        self._asking = Asking()
+        self._asking = Cancellation()
 
     @contextlib.contextmanager
     def open(self, address: MysqlAddress) -> Iterator[Connection]:

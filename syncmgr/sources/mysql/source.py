@@ -37,7 +37,7 @@ from syncmgr.sources.mysql.binlog.unlogged import Keep, Unlogged
 from syncmgr.sources.mysql.binlog.unlogged_alter import UnloggedAlters
 from syncmgr.sources.mysql.server.surroundings import Patience, asked
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
-from syncmgr.sources.reconnect import Line
+from syncmgr.sources.reconnect import Reconnector
 
 MOST_LINGERS: Final = 20
 MAX_DUPLICATES: Final = 2  # our own old connection may linger once; another replica comes back
@@ -92,7 +92,7 @@ class MysqlSource:
         self._refusals: set[MysqlAddress] = set()  # who cannot go on where we are
         self._server_id = server_id
         self._options = options or SourceOptions()
-        self._line = Line(self._options.retry, trouble)
+        self._line = Reconnector(self._options.retry, trouble)
         label = ",".join(address.label for address in addresses)
         unlogged = Unlogged(label, self._ask, keep, asked_until=asked_until)
         self._subscriptions = Subscriptions(tables, label, unlogged, families)

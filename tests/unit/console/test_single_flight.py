@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from syncmgr.console.single_flight import Together
+from syncmgr.console.single_flight import SingleFlight
 
 
 class Counted:
@@ -28,7 +28,7 @@ def test_nobody_gets_an_answer_begun_before_he_asked() -> None:
     """Who asks while one is computed waits for the next, which is one for all of them."""
 
     async def run() -> None:
-        shared, answer = Together[int](), Counted()
+        shared, answer = SingleFlight[int](), Counted()
         first = asyncio.ensure_future(shared.ask("q", answer))
         await settled()
         later = [asyncio.ensure_future(shared.ask("q", answer)) for _ in range(5)]
@@ -50,7 +50,7 @@ def test_another_question_does_not_wait() -> None:
     """Each has its own turns."""
 
     async def run() -> None:
-        shared, slow, quick = Together[int](), Counted(), Counted()
+        shared, slow, quick = SingleFlight[int](), Counted(), Counted()
         waiting = asyncio.ensure_future(shared.ask("slow", slow))
         await settled()
         quick.go.release()
@@ -65,7 +65,7 @@ def test_who_is_cancelled_takes_nothing_from_the_others() -> None:
     """The first of those who wait can go; an error reaches all who stay, and the next is asked anew."""
 
     async def run() -> None:
-        shared, go = Together[int](), asyncio.Event()
+        shared, go = SingleFlight[int](), asyncio.Event()
 
         async def fails() -> int:
             await go.wait()

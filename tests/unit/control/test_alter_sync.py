@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from syncmgr.control.alter_sync import Altering
+from syncmgr.control.alter_sync import Alterations
 from syncmgr.control.planning import Planner
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
@@ -18,7 +18,7 @@ from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.position import Position
 from syncmgr.job.show_sync import Figures
 from syncmgr.job.snapshot.chunk import Load
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
@@ -53,12 +53,12 @@ class Shelf:
     changed: list[Renewal] = field(default_factory=list)
     marked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     saved: list[SyncJob] = field(default_factory=list)
-    excerpts: dict[str, Excerpt | None] = field(default_factory=dict)
+    excerpts: dict[str, KeyRange | None] = field(default_factory=dict)
     open: dict[str, Load] = field(default_factory=dict)
     pending: list[Epoch] = field(default_factory=list)
 
-    def altering(self) -> Altering:
-        return Altering(self, self, _unused(Planner), self.inspect, self.survey, lambda _: 1)  # type: ignore[arg-type]
+    def altering(self) -> Alterations:
+        return Alterations(self, self, _unused(Planner), self.inspect, self.survey, lambda _: 1)  # type: ignore[arg-type]
 
     def inspect(self, source: Any, tables: Sequence[tuple[str, str]]) -> Facts:
         asked = source.start, source.server_id, source.joins, list(tables)
@@ -90,7 +90,7 @@ class Shelf:
         *,
         joining: object = None,
         leaving: Collection[str] = (),
-        resyncing: Mapping[str, Excerpt | None] = MappingProxyType({}),
+        resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
         changed: Collection[Renewal] = (),
     ) -> None:
         self.saved.append(job)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from syncmgr.control.planning import Locked, Planner, Wanted, never
+from syncmgr.control.planning import Locked, Planner, SyncRequest, never
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey
 from syncmgr.job.channel.patterns import Found, sharded
@@ -99,7 +99,7 @@ class House:
         }
 
 
-def wanted(*channels: Channel | Tables, **changes: Any) -> Wanted:
+def wanted(*channels: Channel | Tables, **changes: Any) -> SyncRequest:
     values: dict[str, Any] = {
         "db": "demo",
         "channels": channels,
@@ -107,7 +107,7 @@ def wanted(*channels: Channel | Tables, **changes: Any) -> Wanted:
         "without_key": WithoutKey.REFUSE,
         "chunk_rows": 100,
     }
-    return Wanted(**(values | changes))
+    return SyncRequest(**(values | changes))
 
 
 def whole(*exclude: str) -> Tables:

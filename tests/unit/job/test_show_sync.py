@@ -22,7 +22,7 @@ from syncmgr.job.show_sync import (
     status_json,
 )
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.state import JobEvent
 from tests.unit.job.factories import make_channel, make_job, make_source_table
 
@@ -176,7 +176,7 @@ def test_a_snapshot_is_told_by_its_tables() -> None:
     reads = replace(TABLE, shown=Shown(state=ChannelState.SNAPSHOT, reason="its rows are being read"))
     row = snapshot_row(reads, {"token-1": load}, {"token-1": 5.0})
     assert row == ("shop", "orders", "demo", "orders", "snapshot", 10, 20, 2, 1, 5, 2.0, None, None)
-    excerpt = Excerpt(way="", text="`id` > 5", columns=("id",), lake="", source="")
+    excerpt = KeyRange(way="", text="`id` > 5", columns=("id",), lake="", source="")
     part = {"token-1": Load(token="token-1", replaces=True, excerpt=excerpt)}
     assert snapshot_row(reads, part, {})[4:] == ("snapshot", 0, None, None, 0, None, None, None, "`id` > 5")
 

@@ -11,7 +11,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.sources import cancellation
-from syncmgr.sources.cancellation import Asking
+from syncmgr.sources.cancellation import Cancellation
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 
 SYN_SENT: Final = 2
@@ -26,7 +26,7 @@ def ends(call: Callable[[], object]) -> None:
 
 def test_what_was_given_up_asks_nothing_more() -> None:
     """No socket, no next question, and no change."""
-    mine = Asking()
+    mine = Cancellation()
     assert mine.give_up()
     with mine.here(), socket.socket() as made:
         ends(cancellation.check)
@@ -37,7 +37,7 @@ def test_what_was_given_up_asks_nothing_more() -> None:
 
 def test_what_has_all_answers_is_not_given_up() -> None:
     """It is finished, and may still ask; who is too late is told so."""
-    mine, (left, right) = Asking(), socket.socketpair()
+    mine, (left, right) = Cancellation(), socket.socketpair()
     with left, right, mine.here():
         cancellation.opened(left)
         cancellation.has_answers()
@@ -50,17 +50,17 @@ def test_what_has_all_answers_is_not_given_up() -> None:
 def test_an_error_of_what_was_given_up_is_told_as_that() -> None:
     """Whatever a shut socket was taken for."""
 
-    def asked(mine: Asking) -> None:
+    def asked(mine: Cancellation) -> None:
         with mine.here():
             mine.give_up()
             raise SyncError(Code.SOURCE_UNREACHABLE, address="a", reason="it has gone")
 
-    ends(lambda: asked(Asking()))
+    ends(lambda: asked(Cancellation()))
 
 
 def test_threads_ask_each_for_its_own() -> None:
     """What one is given up for the others do not hear."""
-    mine, other = Asking(), Asking()
+    mine, other = Cancellation(), Cancellation()
     begun, given_up = threading.Event(), threading.Event()
 
     def goes_on() -> None:
@@ -98,7 +98,7 @@ def deaf() -> Iterator[tuple[str, int]]:
 
 def test_a_connection_that_is_being_made_is_given_up(deaf: tuple[str, int]) -> None:
     """At once, though nobody answers."""
-    mine = Asking()
+    mine = Cancellation()
     sockets: list[socket.socket] = []
 
     def tell(made: socket.socket) -> None:

@@ -5,15 +5,15 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.rows.batch import Batch
-from syncmgr.sources.reconnect import Line
+from syncmgr.sources.reconnect import Reconnector
 from tests.support.fakes import make_batch
 
 GONE = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
 
 
-def make_line(**retry: float) -> tuple[Line, list[SyncError | None]]:
+def make_line(**retry: float) -> tuple[Reconnector, list[SyncError | None]]:
     told: list[SyncError | None] = []
-    return Line(Retry(**retry), told.append), told  # type: ignore[arg-type]
+    return Reconnector(Retry(**retry), told.append), told  # type: ignore[arg-type]
 
 
 def nothing() -> Batch | None:

@@ -50,7 +50,7 @@ _ENDS_OF_ITEMS: Final = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asker:
+class SessionFacts:
     """Who asks: what DATABASE(), USER(), @@name and @name stand for. `now` in the session's time zone."""
 
     connection_id: int
@@ -64,7 +64,7 @@ class Asker:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class LocalSelect:
     """A SELECT for SQLite. `tables`: those of information_schema that it reads, in lower case.
 
     `names`: the columns of its result as MySQL names them, where they are known before it runs.
@@ -79,7 +79,7 @@ class Question:
     db: str | None = None
 
 
-def question(text: str, asker: Asker) -> Question | None:
+def question(text: str, asker: SessionFacts) -> LocalSelect | None:
     """The SELECT as a question for SQLite; None: it is the lake's. Raises UNKNOWN_COLUMN, UNKNOWN_VARIABLE."""
     in_schema = (asker.db or "").lower() == INFORMATION_SCHEMA
     if len(text) > LONGEST_OF_SCHEMA:
@@ -114,7 +114,7 @@ def _forget_dual(tree: exp.Query) -> None:
             select.set("from_", None)
 
 
-def _plain(tree: exp.Query, text: str, asker: Asker) -> Question | None:
+def _plain(tree: exp.Query, text: str, asker: SessionFacts) -> LocalSelect | None:
     if not isinstance(tree, exp.Select):
         return None
     for item in tree.expressions:
@@ -124,7 +124,7 @@ def _plain(tree: exp.Query, text: str, asker: Asker) -> Question | None:
     told = _told(tree, asker)
     if not all(_is_safe(node) for node in told.walk()):
         return None
-    return Question(sql=told.sql("sqlite", comments=False), tables=frozenset(), names=names)
+    return LocalSelect(sql=told.sql("sqlite", comments=False), tables=frozenset(), names=names)
 
 
 def _is_safe(node: exp.Expr) -> bool:
@@ -137,7 +137,7 @@ def _is_safe(node: exp.Expr) -> bool:
     return isinstance(node, _SAFE)
 
 
-def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Asker) -> Question:
+def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: SessionFacts) -> LocalSelect:
     names = _names(tree, text) if isinstance(tree, exp.Select) else ()
     for table in tables:
         table.set("db", exp.to_identifier(INFORMATION_SCHEMA))
@@ -147,7 +147,7 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Asker
     _replace_functions(told)
     for collate in list(told.find_all(exp.Collate)):
         collate.replace(collate.this)
-    return Question(
+    return LocalSelect(
         sql=_having_without_group(told).sql("sqlite", identify=True, comments=False),
         tables=frozenset(table.name.lower() for table in tables),
         names=names,
@@ -208,7 +208,7 @@ def _only_database(tree: exp.Query) -> str | None:
     return None
 
 
-def _told(tree: exp.Query, asker: Asker) -> exp.Query:
+def _told(tree: exp.Query, asker: SessionFacts) -> exp.Query:
     """The tree with everything about the asker as literals."""
     _refuse_long_values(tree, asker)
     copy = tree.copy()
@@ -220,7 +220,7 @@ def _told(tree: exp.Query, asker: Asker) -> exp.Query:
     return told
 
 
-def _refuse_long_values(tree: exp.Query, asker: Asker) -> None:
+def _refuse_long_values(tree: exp.Query, asker: SessionFacts) -> None:
     size = sum(len(str(asker.user_variable(each.name.lower()))) for each in tree.find_all(exp.Parameter))
     if size > LONGEST_VALUES:
         reason = (
@@ -229,7 +229,7 @@ def _refuse_long_values(tree: exp.Query, asker: Asker) -> None:
         raise SyncError(Code.QUERY_FAILED, reason=reason)
 
 
-def _literal(node: exp.Expr, asker: Asker) -> exp.Expr:  # noqa: PLR0911 - one row per kind of node
+def _literal(node: exp.Expr, asker: SessionFacts) -> exp.Expr:  # noqa: PLR0911 - one row per kind of node
     match node:
         case exp.SessionParameter():
             return _of_value(_switch(asker.variable(node.name)))
@@ -253,7 +253,7 @@ def _literal(node: exp.Expr, asker: Asker) -> exp.Expr:  # noqa: PLR0911 - one r
             return node
 
 
-def _function(node: exp.Anonymous, asker: Asker) -> exp.Expr:
+def _function(node: exp.Anonymous, asker: SessionFacts) -> exp.Expr:
     match node.name.upper():
         case "CONNECTION_ID":
             return _of_value(asker.connection_id)
@@ -273,7 +273,7 @@ def _function(node: exp.Anonymous, asker: Asker) -> exp.Expr:
             return node
 
 
-def _now(node: exp.Expr, asker: Asker) -> dt.datetime:
+def _now(node: exp.Expr, asker: SessionFacts) -> dt.datetime:
     return asker.now.astimezone(dt.UTC) if isinstance(node, exp.UtcTimestamp | exp.UtcDate) else asker.now
 
 

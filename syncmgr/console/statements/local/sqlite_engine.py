@@ -42,7 +42,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-class Lite:
+class SqliteEngine:
     """A database that lives as long as one question. Use it as a context manager, in one thread at a time."""
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from typing import Final
 
 from syncmgr.accounts.user import Account, Level, Privilege, Rights, Scope
 from syncmgr.console.ports import Catalog, History
-from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, Question
-from syncmgr.console.statements.local.sqlite_engine import Lite, quoted
+from syncmgr.console.statements.local.local_select import INFORMATION_SCHEMA, LocalSelect
+from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
 from syncmgr.console.statements.show.show import COLLATION, ENGINE, type_of
 from syncmgr.console.table_columns import NUMBERS, TABLES
 from syncmgr.console.wire.charset import CHARSETS
@@ -63,7 +63,7 @@ _NUMBER: Final = TargetType(name="BIGINT")
 _WORD: Final = TargetType(name="VARCHAR", args=(512,))
 
 
-def answer(question: Question, catalog: Catalog, history: History, present: Present) -> tuple[list[str], list[Row]]:
+def answer(question: LocalSelect, catalog: Catalog, history: History, present: Present) -> tuple[list[str], list[Row]]:
     """Names and rows. Blocks: it asks the catalog and the history of the jobs.
 
     Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
@@ -76,7 +76,7 @@ def answer(question: Question, catalog: Catalog, history: History, present: Pres
         if column.upper() not in known:
             raise SyncError(Code.UNKNOWN_COLUMN, column=column, where="field list")
     schema = _gather(question, catalog, present)
-    with Lite() as lite:
+    with SqliteEngine() as lite:
         lite.attach(INFORMATION_SCHEMA)
         for name in question.tables:
             kinds = [(column, "INTEGER" if column in NUMBERS else "TEXT COLLATE NOCASE") for column in TABLES[name]]
@@ -86,7 +86,7 @@ def answer(question: Question, catalog: Catalog, history: History, present: Pres
     return list(question.names) if len(question.names) == len(names) else names, rows
 
 
-def _gather(question: Question, catalog: Catalog, present: Present) -> Schema:
+def _gather(question: LocalSelect, catalog: Catalog, present: Present) -> Schema:
     if not question.tables & _OF_CATALOG:
         return Schema(databases=(), tables=(), present=present)
     databases = catalog.databases()

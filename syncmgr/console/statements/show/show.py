@@ -13,7 +13,7 @@ from typing import Final
 
 from syncmgr import __version__
 from syncmgr.accounts.user import ANYWHERE_ONLY, Privilege
-from syncmgr.console.statements.local.sqlite_engine import Lite, quoted
+from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, quoted
 from syncmgr.console.statements.show.create_text import type_text
 from syncmgr.console.wire.charset import CHARSETS
 from syncmgr.console.wire.protocol import FieldType
@@ -59,7 +59,7 @@ def filtered(
         return shown
     names = [column.name for column in shown.columns]
     sql, parameters = _selection(names, shown.like, choice, order, limit)
-    with Lite() as lite:
+    with SqliteEngine() as lite:
         # NUMERIC: a text that is a number compares and sorts as one, as it does in MySQL
         columns = [(name, "NUMERIC COLLATE NOCASE") for name in names] + [(_PLACE, "INTEGER")]
         lite.add("shown", columns, ((*map(_plain, row), place) for place, row in enumerate(shown.rows)))

@@ -18,7 +18,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.private import is_secret
 from syncmgr.lake.spark import launch
-from syncmgr.lake.spark.jvm import FAILURES, is_lost, words
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, is_lost, words
 from syncmgr.lake.spark.queries import answer
 from syncmgr.lake.spark.queries.frame import SparkSessionOfQueries, begun
 from syncmgr.lake.spark.queries.gateway import Gateway
@@ -69,7 +69,7 @@ class Engine:
         except BaseException as error:
             self._process.kill()
             self._sweep()
-            if isinstance(error, FAILURES):
+            if isinstance(error, JAVA_ERRORS):
                 code = Code.LAKE_STARTING if is_lost(error) else Code.LAKE_FAILED
                 raise SyncError(code, reason=words(error)) from error
             raise
@@ -146,7 +146,7 @@ class Engine:
                 self._spark.pulse()
                 self._collect_garbage()
                 lingers = self._look_at_cancelled()
-            except FAILURES as error:
+            except JAVA_ERRORS as error:
                 if is_lost(error):
                     return
                 logger.warning("a heartbeat of the query engine failed: %s", words(error))

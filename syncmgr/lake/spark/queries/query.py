@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.spark import query_errors
-from syncmgr.lake.spark.jvm import FAILURES, is_lost
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, is_lost
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.spark.queries import answer
 from syncmgr.lake.spark.queries.frame import Frame, SparkOfQueries, SparkSessionOfQueries
@@ -85,7 +85,7 @@ class Query:
             self._understand(session(), sql, refuse)
         except BaseException as error:
             self.ended.set()
-            if isinstance(error, FAILURES):
+            if isinstance(error, JAVA_ERRORS):
                 raise self._failed(error) from error
             raise
         finally:
@@ -105,7 +105,7 @@ class Query:
             if refuse is not None:
                 for name in inner.tables_read():  # whatever it was called in the text
                     refuse(of_lake(name))
-        except FAILURES:
+        except JAVA_ERRORS:
             if refuse is not None:
                 self._check_names(session, asked, refuse)
             raise
@@ -116,7 +116,7 @@ class Query:
         """Before Spark's words about a query that failed are told: they may name columns of a table."""
         try:
             named = session.tables_named(asked)
-        except FAILURES:
+        except JAVA_ERRORS:
             return  # it does not even parse, so Spark has looked nothing up
         if named is None:
             refuse(None)
@@ -143,7 +143,7 @@ class Query:
                 yield batch
                 self._idle.clear()
             self._refuse_if_cancelled()
-        except FAILURES as error:
+        except JAVA_ERRORS as error:
             raise self._failed(error) from error
         except (ValueError, OverflowError) as error:  # dates and times that Python has not
             raise SyncError(Code.QUERY_FAILED, reason=str(error)) from error
@@ -169,7 +169,7 @@ class Query:
                 self._spark.cancel_job_group(self.tag)
                 if self._idle.wait(pause):
                     return
-        except FAILURES as error:
+        except JAVA_ERRORS as error:
             if not is_lost(error):  # else it has ended with its JVM
                 raise self._failed(error) from error
 

@@ -9,7 +9,7 @@ from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gti
 Gtid = tuple[Sid, int] | tuple[int, int, int]  # MySQL's; MariaDB's domain, server and sequence
 
 
-class Reached:
+class Cutoff:
     """By GTID where there are any, else by coordinate on the same server."""
 
     def __init__(self, position: Position) -> None:

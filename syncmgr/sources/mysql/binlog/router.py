@@ -17,7 +17,7 @@ from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog import compressed, events
 from syncmgr.sources.mysql.binlog.changes import RowsOfTable
 from syncmgr.sources.mysql.binlog.subscriptions import Subscribed, Subscriptions
-from syncmgr.sources.mysql.binlog.undelivered import Inner, Lane, Part, Waiting
+from syncmgr.sources.mysql.binlog.undelivered import CompressedTail, Part, RowBuffer, TableBuffer
 from syncmgr.sources.mysql.binlog.xa import Branches
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 
@@ -66,7 +66,7 @@ class Router:
         self._subscriptions = subscriptions
         self._limits = limits
         self._address = address
-        self._waiting = Waiting()
+        self._waiting = RowBuffer()
         self._branches = Branches(prepared, address)
         self._gtids: GtidSet | MariadbGtids | None = parse_gtids(start.gtids) if start.gtids else None
         self._sids: dict[bytes, Sid] = {}
@@ -126,7 +126,7 @@ class Router:
         self._waiting.forget_open()
         self._skip = self._delivered
         self._routes: dict[int, Subscribed | None] = {}
-        self._inner: Inner | None = None
+        self._inner: CompressedTail | None = None
         self._file, self._offset, self._created = self._end_file, self._end_offset, self._end_created
         self._begin()
 
@@ -213,8 +213,8 @@ class Router:
         self.ddl = self._before_ddl = None
         return batch
 
-    def _prepared(self, lanes: list[Lane], *, is_open: bool) -> Iterator[PreparedChanges]:
-        by_xid: dict[str, list[Lane]] = {} if is_open else {xid: [] for xid in self._branches.prepared}
+    def _prepared(self, lanes: list[TableBuffer], *, is_open: bool) -> Iterator[PreparedChanges]:
+        by_xid: dict[str, list[TableBuffer]] = {} if is_open else {xid: [] for xid in self._branches.prepared}
         for lane in lanes:
             if lane.xid is not None:
                 by_xid.setdefault(lane.xid, []).append(lane)
@@ -222,8 +222,8 @@ class Router:
             size = sum(len(lane.data) for lane in of_xid)
             yield PreparedChanges(xid=xid, changes=self._changes(of_xid), bytes=size)
 
-    def _changes(self, lanes: list[Lane]) -> tuple[RowsOfTable, ...]:
-        by_table: dict[tuple[str, str], list[Lane]] = {}
+    def _changes(self, lanes: list[TableBuffer]) -> tuple[RowsOfTable, ...]:
+        by_table: dict[tuple[str, str], list[TableBuffer]] = {}
         for lane in lanes:
             by_table.setdefault(lane.table.table, []).append(lane)
         return tuple(
@@ -434,7 +434,7 @@ class Router:
     def _payload(self, data: memoryview, start: int, end: int) -> bool:
         """A whole transaction in one event; it may be larger than a batch."""
         inner = compressed.payload(bytes(data[start:end]), self._limits.event_bytes, self._limits.transaction_bytes)
-        self._inner = Inner(inner, _log_pos(data, start))
+        self._inner = CompressedTail(inner, _log_pos(data, start))
         return self._feed_inner()
 
     # -- statements

@@ -20,7 +20,13 @@ from pymysql.constants import COMMAND
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.job.raw_errors import GRANT_MISSING, of_binlog
-from syncmgr.job.source_history.resumability import WITHOUT_GTID, gap, left_out_for_good, other_history, unsent
+from syncmgr.job.source_history.resumability import (
+    WITHOUT_GTID,
+    left_out_for_good,
+    other_history,
+    unsent,
+    why_not_resumable,
+)
 from syncmgr.sources import cancellation
 from syncmgr.sources.cancellation import Opened
 from syncmgr.sources.mysql import wire
@@ -158,7 +164,7 @@ class BinlogStream:
     def _refuse_gap(self, read: GtidSet) -> None:
         """The server itself compares only the GTIDs that bear its own uuid: of any others it would leave out rows."""
         told = query(self._connection, "SELECT @@global.gtid_executed executed, @@global.gtid_purged purged")[0]
-        reason = gap(read, GtidSet.parse(told["executed"]), GtidSet.parse(told["purged"]))
+        reason = why_not_resumable(read, GtidSet.parse(told["executed"]), GtidSet.parse(told["purged"]))
         if reason is not None:
             raise self._position_lost(reason)
 

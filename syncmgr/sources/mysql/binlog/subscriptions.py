@@ -13,7 +13,7 @@ from syncmgr.job.channel.description import Shadow
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import Said
+from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.position import Position, has_passed
@@ -21,7 +21,7 @@ from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
-from syncmgr.sources.mysql.binlog.cutoff import Gtid, Reached
+from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.values.decoder import RowsDecoder, Wanted
@@ -125,7 +125,7 @@ class Subscriptions:
         self._address = address
         self._unlogged = unlogged
         self._families = families
-        self._afters = {table: Reached(each.after) for table, each in tables.items() if each.after is not None}
+        self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
         self._nameless: set[Table] = set()
@@ -240,7 +240,7 @@ class Subscriptions:
             concerned = self._joining(said)
         return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None
 
-    def _joining(self, said: Said) -> tuple[Table, ...]:
+    def _joining(self, said: DdlStatement) -> tuple[Table, ...]:
         """Of no table that is read, but of one that is to be."""
         came = ddl.arrivals(said.text, said.db, said.modes) if self._families else ()
         return tuple(table for table in came if any(family.has(table) for family in self._families))
@@ -265,8 +265,8 @@ class Subscriptions:
             return query.mariadb_explicit_defaults
         return self.explicit_defaults
 
-    def _said(self, query: Query, at: int) -> Said:
-        return Said(
+    def _said(self, query: Query, at: int) -> DdlStatement:
+        return DdlStatement(
             text=query.text,
             db=query.db,
             modes=self._modes(query),

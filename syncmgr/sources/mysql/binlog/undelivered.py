@@ -28,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Inner:
+class CompressedTail:
     """The events of a compressed transaction that still wait: where each begins and ends in which bytes; `log_pos` is
     where the transaction ends in the file.
     """
@@ -38,7 +38,7 @@ class Inner:
 
 
 @dataclass(slots=True)
-class Lane:
+class TableBuffer:
     """Rows events of one table map in one file: their bytes, where each ends, and its number among all.
 
     `xid`: of the XA transaction whose end they wait for; None: of ordinary transactions.
@@ -55,19 +55,19 @@ class Lane:
         self.data += bytes(PADDING)
         return RowEvents(data=self.data, ends=self.ends, file=self.file)
 
-    def cut(self, number: int) -> "Lane | None":
+    def cut(self, number: int) -> "TableBuffer | None":
         """Take out the events below `number`; None if there are none."""
         count = bisect_left(self.numbers, number)
         if count == 0:
             return None
         size = self.ends[count - 1]
-        taken = Lane(self.table, self.xid, self.file, self.data, self.ends[:count], self.numbers[:count])
+        taken = TableBuffer(self.table, self.xid, self.file, self.data, self.ends[:count], self.numbers[:count])
         rest = bytearray(memoryview(self.data)[size:])
         self.data, self.ends, self.numbers = rest, [end - size for end in self.ends[count:]], self.numbers[count:]
         del taken.data[size:]
         return taken
 
-    def add(self, other: "Lane", number: int) -> None:
+    def add(self, other: "TableBuffer", number: int) -> None:
         """The events of another, numbered anew from `number` on."""
         size = len(self.data)
         self.data += other.data
@@ -75,11 +75,11 @@ class Lane:
         self.numbers += range(number, number + len(other.ends))
 
 
-class Waiting:
+class RowBuffer:
     """Used by one thread. `events`, `bytes`: how much waits, open transactions included."""
 
     def __init__(self) -> None:
-        self._lanes: dict[tuple[object, ...], Lane] = {}  # by id() of what is subscribed, file and xid
+        self._lanes: dict[tuple[object, ...], TableBuffer] = {}  # by id() of what is subscribed, file and xid
         self._next = 0  # number of the next event
         self._boundary = 0  # events below it belong to whole transactions
         self.events = self.bytes = 0
@@ -93,7 +93,7 @@ class Waiting:
         key = id(table), file, xid
         lane = self._lanes.get(key)
         if lane is None:
-            lane = self._lanes[key] = Lane(table, xid, file)
+            lane = self._lanes[key] = TableBuffer(table, xid, file)
         lane.data += event
         lane.ends.append(len(lane.data))
         lane.numbers.append(self._next)
@@ -109,13 +109,13 @@ class Waiting:
         """All that waits belongs to whole transactions."""
         self._boundary = self._next
 
-    def take_whole(self) -> list[Lane]:
+    def take_whole(self) -> list[TableBuffer]:
         return self._cut(self._boundary)
 
-    def take_all(self) -> list[Lane]:
+    def take_all(self) -> list[TableBuffer]:
         return self._cut(self._next)
 
-    def _cut(self, below: int) -> list[Lane]:
+    def _cut(self, below: int) -> list[TableBuffer]:
         """In the order of their first events."""
         taken = [cut for lane in self._lanes.values() if (cut := lane.cut(below)) is not None]
         self._lanes = {key: lane for key, lane in self._lanes.items() if lane.ends}
@@ -135,11 +135,11 @@ class Waiting:
             if lane.table.table in passed:
                 continue
             key = id(lane.table), lane.file, None
-            self._lanes.setdefault(key, Lane(lane.table, file=lane.file)).add(lane, self._next)
+            self._lanes.setdefault(key, TableBuffer(lane.table, file=lane.file)).add(lane, self._next)
             self._next += len(lane.ends)
         self._count()
 
-    def drop(self, xid: str) -> list[Lane]:
+    def drop(self, xid: str) -> list[TableBuffer]:
         """What waited of an XA transaction."""
         keys = [key for key, lane in self._lanes.items() if lane.xid == xid]
         dropped = [self._lanes.pop(key) for key in keys]

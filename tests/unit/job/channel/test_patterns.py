@@ -1,7 +1,7 @@
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.patterns import Family, Found, Namesakes, family, namesakes, target_of
+from syncmgr.job.channel.patterns import DatabasePattern, Found, ShardPattern, family, namesakes, target_of
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from tests.unit.job.factories import make_source_table
@@ -25,11 +25,11 @@ def regexp(text: str) -> TablePattern:
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (Family(db="shop"), ["log", "orders_1", "orders_2", "tmp_a"]),
-        (Family(db="shop", named="orders_1"), ["orders_1"]),
-        (Family(db="shop", named="_orders_1_gho"), ["_orders_1_gho"]),
-        (Family(db="shop", exclude=(("shop", "log"), like("shop.tmp%"))), ["orders_1", "orders_2"]),
-        (Family(db="shop", exclude=(("other", "log"), regexp("_[0-9]$"))), ["log", "tmp_a"]),
+        (DatabasePattern(db="shop"), ["log", "orders_1", "orders_2", "tmp_a"]),
+        (DatabasePattern(db="shop", named="orders_1"), ["orders_1"]),
+        (DatabasePattern(db="shop", named="_orders_1_gho"), ["_orders_1_gho"]),
+        (DatabasePattern(db="shop", exclude=(("shop", "log"), like("shop.tmp%"))), ["orders_1", "orders_2"]),
+        (DatabasePattern(db="shop", exclude=(("other", "log"), regexp("_[0-9]$"))), ["log", "tmp_a"]),
         (family(like("shop.orders\\_%")), ["orders_1", "orders_2"]),
         (family(like("shop.%"), exclude=(("shop", "log"),)), ["orders_1", "orders_2", "tmp_a"]),
         (family(like("shop._orders_1_gho")), ["_orders_1_gho"]),
@@ -37,7 +37,7 @@ def regexp(text: str) -> TablePattern:
         (family(regexp(r"^shop\.[a-o]")), ["log", "orders_1", "orders_2"]),
     ],
 )
-def test_a_rule_means_tables(rule: Family, expected: list[str]) -> None:
+def test_a_rule_means_tables(rule: DatabasePattern, expected: list[str]) -> None:
     """Those of one database that match and are not excluded; of what migration tools make and set aside only what is
     named.
     """
@@ -46,18 +46,18 @@ def test_a_rule_means_tables(rule: Family, expected: list[str]) -> None:
 
 def test_members_stand_in_the_order_of_their_names() -> None:
     """Whatever order the server has."""
-    assert Family(db="shop").members(NAMES[::-1]) == tuple(sorted(NAMES[:-1]))
+    assert DatabasePattern(db="shop").members(NAMES[::-1]) == tuple(sorted(NAMES[:-1]))
 
 
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (Family(db="shop", named="x%"), r"shop\.x%"),
+        (DatabasePattern(db="shop", named="x%"), r"shop\.x%"),
         (family(like("shop.x%")), r"LIKE 'shop\.x%'"),
         (namesakes(like("%.gone")), r"LIKE '%\.gone'"),
     ],
 )
-def test_a_rule_that_means_nothing_is_refused(rule: Family | Namesakes, said: str) -> None:
+def test_a_rule_that_means_nothing_is_refused(rule: DatabasePattern | ShardPattern, said: str) -> None:
     """It would be a job without tables, by a slip of the pen."""
     with pytest.raises(SyncError, match=said) as raised:
         rule.members(NAMES)

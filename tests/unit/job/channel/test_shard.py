@@ -7,7 +7,7 @@ from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, 
 from syncmgr.job.channel.patterns import Found, namesakes, sharded, target_of
 from syncmgr.job.channel.shard import DATABASE, Part
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
-from syncmgr.job.ddl.ddl_plan import Rules, Said, follow
+from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, LakeChange, RelaxField, RetypeField
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
@@ -43,7 +43,7 @@ def changes(text: str, *channels: ChannelDescription, target: TargetTable = TARG
 def _step(
     text: str, channels: tuple[ChannelDescription, ...], target: TargetTable, deeds: dict[str, str]
 ) -> tuple[ChannelDescription, list[LakeChange]]:
-    said = Said(
+    said = DdlStatement(
         text=text,
         db="shop_1",
         modes=Modes(strict=True, mariadb=False),
@@ -56,7 +56,7 @@ def _step(
         deeds=deeds_of(deeds),
     )
     one = channels[0] if channels else shard()
-    step = follow(said, channels or (one,), rules)
+    step = plan_ddl(said, channels or (one,), rules)
     return step.channels.get(one.token, one), list(step.changes.get(one.token, ()))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import AppendOnChange, plan_channel
-from syncmgr.job.ddl.ddl_plan import Rules, Said, follow
+from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.ddl_policy import OnDdl
@@ -20,9 +20,9 @@ TARGET_OF_IT = replace(TARGET, columns=(*TARGET.columns, TargetColumn(name="ts",
 
 def followed(text: str, *, dates_nulls: bool = True) -> DdlStep:
     channel = plan_channel(token="x", source=DATED, unique_keys=[("id",)], target=TARGET_OF_IT, items=(), where=None)
-    said = Said(text=text, db="shop", modes=Modes(strict=True, dates_nulls=dates_nulls), moment=MOMENT, seen={})
+    said = DdlStatement(text=text, db="shop", modes=Modes(strict=True, dates_nulls=dates_nulls), moment=MOMENT, seen={})
     rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET_OF_IT, deeds={})
-    return follow(said, (channel,), rules)
+    return plan_ddl(said, (channel,), rules)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, ColumnItem, Condition, plan_channel
-from syncmgr.job.ddl.ddl_plan import Rules, Said, follow, settle, skip
+from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl, settle, skip
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import (
@@ -24,7 +24,7 @@ from syncmgr.job.ddl.lake_change import (
     RetypeField,
 )
 from syncmgr.job.ddl.session_zone import SessionZone
-from syncmgr.job.ddl_policy import RULES, Deed, Kind, OnDdl, deeds_of, meaning
+from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, deeds_of, meaning
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
@@ -74,11 +74,11 @@ def followed(
     append_on_change: AppendOnChange = AppendOnChange.ERROR,
     holds: bool = True,
     seen: dict[tuple[str, str], SourceTable] | None = None,
-    deeds: Mapping[Kind, Deed] | None = None,
+    deeds: Mapping[Kind, Action] | None = None,
     held: frozenset[tuple[str, str]] = frozenset(),
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
-    said = Said(
+    said = DdlStatement(
         text=text,
         db="shop",
         modes=modes,
@@ -87,7 +87,7 @@ def followed(
         seen=seen or {},
     )
     rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
-    return follow(said, channels or (channel(),), replace(rules, held=held))
+    return plan_ddl(said, channels or (channel(),), replace(rules, held=held))
 
 
 def changes(text: str, *channels: ChannelDescription, **terms: object) -> tuple[LakeChange, ...]:
@@ -308,7 +308,7 @@ def test_the_policy_is_kept(kind_of: Kind, policy: OnDdl) -> None:
     """Each kind of DDL under each policy does what the table says, and the table says it in words."""
     assert meaning(kind_of, policy)
     text, deed = POLICIES[kind_of], RULES[kind_of][policy]
-    if deed is Deed.PAUSE:
+    if deed is Action.PAUSE:
         assert refusal(text, policy=policy)
         return
     step = followed(text, policy=policy)
@@ -316,7 +316,7 @@ def test_the_policy_is_kept(kind_of: Kind, policy: OnDdl) -> None:
     applied = bool(step.changes) or (
         kind_of is Kind.RENAME_TABLE and step.channels["token-orders"].source.name == "old"
     )
-    assert applied == (deed is Deed.APPLY)
+    assert applied == (deed is Action.APPLY)
 
 
 def test_a_truncate_empties_the_target() -> None:
@@ -508,7 +508,7 @@ def test_a_table_of_v2_shows_no_defaults() -> None:
 
 
 def skipped(text: str) -> DdlStep:
-    said = Said(text=text, db="shop", modes=Modes(strict=True), moment=MOMENT)
+    said = DdlStatement(text=text, db="shop", modes=Modes(strict=True), moment=MOMENT)
     rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
     return skip(said, (channel(),), rules)
 
@@ -573,7 +573,7 @@ def settled(text: str, instead: str | None) -> DdlStep:
     record = DdlRecord(
         position=Position(), at=0.0, table="t", statement=text, state=DdlState.APPLY, outcome="", instead=instead
     )
-    said = Said(text=text, db="shop", modes=Modes(), moment=MOMENT)
+    said = DdlStatement(text=text, db="shop", modes=Modes(), moment=MOMENT)
     rules = Rules(policy=OnDdl.PAUSE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
     return settle(record, said, (channel(),), rules)
 

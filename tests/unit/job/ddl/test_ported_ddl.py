@@ -12,7 +12,7 @@ import pytest
 
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, plan_channel
-from syncmgr.job.ddl.ddl_plan import Rules, Said, follow
+from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import (
     AddField,
@@ -103,7 +103,7 @@ class World:
 
     def take(self, statement: str) -> bool:
         """Whether the job goes on."""
-        said = Said(text=statement, db="shop", modes=self.modes, moment=MOMENT)
+        said = DdlStatement(text=statement, db="shop", modes=self.modes, moment=MOMENT)
         rules = Rules(
             policy=self.policy,
             append_on_change=AppendOnChange.ERROR,
@@ -111,7 +111,7 @@ class World:
             deeds=self.deeds,
         )
         try:
-            step = follow(said, self.channels, rules)
+            step = plan_ddl(said, self.channels, rules)
         except SyncError as error:
             reason = str(error.context["reason"]).split("; settle it")[0]
             self.told.append(f"paused: {error.context['table']}: {reason}")

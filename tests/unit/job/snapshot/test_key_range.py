@@ -4,12 +4,12 @@ import pytest
 
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.lake_change import AddField, DropField, EmptyTable, LakeChange, RenameField, RetypeField
-from syncmgr.job.snapshot.key_range import Excerpt, kept, widened
+from syncmgr.job.snapshot.key_range import KeyRange, kept, widened
 from syncmgr.job.types.schema import SourceColumn, TargetType
 from tests.unit.job.factories import make_channel, make_source_table
 
 CHANNEL = make_channel(reads=("id", "status"))
-EXCERPT = Excerpt(way=CHANNEL.way, text="`id` > 5", columns=("id",), lake="`id` > 5", source="`id` > 5")
+EXCERPT = KeyRange(way=CHANNEL.way, text="`id` > 5", columns=("id",), lake="`id` > 5", source="`id` > 5")
 BIGINT = TargetType(name="BIGINT")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from syncmgr.control.statement_text import excerpt
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.schema import SourceColumn, TargetColumn, TargetType
 from syncsql import Expression, ResyncTable, parse
 from tests.unit.job.factories import make_channel, make_source_table, make_target
@@ -60,7 +60,7 @@ def condition(text: str) -> Expression:
     return parsed.statement.where
 
 
-def judged(text: str, **changes: Any) -> Excerpt:
+def judged(text: str, **changes: Any) -> KeyRange:
     return excerpt(replace(CHANNEL, **changes), TARGET, condition(text))
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.job.position import GtidSet, Position
-from syncmgr.job.source_history.resumability import SHOWN, gap, other_history, unsent
+from syncmgr.job.source_history.resumability import SHOWN, other_history, unsent, why_not_resumable
 
 A, B = "a" * 8 + "-0000-0000-0000-" + "0" * 12, "b" * 8 + "-0000-0000-0000-" + "0" * 12
 
@@ -27,7 +27,7 @@ def of(text: str) -> GtidSet:
 )
 def test_what_is_missing_is_named(why: str, executed: str, purged: str, told: str | None) -> None:
     """From where to where: rows that a server cannot send are never left out silently."""
-    found = gap(of(f"{A}:1-10"), of(executed), of(purged))
+    found = why_not_resumable(of(f"{A}:1-10"), of(executed), of(purged))
     assert (found is None) is (told is None), why
     assert (told or "") in (found or ""), why
 
@@ -35,7 +35,7 @@ def test_what_is_missing_is_named(why: str, executed: str, purged: str, told: st
 def test_a_long_set_is_cut() -> None:
     """A message stays readable."""
     many = of(",".join(f"{A}:{number}" for number in range(1, 900, 2)))
-    assert len(gap(many, of(""), of("")) or "") < SHOWN + 300
+    assert len(why_not_resumable(many, of(""), of("")) or "") < SHOWN + 300
 
 
 READ = Position(gtids=f"{A}:1-10", file="binlog.000007", offset=500, server="s", created=1000)

@@ -14,7 +14,7 @@ from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows, Load
-from syncmgr.job.snapshot.key_range import Excerpt
+from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.schema import SourceTable, TargetType
 from syncmgr.pipeline.snapshot.snapshot import Snapshot, SnapshotOptions
 from tests.support.until import HANG_SECOND, until
@@ -43,7 +43,7 @@ class MemoryLoads:
     def loads(self) -> Mapping[str, Load]:
         return dict(self.known)
 
-    def begin_loads(self, excerpts: Mapping[str, Excerpt | None]) -> None:
+    def begin_loads(self, excerpts: Mapping[str, KeyRange | None]) -> None:
         self.known |= {token: Load(token=token, replaces=True, excerpt=excerpt) for token, excerpt in excerpts.items()}
 
     def plan_load(self, token: str, plan: ChunkPlan) -> None:
@@ -553,11 +553,11 @@ def test_a_part_is_read_again_behind_a_statement(change: LakeChange, *, is_kept:
     """Or all rows, where its condition names what the statement has changed."""
     bench = anew()
     two = bench.options.channels[1]
-    excerpt = Excerpt(way=two.way, text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
+    excerpt = KeyRange(way=two.way, text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
     bench.loads.known["two"] = Load(token="two", replaces=True, excerpt=excerpt)
     altered = replace(two, reads=("id", "status"))
     step = DdlStep(statement="", channels={"two": altered}, changes={"two": (change,)})
-    excerpts: list[Excerpt | None] = []
+    excerpts: list[KeyRange | None] = []
     entered = threading.Event()
 
     def on_commit(commit: ChannelCommit) -> None:
@@ -582,9 +582,9 @@ def test_a_part_is_read_again_behind_a_statement(change: LakeChange, *, is_kept:
 def test_a_part_of_another_way_is_all_rows() -> None:
     """It was made for the table as it was; nobody knows which rows it means now."""
     bench = anew()
-    excerpt = Excerpt(way="another", text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
+    excerpt = KeyRange(way="another", text="", columns=("id",), lake="`id` > 5", source="`id` > 5")
     bench.loads.known["two"] = Load(token="two", replaces=True, excerpt=excerpt)
-    excerpts: list[Excerpt | None] = []
+    excerpts: list[KeyRange | None] = []
     bench.lake.on_commit = lambda commit: excerpts.append(commit.chunk.excerpt if commit.chunk else excerpt)
     snapshot = bench.run()
     until(lambda: bench.loads.known["two"].upper == END)

@@ -3,13 +3,13 @@ import datetime as dt
 import pytest
 
 from syncmgr.accounts.user import Account
-from syncmgr.console.statements.local.local_select import Asker, question
-from syncmgr.console.statements.local.sqlite_engine import Lite
+from syncmgr.console.statements.local.local_select import SessionFacts, question
+from syncmgr.console.statements.local.sqlite_engine import SqliteEngine
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 
 
-def asker(**overrides: object) -> Asker:
+def asker(**overrides: object) -> SessionFacts:
     values: dict[str, object] = {
         "connection_id": 7,
         "user": "root",
@@ -20,7 +20,7 @@ def asker(**overrides: object) -> Asker:
         "variable": {"autocommit": "ON", "sql_mode": "ANSI"}.__getitem__,
         "user_variable": {"x": 5}.get,
     }
-    return Asker(**(values | overrides))  # type: ignore[arg-type]
+    return SessionFacts(**(values | overrides))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_words_of_mysql_mean_the_same(condition: str, *, found: bool) -> None:
     asked = question(f"SELECT job_name FROM information_schema.sync_jobs WHERE {condition}", asker())
     assert asked is not None
     status = '{"needs_operator": true, "server": "db:3306", "torn": false, "stopped": {"a": [1, {"b": 3}]}}'
-    with Lite() as lite:
+    with SqliteEngine() as lite:
         lite.attach("information_schema")
         columns = (("job_name", "TEXT"), ("status", "TEXT"))
         lite.add('"information_schema"."sync_jobs"', columns, [("job1", status)])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncmgr.console.statements.local import sqlite_engine as lite_module
-from syncmgr.console.statements.local.sqlite_engine import Lite
+from syncmgr.console.statements.local.sqlite_engine import SqliteEngine
 from syncmgr.console.statements.local.sqlite_functions import CONCAT_BY, MAX_VALUE
 from syncmgr.errors import Code, SyncError
 
@@ -16,7 +16,7 @@ HALF = "x" * (MAX_VALUE // 2)
 
 
 def value(sql: str, *parameters: object) -> object:
-    with Lite() as lite:
+    with SqliteEngine() as lite:
         [(found,)] = lite.ask(f"SELECT {sql}", parameters)[1]
         return found
 
@@ -110,7 +110,7 @@ def test_a_question_ends_in_time_whatever_its_functions_take(monkeypatch: pytest
     """The clock is looked at often enough for functions that take milliseconds each."""
     monkeypatch.setattr(lite_module, "SECONDS", 0.2)
     many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(INSTR(?1, 'y' || i)) FROM n"
-    with Lite() as lite, pytest.raises(SyncError) as caught:
+    with SqliteEngine() as lite, pytest.raises(SyncError) as caught:
         lite.ask(many, (HALF,))
     assert caught.value.code is Code.TIMED_OUT
 
@@ -118,10 +118,10 @@ def test_a_question_ends_in_time_whatever_its_functions_take(monkeypatch: pytest
 def test_many_long_values_are_refused() -> None:
     """SQLite would hold all columns of a row at one time."""
     columns = ", ".join(f"?1 || {number}" for number in range(400))
-    with Lite() as lite, pytest.raises(SyncError) as caught:
+    with SqliteEngine() as lite, pytest.raises(SyncError) as caught:
         lite.ask(f"SELECT {columns}", (HALF,))
     assert caught.value.code is Code.QUERY_FAILED
     stars = ", ".join(itertools.repeat("t.*", 200))
-    with Lite() as lite, pytest.raises(SyncError) as caught:
+    with SqliteEngine() as lite, pytest.raises(SyncError) as caught:
         lite.ask(f"SELECT {stars} FROM (SELECT 1, 2, 3) AS t")
     assert caught.value.code is Code.QUERY_FAILED

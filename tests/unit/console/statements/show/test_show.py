@@ -2,7 +2,7 @@ import sqlite3
 
 import pytest
 
-from syncmgr.console.statements.local.sqlite_engine import Lite, rows_of
+from syncmgr.console.statements.local.sqlite_engine import SqliteEngine, rows_of
 from syncmgr.console.statements.show.show import Listing, filtered, listing
 from syncmgr.console.wire.protocol import FieldType
 from syncmgr.errors import Code, SyncError
@@ -75,7 +75,7 @@ def test_unknown_columns_are_told() -> None:
 )
 def test_the_guard(sql: str) -> None:
     """After the first question only SELECT is possible, and no function that reaches out or fills the memory."""
-    with Lite() as lite:
+    with SqliteEngine() as lite:
         lite.add("t", [("a", "INTEGER")], [(1,)])
         with pytest.raises(SyncError) as caught:
             lite.ask(sql)
@@ -85,7 +85,7 @@ def test_the_guard(sql: str) -> None:
 
 def test_answers_are_bounded() -> None:
     """A question whose answer has no end is ended."""
-    with Lite() as lite, pytest.raises(SyncError, match="at most"):
+    with SqliteEngine() as lite, pytest.raises(SyncError, match="at most"):
         lite.ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from syncmgr.job.position import Position
-from syncmgr.sources.mysql.binlog.cutoff import Gtid, Reached
+from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
@@ -24,4 +24,4 @@ def test_a_transaction_is_reached_or_not(
     position: Position, gtid: Gtid | None, file: str, end: int, *, expected: bool
 ) -> None:
     """By GTID, whatever the files are called; without one by file and offset."""
-    assert Reached(position).has(gtid, file, end) is expected
+    assert Cutoff(position).has(gtid, file, end) is expected

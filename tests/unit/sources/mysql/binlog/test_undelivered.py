@@ -4,19 +4,19 @@ from typing import Any, cast
 import pytest
 
 from syncmgr.sources.mysql.binlog.subscriptions import Subscribed
-from syncmgr.sources.mysql.binlog.undelivered import Lane, Waiting
+from syncmgr.sources.mysql.binlog.undelivered import RowBuffer, TableBuffer
 from syncmgr.sources.mysql.values.values import PADDING
 
 A = Subscribed(("shop", "a"), cast("Any", None))
 B = Subscribed(("shop", "b"), cast("Any", None))
 
 
-def add(waiting: Waiting, *events: str, table: Subscribed = A, xid: str | None = None) -> None:
+def add(waiting: RowBuffer, *events: str, table: Subscribed = A, xid: str | None = None) -> None:
     for event in events:
         waiting.add(table, xid, "binlog.000001", memoryview(event.encode()))
 
 
-def shown(lanes: list[Lane]) -> list[tuple[str, str | None, list[str]]]:
+def shown(lanes: list[TableBuffer]) -> list[tuple[str, str | None, list[str]]]:
     """Table, xid and events of each."""
     found = []
     for lane in lanes:
@@ -28,7 +28,7 @@ def shown(lanes: list[Lane]) -> list[tuple[str, str | None, list[str]]]:
 
 def test_whole_transactions_are_taken_and_the_open_one_waits() -> None:
     """In the order of each table's first event; what comes behind is not lost."""
-    waiting = Waiting()
+    waiting = RowBuffer()
     add(waiting, "b1", table=B)
     add(waiting, "a1", "a2")
     waiting.end_transaction()
@@ -46,7 +46,7 @@ def test_whole_transactions_are_taken_and_the_open_one_waits() -> None:
 
 def test_an_open_transaction_may_be_taken_in_parts() -> None:
     """What was taken does not come again with the rest."""
-    waiting = Waiting()
+    waiting = RowBuffer()
     add(waiting, "a1", "a2")
     assert shown(waiting.take_all()) == [("a", None, ["a1", "a2"])]
     add(waiting, "a3")
@@ -56,7 +56,7 @@ def test_an_open_transaction_may_be_taken_in_parts() -> None:
 
 def test_a_new_stream_brings_the_open_transaction_again() -> None:
     """Whole ones stay, in all lanes; numbers go on behind them."""
-    waiting = Waiting()
+    waiting = RowBuffer()
     add(waiting, "a1")
     add(waiting, "x1", xid="x")
     waiting.end_transaction()
@@ -71,7 +71,7 @@ def test_a_new_stream_brings_the_open_transaction_again() -> None:
 
 def test_rows_of_an_xa_transaction_keep_apart_until_they_are_released() -> None:
     """Then they stand behind everything that was committed before."""
-    waiting = Waiting()
+    waiting = RowBuffer()
     add(waiting, "x1", "x2", xid="x")
     add(waiting, "y1", xid="y")
     waiting.end_transaction()
@@ -86,7 +86,7 @@ def test_rows_of_an_xa_transaction_keep_apart_until_they_are_released() -> None:
 
 def test_released_rows_of_a_table_that_had_none_come_too() -> None:
     """Each table of the transaction, none of another one."""
-    waiting = Waiting()
+    waiting = RowBuffer()
     add(waiting, "x1", xid="x")
     add(waiting, "xb", table=B, xid="x")
     waiting.end_transaction()
@@ -98,7 +98,7 @@ def test_released_rows_of_a_table_that_had_none_come_too() -> None:
 
 def test_dropped_rows_are_gone() -> None:
     """And count no more."""
-    waiting = Waiting()
+    waiting = RowBuffer()
     add(waiting, "x1", xid="x")
     add(waiting, "y1", "y2", xid="y")
     waiting.end_transaction()
@@ -113,7 +113,7 @@ def test_dropped_rows_are_gone() -> None:
 )
 def test_a_lane_is_cut_by_number(below: int, taken: list[str] | None, left: int) -> None:
     """Numbers may have gaps; bytes go with their events."""
-    lane = Lane(A, "x", "f", bytearray(b"a1a22a3"), [2, 5, 7], [0, 2, 5])
+    lane = TableBuffer(A, "x", "f", bytearray(b"a1a22a3"), [2, 5, 7], [0, 2, 5])
     cut = lane.cut(below)
     assert (None if cut is None else shown([cut])[0][1:]) == (None if taken is None else ("x", taken))
     assert (len(lane.ends), len(lane.numbers)) == (left, left)
@@ -123,6 +123,6 @@ def test_a_lane_is_cut_by_number(below: int, taken: list[str] | None, left: int)
 
 def test_decoders_may_read_beyond_the_last_event() -> None:
     """So the bytes are padded, and the ends are not."""
-    rows = Lane(A, None, "f", bytearray(b"a1"), [2], [0]).rows()
+    rows = TableBuffer(A, None, "f", bytearray(b"a1"), [2], [0]).rows()
     assert bytes(rows.data) == b"a1" + bytes(PADDING)
     assert rows.ends == [2]
