@@ -4,8 +4,10 @@ Owns: the blocks between `<!-- generated: NAME -->` and `<!-- end -->` in docs/*
 Run `python docs/generate.py` after changing a table; the tests fail where a block is stale.
 """
 
+import ast
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageMetadata, metadata
 from pathlib import Path
@@ -113,6 +115,24 @@ def _channel_states() -> str:
     return _table(["State", "Event", "Next state"], rows)
 
 
+def _tree() -> str:
+    """Each folder of the product with the first line of its package."""
+    packages = sorted((ROOT / "syncmgr").rglob("__init__.py"), key=lambda path: path.parent.parts)
+    rows = ((f"`{path.parent.relative_to(ROOT)}/`", _first_line(path)) for path in packages)
+    return _table(["Folder", "What it holds"], rows)
+
+
+def _first_line(path: Path) -> str:
+    return str(ast.get_docstring(ast.parse(path.read_text()))).partition("\n")[0]
+
+
+def _layers() -> str:
+    """The contract that import-linter holds."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    lines = next(contract["layers"] for contract in contracts if contract["name"] == "layers")
+    return "```\n" + "".join(f"{line}\n" for line in lines) + "```\n"
+
+
 def _statements() -> str:
     """The first line of every node's docstring, up to what it says besides."""
     said = (str(node.__doc__).splitlines()[0].partition(";")[0] for node in get_args(Statement))
@@ -200,6 +220,8 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "asked": _asked,
     "heeded": _heeded,
+    "tree": _tree,
+    "layers": _layers,
     "states": _states,
     "channel_states": _channel_states,
     "types": _types,
