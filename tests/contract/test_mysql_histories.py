@@ -11,7 +11,8 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
-from syncmgr.job.position import Position
+from syncmgr.job.position import GtidSet, Position, parse_gtids
+from syncmgr.job.source_history.last_read import LastRead
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
@@ -229,3 +230,89 @@ def test_a_server_that_was_failed_over_to_is_asked_for_its_own_files(flavour: Fl
         reader.source.get(0)
         first.stop()
         second.stop()
+
+
+@pytest.fixture
+def pair(flavour: Flavour, tmp_path: Path) -> Iterator[tuple[MysqlServer, MysqlServer]]:
+    """A server and its replica, with one table."""
+    first, second = (
+        MysqlServer(
+            tmp_path / f"s{n}", flavour, {"server-id": str(n), "log-slave-updates": "ON", **GTIDS[flavour]}
+        ).start()
+        for n in (1, 2)
+    )
+    second.follow(first)
+    first.run("CREATE DATABASE moved", "CREATE TABLE moved.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+    insert(first, range(3), "both")
+    yield first, second
+    first.stop()
+    second.stop()
+
+
+def part(first: MysqlServer, second: MysqlServer) -> None:
+    """The replica goes on alone."""
+    until(lambda: reached(latest(second), latest(first)), why="the replica")
+    second.run("STOP REPLICA" if second.flavour == "mysql" else "STOP SLAVE")
+
+
+def insert_under_numbers_of(first: MysqlServer, second: MysqlServer, ids: range) -> None:
+    """As a replica of the restored first one would have them: its numbers, from the end of the second on."""
+    known = parse_gtids(latest(second).gtids)
+    if isinstance(known, GtidSet):
+        [(uuid,)] = first.run("SELECT @@server_uuid")
+        number = known.of((uuid, ""))[-1][1]
+        for at, n in enumerate(ids, number + 1):
+            given = f"SET gtid_next = '{uuid}:{at}'"
+            second.run(given, f"INSERT INTO moved.t VALUES ({n}, 'other')", "SET gtid_next = 'AUTOMATIC'")
+        return
+    number = dict(known.items())[0][1]
+    for at, n in enumerate(ids, number + 1):
+        second.run(f"SET SESSION server_id = 1, gtid_seq_no = {at}", f"INSERT INTO moved.t VALUES ({n}, 'other')")
+
+
+def test_a_replica_of_a_restored_server_is_not_failed_over_to(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """It has all numbers that were read and more, of other transactions: what stands under them never came."""
+    first, second = pair
+    start = latest(first)
+    part(first, second)
+    insert(first, range(10, 15), "lost")
+    read = read_to_the_end(first, start)
+    later(time.time())
+    insert_under_numbers_of(first, second, range(100, 110))
+    reason = str(refused(second, read))
+    assert "which the job has read was committed at" in reason
+    assert "the server was restored, or has parted from the one that was read" in reason
+
+
+def later(at: float) -> None:
+    """MariaDB's transactions know the second in which they were committed."""
+    until(lambda: time.time() >= at + 1.1)
+
+
+def test_a_replica_that_has_what_was_read_is_failed_over_to(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """Its copy of the last transaction shows the same time of the first commit, however late it was applied."""
+    first, second = pair
+    start = latest(first)
+    part(first, second)
+    insert(first, range(10, 15), "read")
+    read = read_to_the_end(first, start)
+    later(time.time())
+    second.run("START REPLICA" if second.flavour == "mysql" else "START SLAVE")
+    part(first, second)
+    insert(second, range(20, 23), "new")
+    assert LastRead.parse(read.last) is not None
+    assert ids_behind(second, read) == [20, 21, 22]
+
+
+def test_a_replica_that_has_purged_the_last_transaction_is_believed(pair: tuple[MysqlServer, MysqlServer]) -> None:
+    """A failover to a server with a shorter binlog goes on: GTIDs are all that it can show."""
+    first, second = pair
+    start = latest(first)
+    insert(first, range(10, 15), "read")
+    read = read_to_the_end(first, start)
+    part(first, second)
+    second.run("FLUSH BINARY LOGS")
+    newest = second.run("SHOW BINARY LOGS")[-1][0]
+    until(lambda: purged(second, newest) == {newest}, why="all older files purged")
+    insert(second, range(20, 23), "new")
+    assert ids_behind(second, read) == [20, 21, 22]

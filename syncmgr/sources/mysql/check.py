@@ -24,7 +24,9 @@ from syncmgr.job.source_history.logged import refusal
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.binlog.events import xid
+from syncmgr.sources.mysql.binlog.first_events import made_at
 from syncmgr.sources.mysql.binlog.stream import (
+    SILENCE_SECOND,
     BinlogStream,
     DuplicateServerIdError,
     StreamLostError,
@@ -360,7 +362,7 @@ class _Inspection:
             if not position.file:
                 return position
             with closing(self._stream(Position(file=position.file, offset=FIRST_OFFSET))) as stream:
-                return replace(position, created=stream.first_made_at())
+                return replace(position, created=made_at(stream, SILENCE_SECOND))
         except StreamLostError as error:
             raise error.cause_for_user from error
         except DuplicateServerIdError as error:

@@ -12,6 +12,7 @@ from typing import Final
 
 from syncmgr.job.position import GtidSet, MariadbGtids, Sid
 from syncmgr.job.source_history.heartbeats import Packet
+from syncmgr.job.source_history.last_read import LastRead
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.inflation import inflate
 from syncmgr.sources.mysql.values import charsets
@@ -58,8 +59,10 @@ LOGICAL_CLOCK: Final = 44
 HAS_LOGICAL_CLOCK: Final = 2
 COMMITTED_AT: Final = slice(61, 68)
 COMMITTED_AT_BITS: Final = (1 << 55) - 1  # the highest bit says that the time at the first server follows
+FIRST_COMMITTED_AT: Final = slice(68, 75)
 # fields of a tagged GTID
 TAGGED_FLAGS, TAGGED_UUID, TAGGED_GNO, TAGGED_TAG = range(4)
+TAGGED_COMMITTED_AT, TAGGED_FIRST_COMMITTED_AT = 6, 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,32 +172,70 @@ def committed_at(event: memoryview) -> float:
 
     0.0 where it does not say so: before MySQL 8.0.
     """
+    return _committed(event)[0] / 1e6
+
+
+def _committed(event: memoryview) -> tuple[int, int]:
+    """Here and at the first server, in microseconds; (0, 0) where it does not say so."""
     if len(event) < COMMITTED_AT.stop or event[LOGICAL_CLOCK] != HAS_LOGICAL_CLOCK:
-        return 0.0
-    return (int.from_bytes(event[COMMITTED_AT], "little") & COMMITTED_AT_BITS) / 1e6
+        return 0, 0
+    told = int.from_bytes(event[COMMITTED_AT], "little")
+    here = told & COMMITTED_AT_BITS
+    if told == here:
+        return here, here
+    return here, int.from_bytes(event[FIRST_COMMITTED_AT], "little")
+
+
+def begun(event: memoryview) -> LastRead | None:
+    """The transaction that an event begins, None where it begins none that has a GTID."""
+    match event[4]:
+        case wire.GTID:
+            uuid, gno = uuid_text(bytes(event[20:36])), int.from_bytes(event[36:44], "little")
+            return LastRead(f"{uuid}:{gno}", _committed(event)[1])
+        case wire.TAGGED_GTID:
+            (uuid, tag), gno, (_, first) = _tagged(bytes(event))
+            return LastRead(f"{uuid}:{tag}:{gno}", first)
+        case wire.MARIADB_GTID:
+            domain, server, seq, _ = mariadb_gtid(bytes(event))
+            return LastRead(f"{domain}-{server}-{seq}", int.from_bytes(event[:4], "little"))
+    return None
+
+
+def tagged_committed_at(event: bytes) -> float:
+    """The same of a tagged GTID."""
+    return _tagged(event)[2][0] / 1e6
 
 
 def tagged_gtid(event: bytes) -> tuple[Sid, int]:
+    return _tagged(event)[:2]
+
+
+def _tagged(event: bytes) -> tuple[Sid, int, tuple[int, int]]:
+    """With the times of its commit here and at the first server, in microseconds."""
     cursor = Cursor(event, wire.HEADER)
     for _ in range(3):  # version, size and last field of the serialised body
         cursor.varint()
-    uuid, tag, gno = b"", "", 0
+    uuid, tag, gno, here, first = b"", "", 0, 0, 0
     while cursor.left:
         match cursor.varint():
-            case field if field == TAGGED_FLAGS:
-                cursor.varint()
             case field if field == TAGGED_UUID:
                 uuid = bytes(_byte(cursor.varint()) for _ in range(16))
             case field if field == TAGGED_GNO:
                 gno = cursor.signed_varint()
             case field if field == TAGGED_TAG:
                 tag = cursor.text(cursor.varint())
-                break  # times and versions follow
+            case field if field == TAGGED_COMMITTED_AT:
+                here = cursor.varint()
+            case field if field == TAGGED_FIRST_COMMITTED_AT:  # only where it differs
+                first = cursor.varint()
+                break
+            case field if field < TAGGED_COMMITTED_AT:
+                cursor.varint()
             case _:
                 break
     if not uuid or gno <= 0:
         raise MalformedEventError("a tagged GTID without uuid or number")
-    return (uuid_text(uuid), tag), gno
+    return (uuid_text(uuid), tag), gno, (here, first or here)
 
 
 def _byte(value: int) -> int:

@@ -71,6 +71,7 @@ class Router:
         self._gtids: GtidSet | MariadbGtids | None = parse_gtids(start.gtids) if start.gtids else None
         self._sids: dict[bytes, Sid] = {}
         self._end_file, self._end_offset, self._end_created = start.file, start.offset, start.created
+        self._last, self._last_event = start.last, b""  # the last transaction, and its GTID event until that is read
         self.server = start.server
         self._by_gtid = False
         self._passed: frozenset[tuple[str, str]] = frozenset()  # of the XA transaction that was committed last
@@ -115,7 +116,7 @@ class Router:
         """
         self._by_gtid = by_gtid
         if not by_gtid:
-            self._gtids = None
+            self._gtids, self._last, self._last_event = None, "", b""
         if self.server and self.server != server:
             self._end_file, self._end_offset, self._end_created = "", 0, 0
             self._file, self._offset, self._created = "", 0, 0
@@ -132,6 +133,7 @@ class Router:
 
     def _begin(self) -> None:
         self._gtid_now: tuple[Sid, int] | tuple[int, int, int] | None = None
+        self._gtid_event = b""
         self._in_transaction = self._alters_nothing = False
         self._committed_at = 0.0  # of the open transaction, where its GTID says that
         self._branch: str | None = None
@@ -153,7 +155,14 @@ class Router:
             offset=self._end_offset,
             server=self.server,
             created=self._end_created,
+            last=self._last_read(),
         )
+
+    def _last_read(self) -> str:
+        """Of each batch one is asked for, so that the others need not be understood."""
+        if self._last_event:
+            self._last, self._last_event = str(events.begun(memoryview(self._last_event)) or ""), b""
+        return self._last
 
     @property
     def torn(self) -> bool:
@@ -342,12 +351,15 @@ class Router:
             sid = self._sids[raw] = events.uuid_text(raw), ""
         self._close_left_open()
         self._gtid_now = sid, int.from_bytes(data[start + 36 : start + 44], "little")
+        self._gtid_event = bytes(data[start:end])
         self._committed_at = events.committed_at(data[start:end])
         self._in_transaction = False
 
     def _tagged(self, data: memoryview, start: int, end: int) -> None:
         self._close_left_open()
-        self._gtid_now = events.tagged_gtid(bytes(data[start:end]))
+        self._gtid_event = bytes(data[start:end])
+        self._gtid_now = events.tagged_gtid(self._gtid_event)
+        self._committed_at = events.tagged_committed_at(self._gtid_event)
         self._in_transaction = False
 
     def _close_left_open(self) -> None:
@@ -357,9 +369,13 @@ class Router:
         log.error(
             "%s: the transaction of GTID %s has no end that is known; it counts as read", self._address, self._gtid_now
         )
-        if self._gtids is not None:
-            self._gtids.add(*self._gtid_now)
+        self._add_gtid()
         self._gtid_now = None
+
+    def _add_gtid(self) -> None:
+        if self._gtids is not None and self._gtid_now is not None:
+            self._gtids.add(*self._gtid_now)
+            self._last_event = self._gtid_event
 
     def _anonymous(self, data: memoryview, start: int, end: int) -> None:
         self._gtid_now = None
@@ -370,7 +386,7 @@ class Router:
         event = bytes(data[start:end])
         domain, server, seq, flags = events.mariadb_gtid(event)
         self._close_left_open()
-        self._gtid_now = domain, server, seq
+        self._gtid_now, self._gtid_event = (domain, server, seq), event
         self._in_transaction = not flags & events.MARIADB_STANDALONE
         self._alters_nothing = events.mariadb_alters_nothing(event)
         if flags & events.MARIADB_PREPARED_XA:
@@ -382,8 +398,7 @@ class Router:
     def _end_transaction(self, data: memoryview, start: int) -> None:
         if self._skip is not None:
             raise self._torn()
-        if self._gtids is not None and self._gtid_now is not None:
-            self._gtids.add(*self._gtid_now)
+        self._add_gtid()
         self._offset = self._end_of(data, start)
         self._delivered = None
         self._followed_inside = False

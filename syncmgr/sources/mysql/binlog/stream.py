@@ -20,6 +20,7 @@ from pymysql.constants import COMMAND
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.job.raw_errors import GRANT_MISSING, of_binlog
+from syncmgr.job.source_history.last_read import LastRead, other_transaction
 from syncmgr.job.source_history.resumability import (
     WITHOUT_GTID,
     left_out_for_good,
@@ -31,6 +32,7 @@ from syncmgr.sources import cancellation
 from syncmgr.sources.cancellation import Opened
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
+from syncmgr.sources.mysql.binlog.first_events import made_at, place_before, transaction_in_place
 from syncmgr.sources.mysql.binlog.left_out import left_out
 from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.wire import FIRST_OFFSET, Cursor, MalformedEventError
@@ -40,6 +42,7 @@ SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is wort
 MAX_PACKET: Final = 0xFFFFFF
 CHECKSUM: Final = 4
 THROUGH_GTID: Final = 4
+SILENCE_SECOND: Final = 20.0
 
 _PACKET: Final = struct.Struct("<I").unpack_from
 
@@ -72,7 +75,7 @@ class StreamOptions:
 
     server_id: int
     heartbeat: float = 5.0
-    read_timeout: float = 20.0
+    read_timeout: float = SILENCE_SECOND
     verify: bool = True
     event_bytes: int = 1 << 31
 
@@ -139,6 +142,8 @@ class BinlogStream:
         if isinstance(gtids, GtidSet) and gtids:
             self._refuse_gap(gtids)
         self._refuse_other_history(server)
+        if gtids:
+            self._refuse_other_transaction(server)
         if self.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
@@ -191,28 +196,39 @@ class BinlogStream:
             lost = self._position_lost(left_out_for_good(passed))
             raise LeftOutError(lost.code, **lost.context)
 
+    def _refuse_other_transaction(self, server: Server) -> None:
+        """Of a server that has not been read to here itself: GTIDs say that it has what was read, not that it is that.
+
+        What it has purged it cannot show, and neither can it where nothing comes: it is believed.
+        """
+        last = LastRead.parse(self._start.last)
+        if last is None or server.in_galera:
+            return
+        if self._start.server == server.id and self._start.file in server.binlog_files():
+            return
+        begin = place_before(self._connection, last, mariadb=server.mariadb)
+        if begin is None:
+            return
+        with self._another(begin) as stream:
+            found = transaction_in_place(stream, last, self._options.read_timeout)
+        reason = None if found is None else other_transaction(last, found)
+        if reason is not None:
+            raise self._position_lost(reason)
+
     def _made_at(self, file: str) -> int:
         """The unix second in which a binlog file was made: only its own begin tells, which a dump of it has."""
-        another = replace(self._options, server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1)
-        begin = Position(file=file, offset=FIRST_OFFSET)
-        with contextlib.closing(BinlogStream(self._address, another, begin, self._opened)) as stream:
-            if stream.server != self.server:
-                raise self._lost("another server has come to its address")
-            made = stream.first_made_at()
-        self._opened(self._socket)
-        return made
+        with self._another(Position(file=file, offset=FIRST_OFFSET)) as stream:
+            return made_at(stream, self._options.read_timeout)
 
-    def first_made_at(self) -> int:
-        """When the file was made with which the stream begins. Before anything else is read."""
-        until = time.monotonic() + self._options.read_timeout
-        try:
-            while (chunk := self.read(max(until - time.monotonic(), 0.0))) is not None and time.monotonic() < until:
-                for start, _ in chunk.spans:
-                    if chunk.data[start + 4] == wire.FORMAT_DESCRIPTION:
-                        return int(_PACKET(chunk.data, start)[0])
-        except SyncError as error:  # it may have been purged since it was listed
-            raise self._lost(str(error)) from error
-        raise self.silent(self._options.read_timeout)
+    @contextlib.contextmanager
+    def _another(self, begin: Position) -> "Iterator[BinlogStream]":
+        """Beside this one, of the same server."""
+        options = replace(self._options, server_id=secrets.randbelow(1 << 31) + (1 << 31) - 1)
+        with contextlib.closing(BinlogStream(self._address, options, begin, self._opened)) as stream:
+            if stream.server != self.server:
+                raise self.lost("another server has come to its address")
+            yield stream
+        self._opened(self._socket)
 
     def _dump_file(self, server_id: int, *, by_gtid: bool) -> None:
         name, offset = ("", FIRST_OFFSET) if by_gtid else (self._start.file, max(self._start.offset, FIRST_OFFSET))
@@ -252,9 +268,9 @@ class BinlogStream:
         except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
             return False
         except (OSError, ValueError) as error:  # ValueError: a TLS socket closed meanwhile
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost(str(error) or type(error).__name__) from error
         if not got:
-            raise self._lost("the server closed the connection")
+            raise self.lost("the server closed the connection")
         self._filled += got
         self.received += got
         return True
@@ -333,7 +349,7 @@ class BinlogStream:
 
     def _refused(self, packet: bytes) -> None:
         if packet[0] == 0xFE:
-            raise self._lost("the server ended the stream")
+            raise self.lost("the server ended the stream")
         if packet[0] != 0xFF:
             raise self._broken(f"a packet of kind {packet[0]}")
         number = int.from_bytes(packet[1:3], "little")
@@ -345,7 +361,7 @@ class BinlogStream:
             case Code.SOURCE_GRANT_MISSING:
                 return replication_grant_missing(self._address, message)
             case Code.SOURCE_UNREACHABLE:
-                return self._lost(f"{message} ({number})")
+                return self.lost(f"{message} ({number})")
             case Code.SOURCE_SERVER_ID:
                 return DuplicateServerIdError(message)
             case Code.SOURCE_POSITION_LOST:
@@ -363,8 +379,8 @@ class BinlogStream:
     def silent(self, seconds: float, came: int = 0) -> StreamLostError:
         """`came`: the bytes of an event that has not come whole."""
         if came:
-            return self._lost(f"an event comes too slowly: {came} bytes of it in {seconds:g} seconds")
-        return self._lost(f"nothing was heard for {seconds:g} seconds, not even a heartbeat")
+            return self.lost(f"an event comes too slowly: {came} bytes of it in {seconds:g} seconds")
+        return self.lost(f"nothing was heard for {seconds:g} seconds, not even a heartbeat")
 
     def _too_large(self) -> SyncError:
         most = self._options.event_bytes
@@ -374,7 +390,7 @@ class BinlogStream:
     def _broken(self, reason: str) -> SyncError:
         return SyncError(Code.SOURCE_PROTOCOL, address=self._address.label, reason=reason)
 
-    def _lost(self, reason: str) -> StreamLostError:
+    def lost(self, reason: str) -> StreamLostError:
         return StreamLostError(unreachable(self._address, reason))
 
     @contextlib.contextmanager
