@@ -127,7 +127,7 @@ def test_shards_come_into_one_table_and_stay_equal(mysql_server: MysqlServer, fr
         )
     shards.wait_until_equal()
     text = fe.sql("SHOW CREATE TABLE mall.orders")[0]["Create Table"]
-    assert "UNIQUE KEY" in text
+    assert "PRIMARY KEY (" in text
     assert "PARTITION BY (`source_database`)" in text
     assert (
         r'FROM TABLES LIKE "mall\\_%.orders" INTO `orders`'

@@ -234,6 +234,42 @@ def test_sqlalchemy_reads_columns(engine: sa.Engine) -> None:
     ]
 
 
+@pytest.mark.filterwarnings("error")
+def test_sqlalchemy_reads_keys(engine: sa.Engine) -> None:
+    """Key and comment of a table come back from SHOW CREATE TABLE, also of one with partitions, and the text makes the
+    same table.
+    """
+    clauses = "UNIQUE KEY (b, `a c`) COMMENT 'it''s' PARTITION BY (b) DISTRIBUTED BY HASH (b) BUCKETS 4"
+    made = f"CREATE TABLE keyed (v VARCHAR(9) COMMENT 'x', b BIGINT NOT NULL, `a c` DATE NOT NULL) {clauses}"
+    with engine.connect() as connection:
+        connection.execute(sa.text(made))
+        text = connection.execute(sa.text("SHOW CREATE TABLE keyed")).all()[0][1]
+        inspector = sa.inspect(connection)
+        assert inspector.get_pk_constraint("keyed") == {"constrained_columns": ["b", "a c"], "name": None}
+        assert [each["name"] for each in inspector.get_columns("keyed") if not each["nullable"]] == ["b", "a c"]
+        assert (inspector.get_indexes("keyed"), inspector.get_unique_constraints("keyed")) == ([], [])
+        assert inspector.get_table_comment("keyed") == {"text": "it's"}
+        reflected = sa.Table("keyed", sa.MetaData(), autoload_with=connection)
+        assert [column.name for column in reflected.primary_key] == ["b", "a c"]
+        connection.execute(sa.text("DROP TABLE keyed"))
+        connection.execute(sa.text(text))
+        assert connection.execute(sa.text("SHOW CREATE TABLE keyed")).all()[0][1] == text
+        connection.execute(sa.text("DROP TABLE keyed"))
+
+
+@pytest.mark.filterwarnings("error")
+def test_sqlalchemy_makes_what_it_reflects(engine: sa.Engine) -> None:
+    """A table that is not partitioned: key, NOT NULL, comments and all are those of before."""
+    with engine.connect() as connection:
+        connection.execute(sa.text("CREATE TABLE copied (b BIGINT, v TEXT COMMENT 'x') UNIQUE KEY (b) COMMENT 'it''s'"))
+        text = connection.execute(sa.text("SHOW CREATE TABLE copied")).all()[0][1]
+        reflected = sa.Table("copied", sa.MetaData(), autoload_with=connection)
+        reflected.drop(connection)
+        reflected.create(connection)
+        assert connection.execute(sa.text("SHOW CREATE TABLE copied")).all()[0][1] == text
+        reflected.drop(connection)
+
+
 def prepare(raw: RawClient, sql: str) -> tuple[int, int]:
     """Id and number of parameters of a prepared statement."""
     reader = Reader(raw.command(b"\x16" + sql.encode()))

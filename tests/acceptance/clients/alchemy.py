@@ -31,6 +31,7 @@ def metadata() -> None:
     equal(inspector.get_view_names(), [])
     columns = [(each["name"], str(each["type"]), each["nullable"]) for each in inspector.get_columns("orders")]
     equal(columns, [("id", "BIGINT", False), ("status", "VARCHAR(16)", True)])
+    equal(inspector.get_pk_constraint("orders")["constrained_columns"], ["id"])
     equal(inspector.get_foreign_keys("orders"), [])
     table = sa.Table("orders", sa.MetaData(), autoload_with=engine)
     with engine.connect() as connection:

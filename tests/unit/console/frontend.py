@@ -9,22 +9,19 @@ from decimal import Decimal
 
 from syncmgr.accounts.user import Account
 from syncmgr.console.ports import AuditFile, Frontend, Refuse
+from syncmgr.control.catalog import defined, statement_of
 from syncmgr.control.users import Users
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.meta.accounts import StoredUser
 from syncsql import (
     AddTables,
-    ColumnDefinition,
     CreateSync,
     CreateTable,
-    DataType,
     DropTable,
     ExplainSync,
     JobAlteration,
-    KeyKind,
     Name,
-    TableKey,
 )
 from tests.support.until import HANG_SECOND
 
@@ -159,17 +156,7 @@ class FakeCatalog:
         db = node.table.db or db or ""
         if node.table.name in self._db(db):
             return forgiven(node.if_not_exists, SyncError(Code.TABLE_EXISTS, table=node.table.name))
-        columns = tuple(
-            TargetColumn(
-                name=each.name,
-                type=TargetType(name=each.type.name, args=each.type.args),
-                nullable=each.nullable is not False,
-                comment=each.comment or "",
-            )
-            for each in node.columns
-        )
-        keys = node.key.columns if node.key and node.key.kind is KeyKind.UNIQUE else ()
-        self._db(db)[node.table.name] = TargetTable(db=db, name=node.table.name, columns=columns, keys=keys)
+        self._db(db)[node.table.name] = defined(node, db)
         return ()
 
     def drop_table(self, node: DropTable, db: str | None) -> tuple[Remark, ...]:
@@ -180,18 +167,7 @@ class FakeCatalog:
         return ()
 
     def create_table_text(self, db: str, name: str) -> str:
-        table = self.table(db, name)
-        columns = tuple(
-            ColumnDefinition(
-                name=each.name,
-                type=DataType(name=each.type.name, args=each.type.args),
-                nullable=each.nullable,
-                comment=each.comment or None,
-            )
-            for each in table.columns
-        )
-        key = TableKey(kind=KeyKind.UNIQUE, columns=table.keys) if table.keys else None
-        return CreateTable(table=Name(name=name, db=db), columns=columns, key=key).sql()
+        return statement_of(self.table(db, name)).sql()
 
     def _db(self, db: str) -> dict[str, TargetTable]:
         if db not in self.dbs:

@@ -115,14 +115,19 @@ def test_topics_are_searched(words: str | None, expected: list[str]) -> None:
     ],
 )
 def test_create_table_is_printed(sql: str) -> None:
-    """What SHOW CREATE TABLE prints makes the same table, with all options on the line of the bracket."""
+    """What SHOW CREATE TABLE prints makes the same table: the key is a line among the columns, the options stand on the
+    line of the bracket and the partitions on one of their own, as drivers look for them.
+    """
     statement = parse(sql)[0].statement
     assert isinstance(statement, CreateTable)
     text = create_text(statement)
     assert parse(text)[0].statement == statement
-    lines = text.split("\n")
-    assert len(lines) == len(statement.columns) + 2
-    assert lines[-1].startswith(")")
+    head, bracket, rest = text.partition("\n)")
+    lines = head.split("\n")
+    assert len(lines) == len(statement.columns) + 1 + (statement.key is not None)
+    assert lines[-1].startswith("  PRIMARY KEY (`") == (statement.key is not None)
+    assert bracket
+    assert [line.startswith("PARTITION BY (") for line in rest.split("\n")[1:]] == [True] * bool(statement.partition_by)
 
 
 @pytest.mark.parametrize(
