@@ -5,7 +5,8 @@ Must not know: how files name each other, how the copy comes back.
 
 1. note     which files the tables have now: each gets a second name in a folder of ours, which no expiry, no DROP
             TABLE and no removal of orphans reaches
-2. moment   nobody commits: both databases are copied, staged files and each table's metadata get their second names
+2. moment   nobody commits: metadata and catalog are copied, staged files and each table's metadata get their second
+            names
 3. note     the few files that came between 1 and 2. Where one went before it had its second name, again from 2 on
 4. bring    all of them into FOLDER; what is copied is compared
 5. check    the tables in FOLDER name nothing that is not there in full length; then backup.json is written
@@ -14,15 +15,17 @@ Must not know: how files name each other, how the copy comes back.
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
+
+from sqlalchemy import Connection
 
 from syncmgr import __version__
 from syncmgr.backup import manifest
 from syncmgr.backup.files import copied, link, place, told
 from syncmgr.backup.manifest import LAKE, META, STAGING, Entry, Manifest
-from syncmgr.backup.moment import copy_database, held
+from syncmgr.backup.moment import copy_database, held, held_server
 from syncmgr.backup.places import BACKUP_LOCK, SECRETS, Places, places
 from syncmgr.backup.tables import Lake
 from syncmgr.config.settings import Settings
@@ -31,6 +34,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import lock_of
 from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.meta.engine import META_FILE
+from syncmgr.meta.served import copy_out
 from syncmgr.meta.staged import staged_files
 
 PINS: Final = ".backup"  # in lake_dir and staging_dir; what a killed backup leaves there goes with the next one
@@ -53,7 +57,7 @@ def back_up(settings: Settings, conf: Path, folder: Path, say: Callable[[str], N
 
 def _refuse(here: Places, folder: Path) -> None:
     reason = None
-    if not here.meta_file.is_file():
+    if here.meta_server is None and not here.meta_file.is_file():
         reason = f"'{here.meta_file}' is not there: no frontend has run with this fe.conf"
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         reason = f"'{folder}' is not an empty folder"
@@ -142,12 +146,14 @@ class Backup:
 
     def _hold(self) -> tuple[float, set[Path]]:
         """The moment itself, and its staged files. Raises BACKUP_REFUSED, BACKUP_LACKS."""
-        databases = {self._here.meta_file: self._meta, self._here.catalog: self._catalog}
-        there = {file: to for file, to in databases.items() if file.exists()}
+        files = {self._here.meta_file: self._meta, self._here.catalog: self._catalog}
+        there = {file: to for file, to in files.items() if file.exists()}
         begun = time.monotonic()
-        with held(*there):
+        with self._held_server() as server, held(*there):
             passing(CrashPoint.BACKUP_HELD)
             at = time.time()
+            if server is not None:
+                copy_out(server, self._meta)
             for file, to in there.items():
                 copy_database(file, to)
             staged = {self._pin_staged(path) for path in staged_files(self._meta)}
@@ -155,6 +161,10 @@ class Backup:
                 self._lake.take(self._catalog)
         self._say(f"commits were held for {time.monotonic() - begun:.2f} s")
         return at, staged
+
+    def _held_server(self) -> AbstractContextManager[Connection | None]:
+        url = self._here.meta_server
+        return nullcontext() if url is None else held_server(url)
 
     def _pin_of_lake(self, path: Path) -> Path:
         return self._pin(self._here.lake_dir, path)

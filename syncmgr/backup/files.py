@@ -22,7 +22,7 @@ def told(what: str) -> Iterator[None]:
     """What a disk or a database says, for the operator. Raises BACKUP_FAILED."""
     try:
         yield
-    except (OSError, sqlite3.Error, SQLAlchemyError) as error:
+    except (OSError, ImportError, sqlite3.Error, SQLAlchemyError) as error:
         raise SyncError(Code.BACKUP_FAILED, what=what, reason=str(error).splitlines()[0]) from error
 
 

@@ -3,9 +3,11 @@
 Owns: the hold of both databases, and their copies.
 Must not know: what is in them.
 
-Both are SQLite files, and whoever writes to one waits for its write lock. While this process has both locks no epoch,
-no intent and no commit of a table comes between: copies of then are what a kill -9 would have left at that moment,
-which every start takes up. A frontend waits for its turn for 30 seconds; the lock of a process that dies is free.
+The catalog is a file of SQLite, and so are the metadata, or a server has them (meta_url). Whoever writes to a file
+waits for its write lock, and every frontend that writes to a server for the table of the owner. While this process has
+both locks no epoch, no intent and no commit of a table comes between: copies of then are what a kill -9 would have left
+at that moment, which every start takes up. A frontend waits for its turn for 30 seconds; the lock of a process that
+dies is free.
 """
 
 import sqlite3
@@ -14,7 +16,11 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
+
 from syncmgr.errors import Code, SyncError
+from syncmgr.meta import served, versions
 
 BUSY_SECOND: Final = 10.0  # for each of both, well below the patience of a frontend
 
@@ -31,6 +37,23 @@ def held(*files: Path) -> Iterator[None]:
             except sqlite3.Error as error:
                 raise SyncError(Code.BACKUP_REFUSED, reason=f"'{file}': {error}") from error
         yield
+
+
+@contextmanager
+def held_server(url: str) -> Iterator[Connection]:
+    """No frontend writes to this database meanwhile. Raises BACKUP_REFUSED."""
+    with served.opened(url) as engine:
+        if not served.ours(engine):
+            raise SyncError(Code.BACKUP_REFUSED, reason="meta_url: no frontend has run with this fe.conf")
+        if not versions.is_current(engine):
+            reason = "meta_url: another version of syncmgr has made these tables; make the backup by that one"
+            raise SyncError(Code.BACKUP_REFUSED, reason=reason)
+        with ExitStack() as stack:
+            try:
+                connection = stack.enter_context(served.held(engine, int(BUSY_SECOND)))
+            except OperationalError as error:
+                raise SyncError(Code.BACKUP_REFUSED, reason=f"meta_url: {str(error).splitlines()[0]}") from error
+            yield connection
 
 
 def copy_database(file: Path, to: Path) -> None:

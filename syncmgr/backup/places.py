@@ -15,7 +15,8 @@ from syncmgr.config.settings import Settings
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import LOCK
 from syncmgr.lake.spark.launch import JARS, LakePlace
-from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.engine import META_FILE, sqlite_url
+from syncmgr.meta.served import HOLD
 
 BACKUP_LOCK: Final = "backup.lock"
 SECRETS: Final = ("secret.key", "tls")
@@ -23,10 +24,13 @@ SECRETS: Final = ("secret.key", "tls")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Places:
-    """`meta_file`: the metadata; `catalog`: the file of the embedded catalog."""
+    """`meta_file`: the metadata; `meta_server`: the database of a server that has them instead, None: there is none;
+    `catalog`: the file of the embedded catalog.
+    """
 
     meta_dir: Path
     meta_file: Path
+    meta_server: str | None
     lake_dir: Path
     catalog: Path
     staging_dir: Path
@@ -39,29 +43,35 @@ class Places:
 
 
 def places(settings: Settings, refusal: Code) -> Places:
-    """Raises `refusal` where metadata or lake are not files of this machine."""
+    """Raises `refusal` where the lake's catalog is not a file of this machine, or of a meta_url that cannot be held."""
     lake_dir = settings.folder("lake_dir")
     lake = LakePlace(lake_dir=lake_dir, jars_dir=lake_dir / JARS, options=settings.spark)
     if not lake.embedded:
         reason = "the catalog is one of your own (spark.sql.catalog.lake in fe.conf): save it by its own means"
         raise SyncError(refusal, reason=f"{reason}, while the frontend is stopped")
     meta_dir = settings.folder("meta_dir")
+    url = settings.text("meta_url") or sqlite_url(meta_dir)
+    file = _meta_file(url, refusal)
     return Places(
         meta_dir=meta_dir,
-        meta_file=_meta_file(settings.text("meta_url") or sqlite_url(meta_dir), refusal),
+        meta_file=file or meta_dir / META_FILE,
+        meta_server=None if file else url,
         lake_dir=lake_dir,
         catalog=lake.catalog_file,
         staging_dir=settings.folder("staging_dir"),
     )
 
 
-def _meta_file(url: str, refusal: Code) -> Path:
+def _meta_file(url: str, refusal: Code) -> Path | None:
+    """None where a server has the metadata."""
     try:
         found = make_url(url)
     except ArgumentError as error:
         raise SyncError(refusal, reason=f"meta_url: {error}") from error
     kind = found.get_backend_name()
-    if kind != "sqlite" or not found.database:
-        reason = f"the metadata are in a database of {kind} (meta_url): stop the frontend, save them by its own dump"
+    if kind == "sqlite" and found.database:
+        return Path(found.database).absolute()
+    if kind not in HOLD:
+        reason = f"the metadata are in a database of {kind} (meta_url): stop the frontend, save them by its own means"
         raise SyncError(refusal, reason=f"{reason}, and copy meta_dir, lake_dir and staging_dir")
-    return Path(found.database).absolute()
+    return None

@@ -20,6 +20,7 @@ from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfini
 from syncmgr.lake.iceberg import catalog_file
 from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.lake.iceberg.moving import ORDER, Move, rewritten
+from syncmgr.meta import served
 from syncmgr.meta.engine import META_FILE
 from syncmgr.meta.staged import make_foreign
 
@@ -36,6 +37,7 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
         if there is not None:
             reason = f"'{there}' is there already; move what is in meta_dir, lake_dir and staging_dir elsewhere first"
             raise SyncError(Code.RESTORE_REFUSED, reason=reason)
+        _refuse_full(here)
         manifest.compare(folder, saved)
         mark = here.meta_dir / RESTORING
         mark.touch()
@@ -48,8 +50,22 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
         mark.unlink()
 
 
+def _refuse_full(here: Places) -> None:
+    """Raises RESTORE_REFUSED where the database of a server has metadata."""
+    if here.meta_server is None:
+        return
+    with served.opened(here.meta_server) as engine:
+        there = served.ours(engine)
+    if there:
+        reason = f"the database of meta_url has table '{there[0]}'; name an empty one, or drop what is there"
+        raise SyncError(Code.RESTORE_REFUSED, reason=reason)
+
+
 def _undo(here: Places) -> None:
-    """The folders were empty. The mark stays until nothing else is left: this may be broken off, too."""
+    """All was empty. The mark stays until nothing else is left: this may be broken off, too."""
+    if here.meta_server is not None:
+        with served.opened(here.meta_server) as engine:
+            served.clear(engine)
     while (path := here.occupied(RESTORING)) is not None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -72,6 +88,10 @@ class Restore:
             self._move(lake)
         tables = self._check()
         make_foreign(self._meta, None if staging.old == staging.new else lambda path: _moved(staging, path))
+        if self._here.meta_server is not None:
+            with served.opened(self._here.meta_server) as engine:
+                served.copy_in(self._meta, engine)
+            self._meta.unlink()
         for each in {self._here.lake_dir, self._here.staging_dir, self._here.meta_dir, self._meta.parent}:
             sync_file_system(each)
         passing(CrashPoint.RESTORE_COPIED)

@@ -20,7 +20,8 @@ from sqlalchemy import (
 )
 
 METADATA = MetaData()
-MEDIUM = 2**24 - 1  # bytes of a text that may not fit into a plain one
+# bytes of a text that may not fit into a plain one; PostgreSQL's take no length
+MEDIUM = Text(2**24 - 1).with_variant(Text(), "postgresql")
 # SQLite numbers rows by itself only in INTEGER columns.
 ID = BigInteger().with_variant(Integer, "sqlite")
 
@@ -123,9 +124,9 @@ DEAD_LETTERS = Table(
     Column("token", String(36), nullable=False),
     Column("change", String(16), nullable=False),
     Column("column", String(255), nullable=False),
-    Column("value", Text(MEDIUM), nullable=False),
-    Column("reason", Text(MEDIUM), nullable=False),
-    Column("row", Text(MEDIUM), nullable=False),
+    Column("value", MEDIUM, nullable=False),
+    Column("reason", MEDIUM, nullable=False),
+    Column("row", MEDIUM, nullable=False),
     Column("at", Double, nullable=False),
     Column("file", String(512), nullable=False),
     Column("offset", BigInteger, nullable=False),

@@ -15,10 +15,13 @@ from sqlalchemy import Engine
 from syncmgr.errors import Code, SyncError
 
 
+def is_current(engine: Engine) -> bool:
+    return _found(engine) == ScriptDirectory.from_config(_config()).get_current_head()
+
+
 def refuse_newer(engine: Engine) -> None:
     """Raises META_NEWER where a later syncmgr has brought it to a version that this one does not know."""
-    with engine.connect() as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
+    found = _found(engine)
     scripts = ScriptDirectory.from_config(_config())
     known = {script.revision for script in scripts.walk_revisions()}
     if found is not None and found not in known:
@@ -31,6 +34,11 @@ def migrate(engine: Engine) -> None:
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def _found(engine: Engine) -> str | None:
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
 
 
 def _config() -> Config:

@@ -58,7 +58,7 @@ class House:
     def fill(self) -> "House":
         for name in ("meta", "lake", "staging"):
             (self.var / name).mkdir(parents=True)
-        self.store = Store(sqlite_url(self.var / "meta"), Vault(self.var / "meta" / "secret.key"))
+        self.store = self.opened()
         self.store.take_over("the old host", None)
         self.job = self.store.add(make_job(), START, 1.0)
         lake = self.var / "lake"
@@ -365,7 +365,7 @@ def test_a_disk_without_links_is_refused(house: House, tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("meta_url = mysql+pymysql://u:secret@h/meta", "database of mysql"),
+        ("meta_url = oracle+oracledb://u:secret@h/meta", "database of oracle"),
         ("spark.sql.catalog.lake.type = rest", "catalog is one of your own"),
     ],
 )
@@ -456,9 +456,8 @@ def test_an_undoing_that_is_broken_off_leaves_the_mark(
         folder.mkdir(parents=True)
     for file in (meta / LOCK, meta / RESTORING, meta / "meta.db", meta / "secret.key", lake / "catalog.db"):
         file.touch()
-    here = Places(
-        meta_dir=meta, meta_file=meta / "meta.db", lake_dir=lake, catalog=lake / "catalog.db", staging_dir=staging
-    )
+    file, catalog = meta / "meta.db", lake / "catalog.db"
+    here = Places(meta_dir=meta, meta_file=file, meta_server=None, lake_dir=lake, catalog=catalog, staging_dir=staging)
     left = iter(range(steps))
     for where, name in ((Path, "unlink"), (shutil, "rmtree")):
         real = getattr(where, name)

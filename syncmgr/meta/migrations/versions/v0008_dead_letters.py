@@ -11,6 +11,7 @@ depends_on = None
 
 def upgrade() -> None:
     job_id = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
+    medium = sa.Text(length=16777215).with_variant(sa.Text(), 'postgresql')  # whose texts take no length
     op.create_table('dead_letters',
     sa.Column('id', job_id, autoincrement=True, nullable=False),
     sa.Column('job_id', job_id, nullable=False),
@@ -18,9 +19,9 @@ def upgrade() -> None:
     sa.Column('token', sa.String(length=36), nullable=False),
     sa.Column('change', sa.String(length=16), nullable=False),
     sa.Column('column', sa.String(length=255), nullable=False),
-    sa.Column('value', sa.Text(length=16777215), nullable=False),
-    sa.Column('reason', sa.Text(length=16777215), nullable=False),
-    sa.Column('row', sa.Text(length=16777215), nullable=False),
+    sa.Column('value', medium, nullable=False),
+    sa.Column('reason', medium, nullable=False),
+    sa.Column('row', medium, nullable=False),
     sa.Column('at', sa.Double(), nullable=False),
     sa.Column('file', sa.String(length=512), nullable=False),
     sa.Column('offset', sa.BigInteger(), nullable=False),
