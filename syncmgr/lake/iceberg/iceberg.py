@@ -487,6 +487,10 @@ class Iceberg:
         found = table.snapshot(snapshot)
         return None if found is None else int(found.timestampMillis())
 
+    def snapshots(self, table: Java) -> frozenset[int]:
+        """All that may be read."""
+        return frozenset(int(snapshot.snapshotId()) for snapshot in listed(table.snapshots()))
+
     def older_snapshots(self, table: Java, snapshot: int) -> int:
         """How many known snapshots come before one; 0 where that one was expired. They are listed oldest first."""
         found = table.snapshot(snapshot)
