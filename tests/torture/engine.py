@@ -86,13 +86,11 @@ class Engine:
 
     def _rename(self, table: str) -> str:
         """For a moment."""
-        here, aside = f"lake.shop.{table}", f"lake.shop.{table}_aside"
-        self.renamed.add(f"shop.{table}")
-        given_way = self._has_given_way(f"ALTER TABLE {here} RENAME TO {aside}")
+        here, aside = f"shop.{table}", f"shop.{table}_aside"  # the new name stands without its catalog
+        self.renamed.add(here)
+        given_way = self._has_given_way(f"ALTER TABLE lake.{here} RENAME TO {aside}")
         if not given_way:
-            until(
-                lambda: not self._has_given_way(f"ALTER TABLE {aside} RENAME TO {here}"), why=f"{here} under its name"
-            )
+            self.mend(f"ALTER TABLE lake.{aside} RENAME TO {here}")
         return self._told("rename", given_way=given_way)
 
     def _roll_back(self, table: str) -> str:
