@@ -36,6 +36,10 @@ class Totals:
     delete_files: int
     equality_deletes: int  # rows in them
 
+    @property
+    def files(self) -> int:
+        return self.data_files + self.delete_files
+
 
 def iterated(iterable: Java) -> Iterator[Java]:
     """A Java Iterable, one by one."""
