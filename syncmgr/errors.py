@@ -349,7 +349,7 @@ class Code(Enum):
     TARGET_REPLACED = (
         20203,
         "HY000",
-        "Table '{table}' was rolled back or replaced: its snapshot of epoch {epoch} ({snapshot}) is no longer in its history; ALTER SYNC JOB ... RESYNC TABLE replaces its rows (of a canal job, and where several tables fill it: STOP the job, drop the table and create both anew)",
+        "Table '{table}' was rolled back or replaced: its snapshot of epoch {epoch} ({snapshot}) is no longer in its history; ALTER SYNC JOB ... RESYNC TABLE replaces its rows (not of a canal job, nor where several tables fill it: STOP the job, drop its targets and create all anew)",
     )
     FENCED = (
         20204,
@@ -364,7 +364,7 @@ class Code(Enum):
     TARGET_SET_BACK = (
         20231,
         "HY000",
-        "Table '{table}' bears epoch {found} and has had epoch {epoch}: it was made anew, or the lake, or this table, is older than the metadata; restore both together, or ALTER SYNC JOB ... RESYNC TABLE, which replaces its rows (of a canal job, and where several tables fill it: STOP the job, drop the table and create both anew)",
+        "Table '{table}' bears epoch {found} and has had epoch {epoch}: it was made anew, or the lake, or this table, is older than the metadata; restore both together, or ALTER SYNC JOB ... RESYNC TABLE, which replaces its rows (not of a canal job, nor where several tables fill it: STOP the job, drop its targets and create all anew)",
     )
     TABLE_BROKEN = (
         20222,

@@ -121,7 +121,7 @@ class Frontend:
             max_jobs=lambda: settings.number("max_jobs"),
             chunk_rows=lambda given: int(overridden(settings, given, "snapshot_chunk_rows")),
         )
-        self.history = History(self._store, self.jobs)
+        self.history = History(self._store, self.jobs, self.lake)
         upkeep = {UPKEEP: self._upkeep, EXPIRY: self._expire, OUTPUT: log_output.bound}
         self._troubles = {kind: log_files.Lasting(log) for kind in (UPKEEP, EXPIRY)}
         self._scheduler = Scheduler(

@@ -175,7 +175,7 @@ class Alterations:
         _refuse_cancelled(job)
         if not isinstance(node, ResyncTable) or not isinstance(job.source, MysqlDescription):
             return None
-        channel = _channel(job, node.table)
+        channel = self._after_statement(job, _channel(job, node.table))
         if node.where is None and not channel.keys:
             self._planner.check_exact(job.source, [channel.source])
         target = self._catalog.table(channel.target_db, channel.target)
@@ -184,6 +184,14 @@ class Alterations:
         name = channel.source.db, channel.source.name
         inspected = self._inspect(replace(job.source, start=SNAPSHOT, server_id=0, joins=True), [name])
         return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
+
+    def _after_statement(self, job: SyncJob, channel: ChannelDescription) -> ChannelDescription:
+        """Under the name that the source has for its table once a statement is followed that is stored to be."""
+        for epoch in self._store.intents(job.id):
+            if epoch.ddl is not None and channel.token in epoch.ddl.channels:
+                named = epoch.ddl.channels[channel.token].source
+                channel = replace(channel, source=replace(channel.source, db=named.db, name=named.name))
+        return channel
 
     def _renewal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, inspected: Inspected) -> Renewal:
         """From where the server stands now: what the table has missed comes with its rows."""

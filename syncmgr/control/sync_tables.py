@@ -7,6 +7,7 @@ Must not know: who is asking, how the tables are shown.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
@@ -36,12 +37,19 @@ class Jobs(Protocol):
     def overview(self, job: SyncJob) -> Sequence[TableOverview]: ...
 
 
-class History:
-    """Reads the metadata at each call; every call blocks for as long as that takes."""
+class Lake(Protocol):
+    """The snapshots of a table that may be read."""
 
-    def __init__(self, store: Store, jobs: Jobs) -> None:
+    def snapshots(self, db: str, table: str) -> frozenset[int]: ...
+
+
+class History:
+    """Reads metadata and lake at each call; every call blocks for as long as that takes."""
+
+    def __init__(self, store: Store, jobs: Jobs, lake: Lake) -> None:
         self._store = store
         self._jobs = jobs
+        self._lake = lake
 
     def rows(self, table: str) -> list[Row]:
         """The rows of one of TABLES."""
@@ -100,12 +108,22 @@ class History:
             )
 
     def _points(self, job: SyncJob) -> Iterator[Row]:
+        """Without snapshots that others have taken from a table, as an expiry or an older state of it does."""
+        there = cache(self._snapshots)
         for stored in self._store.epochs(job.id):
             for channel in job.channels:
+                where = channel.target_db, channel.target
                 snapshot = stored.snapshots.get(channel.token)
-                if snapshot is not None:
-                    where = (channel.target_db, channel.target, snapshot)
-                    yield *_name(job), stored.epoch.number, _time(stored.committed_at), *where
+                if snapshot is not None and snapshot in there(*where):
+                    yield *_name(job), stored.epoch.number, _time(stored.committed_at), *where, snapshot
+
+    def _snapshots(self, db: str, table: str) -> frozenset[int]:
+        try:
+            return self._lake.snapshots(db, table)
+        except SyncError as error:
+            if error.code is not Code.NO_SUCH_TABLE:
+                raise
+            return frozenset()
 
     def _loads(self, job: SyncJob) -> Iterator[Row]:
         loads, rates = self._store.loads.of(job.id), self._jobs.rates(job.id)

@@ -39,12 +39,14 @@ _THEN_RESUME: Final = re.compile(r"[,;.] [Tt]hen RESUME")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobKind:
     """What of a job decides which advice works: whether its source has rows to read again, which canal has not,
-    whether there are other tables, so that one may leave, and whether it runs, which RESUME refuses.
+    whether there are other tables, so that one may leave, whether several fill one target, whose rows RESYNC does not
+    replace, and whether it runs, which RESUME refuses.
     """
 
     has_rows: bool
     has_others: bool
     runs: bool = False
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +54,31 @@ class Treatment:
     """What an error does to a job, and what the operator does about it.
 
     `by_person`: it passes by no time alone, however often it is tried again meanwhile. `on_canal`: in place of the
-    advice, where rows cannot be read again. `of_many`: what else helps where the job has other tables.
+    advice, where rows cannot be read again; `on_shards`: where other tables fill the target, too. `of_many`: what else
+    helps where the job has other tables.
     """
 
     remedy: Remedy
     advice: str
     by_person: bool = False
     on_canal: str = ""
+    on_shards: str = ""
     of_many: str = ""
 
     def told(self, kind: JobKind) -> str:
         """What works for a job of that kind."""
-        said = self.advice if kind.has_rows or not self.on_canal else self.on_canal
+        said = self.on_shards if kind.shares and self.on_shards else self.advice
+        said = said if kind.has_rows or not self.on_canal else self.on_canal
         said = f"{said} {self.of_many}" if kind.has_others and self.of_many else said
         return _THEN_RESUME.sub("", said) if kind.runs else said
 
     @property
     def whole(self) -> str:
         """What works for which job."""
-        more = (f"Of a job of several tables: {self.of_many}" if self.of_many else "",)
-        canal = (f"Of a canal job: {self.on_canal}" if self.on_canal else "",)
-        return " ".join(filter(None, (self.advice, *more, *canal)))
+        more = f"Of a job of several tables: {self.of_many}" if self.of_many else ""
+        shards = f"Where several tables fill the target: {self.on_shards}" if self.on_shards else ""
+        canal = f"Of a canal job: {self.on_canal}" if self.on_canal else ""
+        return " ".join(filter(None, (self.advice, more, shards, canal)))
 
 
 _T, _R = partial(Treatment, Remedy.RETRY), partial(Treatment, Remedy.RESUME)
@@ -235,6 +241,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Somebody rolled the table back or replaced it. ALTER SYNC JOB ... RESYNC TABLE replaces all of its rows; then "
         "RESUME.",
         on_canal="Somebody rolled the table back or replaced it. " + _CANAL,
+        on_shards="Somebody rolled the table back or replaced it. " + _AGAIN,
     ),
     Code.TABLE_BROKEN: _O("Set the catalog back as the message says, or restore a backup, then RESUME."),
     Code.OTHER_HISTORY: _O(
@@ -245,6 +252,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "Restore metadata and lake of one moment; or ALTER SYNC JOB ... RESYNC TABLE, which replaces all rows of the "
         "table. Then RESUME.",
         on_canal="Restore metadata and lake of one moment. Else " + _CANAL,
+        on_shards="Restore metadata and lake of one moment, then RESUME. Else " + _AGAIN,
     ),
     Code.FENCED: _O("Two frontends commit for one job: stop the one that is not wanted, then RESUME."),
     Code.NO_SUCH_TABLE: _O(

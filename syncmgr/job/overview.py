@@ -88,9 +88,10 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
     if standing.state is ChannelState.SNAPSHOT and standing.since is None:
         standing = replace(standing, since=stored.since)
     seen = of_table(channel, waits=waits, job=of_job.seen, stale=stale)
+    kind = replace(of_job.kind, shares=channel.part is not None)
     return TableOverview(
         channel=channel,
-        shown=shown(standing, of_job.kind, whole=load is None or load.caught_up),
+        shown=shown(standing, kind, whole=load is None or load.caught_up),
         synced_until=of_table(channel, waits=waits, job=of_job.synced, stale=stale),
         lag_second=None if seen is None else max(0.0, of_job.now - seen),
         backlog=backlog,

@@ -50,7 +50,8 @@ class SyncJob:
         """By which it is advised."""
         has_rows = isinstance(self.source, MysqlDescription)
         runs = self.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
-        return JobKind(has_rows=has_rows, has_others=len(self.channels) > 1, runs=runs)
+        shares = any(channel.part is not None for channel in self.channels)
+        return JobKind(has_rows=has_rows, has_others=len(self.channels) > 1, runs=runs, shares=shares)
 
     @property
     def advised(self) -> str | None:

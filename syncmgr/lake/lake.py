@@ -340,6 +340,14 @@ class Lake:
             found = iceberg.load(db, table)
             return iceberg.layout(found), iceberg.properties(found)
 
+    def snapshots(self, db: str, table: str) -> frozenset[int]:
+        """Those of a table that may be read. Raises NO_SUCH_TABLE, and LAKE_STARTING where only Spark can tell."""
+        if self.place.embedded:
+            return self._shelf.snapshots(db, table)
+        with asked():
+            iceberg = self.iceberg()
+            return iceberg.snapshots(iceberg.load(db, table))
+
     def create_namespace(self, db: str) -> None:
         with asked():
             self.iceberg().create_namespace(db)

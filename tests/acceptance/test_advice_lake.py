@@ -21,6 +21,7 @@ from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
 from tests.acceptance.test_faults import small_disk
 from tests.acceptance.test_restores import metadata, rename, set_back, set_to
+from tests.acceptance.test_shards import Shards
 from tests.support.files import below
 from tests.support.servers.mysql import MysqlServer
 from tests.support.small_disk import SmallDisk
@@ -101,6 +102,51 @@ def test_a_target_that_was_rolled_back_is_read_anew(
     )
     t.resync()
     t.until_well()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "code"),
+    [
+        ("rolled", Code.TARGET_REPLACED),
+        pytest.param("older", Code.TARGET_SET_BACK, marks=pytest.mark.long),
+    ],
+)
+def test_shards_that_were_rolled_back_come_with_a_new_job(
+    mysql_server: MysqlServer, frontend: FrontendProcess, spark: Sql, prefix: str, code: Code
+) -> None:
+    """RESYNC TABLE replaces the rows of one database, and those of the others have gone, too: it is not advised."""
+    shards = Shards(prefix, mysql_server, frontend)
+    statement = shards.statement(rf"FROM TABLES LIKE '{prefix}\_%.orders' INTO orders")
+    frontend.sql(statement)
+    shards.wait_until_equal()
+    catalog = frontend.folder / "var" / "lake" / "catalog.db"
+    older = metadata(catalog, prefix, "orders")
+    for db in shards.databases:
+        mysql_server.run(f"INSERT INTO {db}.orders VALUES (-1, 'is gone', 1)")
+    shards.wait_until_equal()
+    if code is Code.TARGET_REPLACED:
+        first = json.loads(Path(older.removeprefix("file:")).read_text())["current-snapshot-id"]
+        spark(f"CALL lake.system.rollback_to_snapshot('{prefix}.orders', {first})")
+    else:
+        set_to(catalog, prefix, "orders", older)
+    mysql_server.run(f"INSERT INTO {prefix}_0.orders VALUES (-2, 'after that', 1)")
+
+    def advice() -> str:
+        status = frontend.job(prefix)["Status"]
+        return next(
+            (str(behind["advice"]) for behind in status["behind"].values() if behind["error"] == code.number), ""
+        )
+
+    until(advice, why=f"{code}")
+    assert advice().endswith(
+        "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again: "
+        'its default "start" brings all rows.'
+    )
+    frontend.sql(f"STOP SYNC JOB {prefix}.job1")
+    frontend.sql(f"DROP TABLE {prefix}.orders")
+    frontend.sql(statement)
+    shards.wait_until_equal()
+    frontend.sql(f"STOP SYNC JOB {prefix}.job1")
 
 
 def test_a_column_that_nobody_fills_is_made_nullable(

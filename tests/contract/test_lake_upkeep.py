@@ -11,7 +11,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.sync_job import JobId
 from syncmgr.lake.upkeep.fold import Fold
-from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, compact, expire
+from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, TableUpkeep, compact, expire
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
@@ -88,6 +88,30 @@ def test_small_files_become_big_ones(tables: Tables) -> None:
     assert table.files(0) == 1
     assert [(key, key) for key in range(SMALL_FILES)] == table.rows()
     assert Kind.COMPACT in {each.kind for each in table.lake.upkeep_log(table.db, table.name)}
+
+
+def test_what_spark_would_not_rewrite_is_left_alone(tables: Tables) -> None:
+    """The index says to rewrite four small files, and Spark alone can rewrite those of format v2, which wants eight: it
+    is asked again once there are so many more, and not as long as the table rests.
+    """
+    table = tables.make('(id BIGINT NOT NULL, v BIGINT) UNIQUE KEY(id) PROPERTIES ("format-version" = "2")')
+    now = 0.0
+    upkeep = TableUpkeep(table.db, table.name, table.indexing, lambda: now)
+
+    def tick() -> list[Kind]:
+        nonlocal now
+        now += 1_000.0
+        return [each.kind for each in upkeep.tick(table.lake.iceberg(), table.lake.upkeep_session())]
+
+    for key in range(4):
+        table.commit([(INS, key, key)])
+    assert [tick(), tick(), tick()] == [[Kind.COMPACT], [], []]
+    assert table.files(0) == 4
+    for key in range(4, 12):
+        table.commit([(INS, key, key)])
+    assert tick() == [Kind.COMPACT]
+    assert table.files(0) == 1
+    assert [(key, key) for key in range(12)] == table.rows()
 
 
 def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:

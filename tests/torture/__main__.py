@@ -37,6 +37,7 @@ def main() -> None:
         rests=options.rest,
         settings=dict(options.setting),
         engine=options.engine,
+        version=options.version,
     )
     Torture(folder, plan).run()
     if options.folder is None:
@@ -56,6 +57,7 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--rest", type=Path, help="a file: while it exists, nothing is done")
     arguments.add_argument("--setting", action="append", default=[], type=_pair, help="NAME=VALUE, a line of fe.conf")
     arguments.add_argument("--engine", action="store_true", help="another engine works on the tables of the shop")
+    arguments.add_argument("--version", type=int, choices=(2, 3), default=3, help="of Iceberg's format")
     arguments.add_argument("--sum", type=Path, help="a file of figures")
     return arguments
 

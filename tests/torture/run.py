@@ -23,7 +23,8 @@ from tests.torture.adversary import Adversary
 from tests.torture.engine import Engine
 from tests.torture.figures import Figures, append, load
 from tests.torture.killer import Killer
-from tests.torture.verdict import check, quiet, refuse_dead_ends
+from tests.torture.operator import Operator
+from tests.torture.verdict import check, quiet
 from tests.torture.victims import DBS, Victims
 from tests.torture.workload import TABLES, Workload, banking, open_the_bank, shopping, tables
 
@@ -57,6 +58,7 @@ class Plan:
     rests: Path | None = None  # while this file exists, nobody acts or writes: others measure on this machine
     settings: Mapping[str, str] = field(default_factory=dict)  # further lines of fe.conf
     engine: bool = False  # whether another engine works on the tables of the shop
+    version: int = 3  # of Iceberg's format, of all tables
 
 
 class Torture:
@@ -72,6 +74,7 @@ class Torture:
         self._fe = FrontendProcess(folder / "fe", {"staging_dir": folder / "staging", **plan.settings})
         self._workloads = [Workload(self._mysql, self._dice.random(), work, plan.pause) for work in (banking, shopping)]
         self._victims = Victims(self._fe, self._mysql, self._fork())
+        self._operator = Operator(self._fe, self._count)
         self._adversary = Adversary(self._victims, self._mysql, self._network, self._staging, self._fork())
         self._killer = Killer(self._victims, self._adversary, self._fork(), plan.kills) if plan.kills else None
         self._engine: Engine | None = None
@@ -80,6 +83,9 @@ class Torture:
 
     def _fork(self) -> random.Random:
         return random.Random(self._dice.random())
+
+    def _count(self, deed: str) -> None:
+        self._victims.figures.deeds[deed] += 1
 
     def run(self) -> None:
         """Raises AssertionError where the lake is wrong, with the seed and the folder, which stays."""
@@ -90,6 +96,7 @@ class Torture:
             if self._plan.engine:
                 self._engine = Engine(self._folder / "fe" / "var" / "lake", self._fork())
                 self._adversary.join(self._engine)
+                self._operator.knows(self._engine)
             self._torture()
         except (AssertionError, pymysql.err.MySQLError, RuntimeError) as error:
             self._secure(f"seed {self._plan.seed}, {self._folder}: {error}")
@@ -127,7 +134,8 @@ class Torture:
             self._fe.sql(f"CREATE DATABASE {db}")
         for table in TABLES:
             self._mysql.run(f"CREATE TABLE {table.path} {table.source}")
-            self._fe.sql(f"CREATE TABLE {table.path} {table.target}")
+            properties = f'PROPERTIES ("format-version" = "{self._plan.version}")'
+            self._fe.sql(f"CREATE TABLE {table.path} {table.target} {properties}")
         self._mount_table()
         for db in DBS:
             channels = ", ".join(f"FROM {table.path} INTO {table.name}" for table in tables(db))
@@ -151,7 +159,7 @@ class Torture:
             while not is_due() and not self._has_done():
                 self._rest()
                 (self._killer or self._adversary).act()
-                refuse_dead_ends(self._fe)
+                self._operator.look()
             self._check()
 
     def _rest(self) -> None:
@@ -174,7 +182,10 @@ class Torture:
         assert all(workload.is_alive() for workload in self._workloads), "a workload has died"
         figures = self._victims.figures
         with quiet(*(workload.turn for workload in self._workloads)):
-            figures.rows, figures.points = check(self._fe, self._mysql, self._dice)
+            if self._engine is not None:
+                self._engine.name_keys()
+            figures.rows, figures.points = check(self._fe, self._mysql, self._operator, self._dice)
+            self._operator.all_is_right()
         figures.checks = 1
         self._note()
         print(f"compared in {time.monotonic() - began:.1f} s: {self.total.told()}", flush=True)

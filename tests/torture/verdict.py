@@ -7,20 +7,18 @@ Must not know: who broke what.
 import contextlib
 import json
 import random
-import re
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pymysql
 
-from syncmgr.errors import Code
-from syncmgr.job.failure import Remedy, remedy
 from tests.acceptance.frontend import FrontendProcess
 from tests.support.servers.mysql import MysqlServer
-from tests.support.until import PATIENCE, until
+from tests.support.until import until
+from tests.torture.asking import asked
 from tests.torture.engine import KEYS, OWN
+from tests.torture.operator import Operator
 from tests.torture.workload import ACCOUNTS, HOLDERS, START_MONEY, TABLES, Table, tables
 
 CAUGHT_UP_SECOND: Final = 900.0
@@ -28,20 +26,22 @@ QUIET_SECOND: Final = 600.0
 ASK_SECOND: Final = 0.1
 POINTS: Final = 4  # of those that are kept, so many are read each time
 SHOWN: Final = 20
-Answer = TypeVar("Answer")
-MINE: Final = {code.value[0]: code for code in Code}
+OFF: Final = "key_index_max_bytes"  # in the reason why there is no index, where the run has switched it off
 
 
 class WrongError(AssertionError):
-    """The lake is not what the source is, or the operator was told something that is not so."""
+    """The lake is not what the source is."""
 
 
-def check(fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> tuple[int, int]:
+def check(fe: FrontendProcess, mysql: MysqlServer, operator: Operator, dice: random.Random) -> tuple[int, int]:
     """With nobody writing: rows that were compared, and consistent points that were read. Raises WrongError."""
     for db in ("bank", "shop"):
-        until(
-            lambda db=db: _caught_up(fe, mysql, db), deadline=CAUGHT_UP_SECOND, why=f"{db} caught up", step=ASK_SECOND
-        )
+
+        def caught_up(db: str = db) -> bool:
+            operator.look()
+            return _caught_up(fe, mysql, db)
+
+        until(caught_up, deadline=CAUGHT_UP_SECOND, why=f"{db} caught up", step=ASK_SECOND)
     compared = sum(_compare(fe, mysql, table) for table in TABLES)
     for db in ("bank", "shop"):
         until(lambda db=db: not _unclean(fe, db), deadline=QUIET_SECOND, why=f"a clean {db}", step=ASK_SECOND)
@@ -51,24 +51,9 @@ def check(fe: FrontendProcess, mysql: MysqlServer, dice: random.Random) -> tuple
     return compared, len(points)
 
 
-def refuse_dead_ends(fe: FrontendProcess) -> None:
-    """No fault may stop a job for good: a person never has to mend what a kill did."""
-    assert fe.process is not None
-    if fe.process.poll() is not None:
-        raise WrongError(f"the frontend ended by itself with {fe.process.returncode}")
-    for db in ("bank", "shop"):
-        job = _asked(lambda db=db: fe.job(db))
-        number = re.search(r"\(error (\d+)\) at ", job["Msg"] or "")
-        code = MINE.get(int(number[1])) if number else None
-        codes = [code, *(MINE.get(behind["error"]) for behind in job["Status"]["behind"].values())]
-        if job["State"] == "CANCELLED" or any(code is not None and remedy(code) is Remedy.OPERATOR for code in codes):
-            raise WrongError(f"{db}: {job['State']}, {job['Msg']}")
-
-
 def _caught_up(fe: FrontendProcess, mysql: MysqlServer, db: str) -> bool:
     """A job that an error has paused is resumed at once; else it would do so by itself."""
-    refuse_dead_ends(fe)
-    job = _asked(lambda: fe.job(db))
+    job = asked(lambda: fe.job(db))
     if job["State"] == "PAUSED":
         with contextlib.suppress(pymysql.err.MySQLError):
             fe.sql(f"RESUME SYNC JOB {db}.job1")
@@ -111,24 +96,12 @@ def _without(rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> list
 
 
 def _rows(fe: FrontendProcess, sql: str) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in _asked(lambda: fe.sql(sql))]
-
-
-def _asked(question: Callable[[], Answer]) -> Answer:
-    """Spark may have died a moment ago; the last failure is told."""
-    end = time.monotonic() + CAUGHT_UP_SECOND * PATIENCE
-    while True:
-        try:
-            return question()
-        except pymysql.err.MySQLError:
-            if time.monotonic() > end:
-                raise
-        time.sleep(0.5)
+    return [tuple(row.values()) for row in asked(lambda: fe.sql(sql))]
 
 
 def _unclean(fe: FrontendProcess, db: str) -> dict[str, Any]:
     """What a quiet table must not have."""
-    index = _asked(lambda: fe.job(db))["Status"]["index"]
+    index = asked(lambda: fe.job(db))["Status"]["index"]
     missed = {name: facts for name, facts in index.items() if facts["missing"]}
     if missed:
         raise WrongError(f"changes of {db} met no row: {missed}")
@@ -136,10 +109,8 @@ def _unclean(fe: FrontendProcess, db: str) -> dict[str, Any]:
 
 
 def _is_ready(facts: dict[str, Any]) -> bool:
-    """The index of a table that no commit has needed since the frontend started has not been opened. One whose
-    identifier another engine has dropped has none.
-    """
-    has_none = facts["state"] == "off" and facts["reason"] == "the table has no identifier fields"
+    """The index of a table that no commit has needed since the frontend started has not been opened."""
+    has_none = facts["state"] == "off" and OFF in facts["reason"]
     return has_none or facts["state"] == "ready" or (facts["state"] == "building" and not facts["rows"])
 
 

@@ -261,7 +261,7 @@ CATCHING_UP: Final = "its rows are there, and changes from the time in which the
 
 
 def shown(standing: Standing, kind: JobKind, *, whole: bool = True) -> Shown:
-    """`kind`: of its job. `whole`: changes up to the end of the last reading of its rows are in, too."""
+    """`kind`: of its job and the table. `whole`: changes up to the end of the last reading of its rows are in."""
     stop, error = standing.stop, standing.error
     if stop is not None:
         return Shown(state=_X, since=stop.since, error=stop.error or None, reason=stop.reason, advice=stop.advice)

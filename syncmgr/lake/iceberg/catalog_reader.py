@@ -4,6 +4,7 @@ Owns: Iceberg's JDBC catalog tables and its metadata files, read only.
 Must not know: how tables are made or changed.
 """
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class CatalogReader:
 
     def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
         """Current layout and properties. Raises NO_SUCH_TABLE."""
-        metadata = json.loads(Path(self.pointer(db, table).location.removeprefix("file:")).read_text(encoding="utf-8"))
+        metadata = self._metadata(db, table)
         schema = next(s for s in metadata["schemas"] if s["schema-id"] == metadata["current-schema-id"])
         spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == metadata["default-spec-id"])
         told = {
@@ -55,6 +56,17 @@ class CatalogReader:
             CHANGES: _changes(metadata),
         }
         return layout_of(schema, spec), metadata.get("properties", {}) | told
+
+    def snapshots(self, db: str, table: str) -> frozenset[int]:
+        """None of a table that is not whole. Raises NO_SUCH_TABLE."""
+        with contextlib.suppress(OSError, ValueError):
+            return frozenset(snapshot["snapshot-id"] for snapshot in self._metadata(db, table).get("snapshots", ()))
+        return frozenset()
+
+    def _metadata(self, db: str, table: str) -> dict[str, Any]:
+        place = Path(self.pointer(db, table).location.removeprefix("file:"))
+        found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        return found
 
     def pointer(self, db: str, table: str) -> Pointer:
         """Raises NO_SUCH_TABLE."""

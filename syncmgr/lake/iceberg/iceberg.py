@@ -36,6 +36,10 @@ class Totals:
     delete_files: int
     equality_deletes: int  # rows in them
 
+    @property
+    def files(self) -> int:
+        return self.data_files + self.delete_files
+
 
 def iterated(iterable: Java) -> Iterator[Java]:
     """A Java Iterable, one by one."""
@@ -486,6 +490,10 @@ class Iceberg:
         """When, in Unix milliseconds; None where it was expired."""
         found = table.snapshot(snapshot)
         return None if found is None else int(found.timestampMillis())
+
+    def snapshots(self, table: Java) -> frozenset[int]:
+        """All that may be read."""
+        return frozenset(int(snapshot.snapshotId()) for snapshot in listed(table.snapshots()))
 
     def older_snapshots(self, table: Java, snapshot: int) -> int:
         """How many known snapshots come before one; 0 where that one was expired. They are listed oldest first."""

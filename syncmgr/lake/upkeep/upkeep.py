@@ -42,8 +42,9 @@ BUSY_OLD_SNAPSHOTS: Final = 200  # an expiry is a Spark job over all manifests
 ORPHAN_SECOND: Final = 3 * 24 * 3600  # a commit in flight is never that old
 ORPHAN_PERIOD_SECOND: Final = 24 * 3600
 SHOWN: Final = 20
+MIN_INPUT_FILES: Final = 8  # fewer Spark does not join
 COMPACTION: Final = {
-    "min-input-files": "8",
+    "min-input-files": str(MIN_INPUT_FILES),
     "max-concurrent-file-group-rewrites": "1",  # the driver is the executor: memory for one
 }
 
@@ -137,6 +138,7 @@ class TableUpkeep:
         self._ended: dict[Kind, tuple[float, float]] = {}  # monotonic end, seconds
         self._orphans_at = clock() + ORPHAN_PERIOD_SECOND
         self._compacted_files = self._unfoldable = 0
+        self._left: int | None = None  # so many files Spark has left as they were when it was asked last
         self._commits = 0
         self._committed_at = clock() - QUIET_SECOND
         self.ran: deque[Ran] = deque(maxlen=SHOWN)
@@ -194,7 +196,7 @@ class TableUpkeep:
             compacted_files=self._compacted_files,
             unfoldable=self._unfoldable,
             index_behind=self.indexing.is_behind,
-            pressing=files_press,
+            pressing=files_press and not self._is_left(totals),
         )
         return due(situation)
 
@@ -223,6 +225,10 @@ class TableUpkeep:
             index = self.indexing.usable(iceberg, table)
             return None if index is None else bool(candidates(index, self._calm()))
 
+    def _is_left(self, totals: Totals) -> bool:
+        """Whether Spark would rewrite nothing of what the index says to, as it did not the last time."""
+        return self._left is not None and abs(totals.files - self._left) < MIN_INPUT_FILES
+
     def _run(self, kind: Kind, work: Work) -> Ran:
         began = self._clock()
         try:
@@ -248,6 +254,7 @@ class TableUpkeep:
         looked_at = self.equality_deletes
         folded = Fold(iceberg, session, self._db, self._table, self.indexing).run()
         self._unfoldable = 0 if folded else looked_at
+        self._left = None  # other rows are dead now
         return folded
 
     def _remove_orphans(self, session: SparkSession) -> int:
@@ -260,11 +267,13 @@ class TableUpkeep:
         except UnindexableError as error:
             logger.info("Spark compacts %s.%s: %s", self._db, self._table, error)
             rewritten = None
+        by_spark = rewritten is None
         if rewritten is None:
             with self.indexing.set_aside():
                 rewritten = compact(session, self._db, self._table, self._dangling(iceberg))
         totals = iceberg.current(iceberg.load(self._db, self._table))
         self._compacted_files = totals.data_files if totals else 0
+        self._left = totals.files if by_spark and totals and not rewritten else None
         return rewritten
 
     def _dangling(self, iceberg: Iceberg) -> Mapping[str, str]:

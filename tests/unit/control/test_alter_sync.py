@@ -62,7 +62,7 @@ class Shelf:
 
     def inspect(self, source: Any, tables: Sequence[tuple[str, str]]) -> Facts:
         asked = source.start, source.server_id, source.joins, list(tables)
-        assert asked == ("snapshot", 0, True, [("shop", "lines")])
+        assert asked == ("snapshot", 0, True, [("shop", self.now.name)])
         return Facts((self.now,))
 
     def survey(self, source: Any, databases: Sequence[str]) -> Mapping[Any, Any]:
@@ -142,6 +142,15 @@ def test_a_stored_statement_on_a_table_is_made_up_for(state: JobState, *, is_ren
     shelf, job = Shelf(pending=[Epoch(number=2, end=NOW, last_seq=0, ddl=step)]), replace(job_of(), state=state)
     assert alter(shelf, job, RESYNC)
     assert [renewal.channel.after for renewal in shelf.changed] == [NOW] * is_renewed
+
+
+def test_a_table_is_read_under_the_name_that_a_stored_statement_gives_it() -> None:
+    """The source has it under no other by then."""
+    renamed = replace(LINES, source=replace(LINES.source, name="rows"))
+    pending = [Epoch(number=2, end=NOW, last_seq=0, ddl=DdlStep(statement="RENAME", channels={"lines": renamed}))]
+    shelf = Shelf(now=renamed.source, pending=pending)
+    assert alter(shelf, replace(job_of(), state=JobState.PAUSED_BY_ERROR), RESYNC)
+    assert [renewal.channel.source.name for renewal in shelf.changed] == ["rows"]
 
 
 def of_excerpt(where: str) -> ResyncTable:

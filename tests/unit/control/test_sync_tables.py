@@ -2,10 +2,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from syncmgr.control.sync_tables import History
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.overview import Facts, overview
 from syncmgr.job.state import JobState
 from tests.unit.job.factories import make_channel, make_job
+
+NO_LAKE: Any = SimpleNamespace()
 
 
 def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
@@ -19,7 +22,7 @@ def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
         dead_letters=SimpleNamespace(of=lambda _: [(1, letter)]),
     )
     jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
-    history = History(store, jobs)
+    history = History(store, jobs, NO_LAKE)
     assert [(row[6], row[11]) for row in history.rows("sync_channels")] == [("orders", "STREAMING")]
     assert history.rows("sync_dead_letters") == []
 
@@ -31,4 +34,25 @@ def test_tables_of_a_job_that_has_ended_have_no_state() -> None:
         jobs=lambda: [job], progress=lambda _: {"a": SimpleNamespace(last_epoch=3, last_snapshot=7)}
     )
     jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
-    assert [row[11:] for row in History(store, jobs).rows("sync_channels")] == [(None,) * 5]
+    assert [row[11:] for row in History(store, jobs, NO_LAKE).rows("sync_channels")] == [(None,) * 5]
+
+
+def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
+    """As where a table was set to an older state, expired by others or dropped; each table is asked for once."""
+    channels = (make_channel(token="a"), make_channel(token="b", target="dropped"))
+    points = [
+        SimpleNamespace(epoch=SimpleNamespace(number=number), committed_at=0.0, snapshots={"a": at, "b": at})
+        for number, at in ((1, 10), (2, 20), (3, None))
+    ]
+    store: Any = SimpleNamespace(jobs=lambda: [make_job(channels=channels)], epochs=lambda _: points)
+    asked: list[str] = []
+
+    def snapshots(db: str, table: str) -> frozenset[int]:
+        asked.append(table)
+        if table == "dropped":
+            raise SyncError(Code.NO_SUCH_TABLE, db=db, table=table)
+        return frozenset({20, 30})
+
+    history = History(store, SimpleNamespace(), SimpleNamespace(snapshots=snapshots))  # type: ignore[arg-type]
+    assert [(row[3], row[6], row[7]) for row in history.rows("sync_points")] == [(2, "orders", 20)]
+    assert sorted(asked) == ["dropped", "orders"]
