@@ -17,7 +17,7 @@ import pymysql
 
 PASSWORD: Final = "secret-of-a-test"
 NOBODY, READER, LOADER = "nobody", "reader", "loader"  # without a grant; SELECT on one table; LOAD on one database
-PATIENCE_SECOND: Final = 120
+PATIENCE_SECOND: Final = 600  # queries beyond max_queries_per_account wait until those before them are given up
 FINE: Final = 0  # beside the numbers of errors
 NO_ANSWER: Final = frozenset({0, 2006, 2013})  # what the client itself says of a connection that has ended
 QUERY, PREPARE, EXECUTE, WITH_CURSOR = 0x03, 0x16, 0x17, struct.pack("<BI", 1, 1)
