@@ -244,6 +244,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(MiB),
     ),
     Setting(
+        "max_source_event_cells",
+        4_000_000,
+        "cells",
+        "How many cells (rows times columns, of an UPDATE twice) an event of a MySQL source may have: more pause the "
+        "job (20171). Each takes a worker some hundred bytes and 10 microseconds, however short it is. Servers "
+        "cut events at binlog_row_event_max_size, which is 8 KiB by default.",
+        at_least(100_000),
+    ),
+    Setting(
         "max_source_transaction_bytes",
         16384 * MiB,
         "bytes",
