@@ -48,6 +48,24 @@ REFUSED = (
     ("levenshtein(`v`, `v`) = 1", "square"),
     ("format_string('%2000000000d', 1) = `v`", "CONCAT and LPAD"),
 )
+NEVER = (
+    "reflect('java.lang.System', 'getenv', 'HOME') = `v`",
+    "java_method('java.lang.System', 'getenv', 'HOME') = `v`",
+    "input_file_name() = `v`",
+    "uuid() = `v`",
+    "`v` IN (SELECT 'a')",
+    "`n` = (SELECT count(*) FROM lake.a.b)",
+    "`n` > (SELECT max(`n`) FROM csv.`/etc/passwd`)",
+)
+
+
+@pytest.mark.parametrize("expression", NEVER)
+def test_what_is_no_function_of_the_row_is_refused_whoever_is_trusted(lake: Lake, expression: str) -> None:
+    """Methods of Java, files, other tables, and what is different each time."""
+    relation = lake.iceberg().spark.sql("SELECT CAST(NULL AS STRING) AS v, CAST(NULL AS INT) AS n")
+    with pytest.raises(SyncError) as caught:
+        _check(relation, expression, "BOOLEAN", trusts=True)
+    assert caught.value.code is Code.BAD_EXPRESSION
 
 
 def test_only_bounded_expressions_are_taken(lake: Lake) -> None:
