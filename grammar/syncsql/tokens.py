@@ -20,13 +20,15 @@ from syncsql.errors import error_at
 
 CLAIMED_VERSION: Final = 80099  # conditional comments up to MySQL 8.0 are ours
 
-# One alternative per thing that may hold any character; the last three are those that never end.
+# One alternative per thing that may hold any character; the last two are those that never end. It begins with a set
+# of characters, so that whatever is between such things is passed over in no time.
 _OPAQUE: Final = re.compile(
     r"""
-      '(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+" | `(?:[^`]++|``)*+`
-    | (?P<conditional>/\*!(?P<version>\d{5,6})?(?P<body>.*?)\*/)
-    | /\*.*?\*/ | \#[^\n]* | --(?=\s|\Z)[^\n]*
-    | (?P<open>['"`]|/\*)
+    ['"`/\#-] (?:
+      (?<=')(?:[^'\\]++|\\.|'')*+' | (?<=")(?:[^"\\]++|\\.|"")*+" | (?<=`)(?:[^`]++|``)*+`
+    | (?<=/)(?P<conditional>\*!(?P<version>\d{5,6})?(?P<body>.*?)\*/)
+    | (?<=/)\*.*?\*/ | (?<=\#)[^\n]* | (?<=-)-(?=\s|\Z)[^\n]*
+    | (?P<open>(?<=['"`])|(?<=/)\*) )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -131,8 +133,8 @@ def expand_conditional_comments(sql: str) -> str:
     pieces: list[str] = []
     done = 0
     for match in _OPAQUE.finditer(sql):
-        if match["open"]:
-            what = {"'": "string", '"': "string", "`": "name"}.get(match["open"], "comment")
+        if match["open"] is not None:
+            what = {"'": "string", '"': "string", "`": "name"}.get(match[0], "comment")
             raise error_at(sql, match.start(), match.end(), f"unterminated {what}")
         if match["conditional"] is None or int(match["version"] or 0) > CLAIMED_VERSION:
             continue
