@@ -101,7 +101,7 @@ def main() -> None:
     arguments.add_argument("--minutes", type=float, default=7)
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        mysql = MysqlServer(Path(place) / "mysql", "mysql").start()
+        mysql = MysqlServer(Path(place) / "mysql", "mysql", {"max-connections": "2000"}).start()
         fe = FrontendProcess(Path(place) / "fe", {"sync_commit_interval_second": 5}).start()
         try:
             run(mysql, fe, options.jobs, options.minutes)
