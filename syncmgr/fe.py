@@ -288,6 +288,7 @@ class Frontend:
                     limits=SourceLimits(
                         event_bytes=self._settings.number("max_source_event_bytes"),
                         transaction_bytes=self._settings.number("max_source_transaction_bytes"),
+                        event_cells=self._settings.number("max_source_event_cells"),
                     ),
                 )
             case CanalDescription() as source:

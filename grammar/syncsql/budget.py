@@ -24,7 +24,7 @@ _PIECE: Final = re.compile(
     r"""
       (?P<opaque>(?<![\w$])[rR]'[^']*(?:'|\Z) | (?<![\w$])[rR]"[^"]*(?:"|\Z)
         | '(?:[^'\\]++|\\.|'')*+(?:'|\\?\Z) | "(?:[^"\\]++|\\.|"")*+(?:"|\\?\Z))
-    | (?P<comment>/\*(?!\+).*?(?:\*/|\Z) | \#[^\n]* | --(?=\s|\Z)[^\n]*)
+    | (?P<nothing>/\*(?!\+).*?(?:\*/|\Z) | \#[^\n]* | --(?=\s|\Z)[^\n]* | \s{64,}+)
     | (?P<number>\d[\w.]*)
     | (?P<word>[^\W\d][\w$]* | `(?:[^`]++|``)*+(?:`|\Z))
     | (?P<sign>[^\s\w'"`])
@@ -49,11 +49,11 @@ def is_query(source: str) -> bool:
     scan = _Scan()
     for piece in _PIECE.finditer(source):
         kind = piece.lastgroup
-        if kind == "comment":
-            continue
         scan.tokens += 1
         if scan.tokens > MOST_TOKENS:
             raise TooLargeError(what="words, signs and values", limit=MOST_TOKENS)
+        if kind == "nothing":
+            continue
         if kind not in {"word", "sign"}:
             scan.prefixes = 0
         elif what := scan.take(piece[0].upper()):

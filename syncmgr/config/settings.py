@@ -103,7 +103,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         1000,
         "jobs",
         "How many jobs there may be that are not cancelled, over all databases: CREATE SYNC of one more is refused. "
-        "Each that runs has a worker process of its own.",
+        "Each that runs has a worker process of its own, which takes 11 MiB at rest.",
         at_least(1),
         mutable=True,
     ),
@@ -242,6 +242,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "How large an event of a MySQL source may be, unpacked where it came compressed: a larger one pauses the job "
         "(20171). A worker may need three times as much memory for it. Servers send none of more than 1 GiB.",
         at_least(MiB),
+    ),
+    Setting(
+        "max_source_event_cells",
+        4_000_000,
+        "cells",
+        "How many cells (rows times columns, of an UPDATE twice) an event of a MySQL source may have: more pause the "
+        "job (20171). Each takes a worker some hundred bytes and 10 microseconds, however short it is. Servers "
+        "cut events at binlog_row_event_max_size, which is 8 KiB by default.",
+        at_least(100_000),
     ),
     Setting(
         "max_source_transaction_bytes",

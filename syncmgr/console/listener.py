@@ -19,6 +19,7 @@ from syncmgr.console.limits import Limits
 from syncmgr.console.login.keys import Keys
 from syncmgr.console.login.login import Gate
 from syncmgr.console.login.login_places import LoginPlaces
+from syncmgr.console.login.open_verdicts import OpenVerdicts
 from syncmgr.console.login.throttle import Throttle
 from syncmgr.console.login.tls import load_identity
 from syncmgr.console.memory import Memory
@@ -67,6 +68,7 @@ class Listener:
             identity=identity,
             limits=limits,
             throttle=throttle,
+            open_verdicts=OpenVerdicts(throttle),
             places=LoginPlaces(limits, throttle.knows),
             memory=Memory(limits),
             admit=self._admit,

@@ -270,8 +270,10 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "create it with that column.",
     ),
     Code.BAD_EXPRESSION: _O(
-        "STOP the job, and create it with another expression or WHERE" + _THERE,
-        on_canal="STOP the job, and create it with another expression or WHERE.",
+        "Do what the reason says, then RESUME. Else STOP the job, and create it with another expression or WHERE"
+        + _THERE,
+        on_canal="Do what the reason says, then RESUME. Else STOP the job, and create it with another expression or "
+        "WHERE.",
     ),
     Code.TYPE_DOES_NOT_FIT: _O(
         "Make the target column wider, by ALTER TABLE in Spark, then RESUME. Else STOP the job, and create it with "

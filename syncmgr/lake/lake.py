@@ -26,7 +26,7 @@ from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.types.target import Transform
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
-from syncmgr.lake.commit.expressions import check_expressions
+from syncmgr.lake.commit.expressions import Bounds, check_expressions
 from syncmgr.lake.commit.integrity import check_files, check_metadata
 from syncmgr.lake.commit.warm_up import warm_up
 from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, MARKS, lost_chunks
@@ -102,7 +102,7 @@ class Lake:
         trusts_expressions: bool = False,
     ) -> None:
         self._wait_second = wait_second
-        self._trusts_expressions = trusts_expressions
+        self._trusts_expressions, self._bounds = trusts_expressions, Bounds(trusts=trusts_expressions)
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
@@ -191,8 +191,8 @@ class Lake:
         """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
 
         Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE, UNKNOWN_COLUMN,
-        COLUMN_NOT_COVERED, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING, LAKE_FAILED
-        and SOURCE_UNREACHABLE when the same call may be tried again.
+        COLUMN_NOT_COVERED, BAD_EXPRESSION, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING,
+        LAKE_FAILED and SOURCE_UNREACHABLE when the same call may be tried again.
         """
         self.ready()
         strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
@@ -201,6 +201,7 @@ class Lake:
                 iceberg = self.iceberg()
                 commit = Commit(iceberg, channel, strays, upkeep.indexing)
                 with self._jobs_of(channel, iceberg):
+                    self._bounds.check(iceberg.spark, channel)
                     done = commit.run()
                     done = replace(done, dead=commit.dead_letters())
             self._make_durable()

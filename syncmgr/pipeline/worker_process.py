@@ -19,6 +19,7 @@ from syncmgr.pipeline.worker import worker
 
 EXIT_SECOND: Final = 20.0  # between the end of a worker's pipe and that of its process
 POLL_SECOND: Final = 0.2
+FROZEN: Final = f"{worker.__name__.rpartition('.')[0]}.frozen"  # not loaded here
 INBOX: Final = 64
 # One process has loaded what a worker needs and forks each from itself: 0.01 s instead of 0.4 s.
 FORK_SERVER: Final = multiprocessing.get_context("forkserver")
@@ -30,7 +31,7 @@ THREADLESS: Final = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "backg
 def preload(*modules: str) -> None:
     """Loads these before the first worker. They must start no thread."""
     os.environ.update(THREADLESS)
-    FORK_SERVER.set_forkserver_preload([worker.__name__, *modules])
+    FORK_SERVER.set_forkserver_preload([worker.__name__, *modules, FROZEN])
 
 
 class WorkerLost(Exception):  # noqa: N818 - an outcome, not an error of ours

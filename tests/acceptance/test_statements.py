@@ -423,3 +423,29 @@ def test_tables_are_read_at_a_consistent_point(desk: Desk) -> None:
     assert state == "RUNNING"
     with pytest.raises(pymysql.err.MySQLError, match=str(Code.NO_SUCH_POINT.number)):
         desk.ask(f"SELECT * FROM {desk.name}.a VERSION AS OF '{desk.name}.job1@99999'")
+
+
+NAMES = ("a`b", "q'uote", 'dq"x', "-- c", "semi;drop table t", "\u202eright to left", "%", "x" * 64)
+
+
+def test_names_that_look_like_statements_are_names(desk: Desk) -> None:
+    """Of tables and columns, in defaults, comments and ENUMs: each row is there, from the snapshot and the binlog."""
+
+    def quoted(name: str, mark: str = "`") -> str:
+        return mark + name.replace(mark, mark * 2) + mark
+
+    for name in NAMES:
+        column, text = quoted(name), quoted(name, "'")
+        definition = f"id INT PRIMARY KEY, {column} VARCHAR(99) DEFAULT {text} COMMENT {text}, e ENUM('x', {text})"
+        desk.run(
+            f"CREATE TABLE {column} ({definition}) COMMENT {text}", f"INSERT INTO {column} (id, e) VALUES (1, {text})"
+        )
+        desk.table(column, f"id INT, {column} VARCHAR(99) COMMENT {text}, e STRING", "UNIQUE KEY(id)")
+    channels = ", ".join(f"FROM {desk.name}.{quoted(name)} INTO {quoted(name)}" for name in NAMES)
+    desk.sync("named", channels, start="snapshot")
+    for name in NAMES:
+        desk.wait_for(f"SELECT * FROM {desk.name}.{quoted(name)}", [(1, name, name)])
+    for name in NAMES:
+        desk.run(f"INSERT INTO {quoted(name)} (id, e) VALUES (2, 'x')")
+    for name in NAMES:
+        desk.wait_for(f"SELECT * FROM {desk.name}.{quoted(name)} ORDER BY id", [(1, name, name), (2, name, "x")])

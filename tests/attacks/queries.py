@@ -7,9 +7,9 @@ Must not know: what the frontend does meanwhile.
 import contextlib
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
-
-import pymysql
 
 from tests.attacks.console import READER, Console
 
@@ -67,12 +67,11 @@ def unread_wide(console: Console) -> None:
 
 
 def _unread(console: Console, sql: str, *, connections: int) -> None:
-    """Rows that come, and that nobody reads."""
+    """Rows that come, and that nobody reads; who has more than may compute at one time waits for his turn."""
     with contextlib.ExitStack() as stack:
-        for _ in range(connections):
-            connection = stack.enter_context(console.as_user(READER, cursorclass=pymysql.cursors.SSCursor))
-            with console.counted():
-                connection.cursor().execute(sql)
+        held = [stack.enter_context(console.as_user(READER)) for _ in range(connections)]
+        with ThreadPoolExecutor(connections) as askers:
+            list(askers.map(partial(console.begin, sql=sql), held))
         time.sleep(UNREAD_SECOND)
 
 

@@ -1,5 +1,6 @@
 """Guessing passwords: a client that speaks bytes, against a console with accounts of both plugins."""
 
+import contextlib
 import json
 import logging
 import threading
@@ -108,6 +109,35 @@ def test_guesses_beside_each_other_get_no_more_verdicts(console: Running, monkey
         codes = [guess.result(HANG_SECOND) for guess in guesses]
         assert (codes.count(1045), codes.count(REFUSED)) == (6, 3)
         assert last.result(HANG_SECOND) == REFUSED
+
+
+@pytest.mark.usefixtures("no_delays")
+@pytest.mark.parametrize("user", ["alice", "nobody"])
+def test_the_fast_path_answers_no_more_guesses_beside_each_other(console: Running, user: str) -> None:
+    """Who is told "full authentication" has learned that his guess was wrong: no more are told at one time than may
+    fail, the right password waits with the others, and once those have left all are refused.
+    """
+    if user == "nobody":
+        ring = console.console._listener._gate.keys
+        user = next(name for name in map(str, range(100)) if ring._plugin_of_nobody(name) == SHA2)
+    else:
+        console.ask("SELECT 42", user="alice", password="wonder")  # the fast path knows it from now on
+    with contextlib.ExitStack() as stack:
+        told = []
+        for number in range(10):
+            raw = stack.enter_context(console.raw())
+            password = b"wonder" if number == 9 else b"wrong"
+            raw.write(raw.hello(scramble_caching_sha2(password, raw.greet()), user=user))
+            told.append(raw)
+        assert [raw.read() for raw in told[:6]] == [b"\x01\x04"] * 6
+        for raw in told[6:]:
+            raw.socket.settimeout(0.05)
+            with pytest.raises(TimeoutError):
+                raw.read()
+            raw.socket.settimeout(HANG_SECOND)
+        for raw in told[:6]:
+            raw.socket.close()
+        assert [raw.read()[:3] for raw in told[6:]] == [b"\xff\x73\x0f"] * 4
 
 
 class Waiting:

@@ -1,11 +1,12 @@
 """What a job's expressions may cost, as Spark's analysis shows it."""
 
+import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.commit.expressions import _check
+from syncmgr.lake.commit.expressions import Bounds, _check
 from syncmgr.lake.lake import Lake
-from tests.support.spark_session import SPARK
+from tests.support.spark_session import SPARK, Tables
 
 pytestmark = SPARK
 TAKEN = (
@@ -47,6 +48,24 @@ REFUSED = (
     ("levenshtein(`v`, `v`) = 1", "square"),
     ("format_string('%2000000000d', 1) = `v`", "CONCAT and LPAD"),
 )
+NEVER = (
+    "reflect('java.lang.System', 'getenv', 'HOME') = `v`",
+    "java_method('java.lang.System', 'getenv', 'HOME') = `v`",
+    "input_file_name() = `v`",
+    "uuid() = `v`",
+    "`v` IN (SELECT 'a')",
+    "`n` = (SELECT count(*) FROM lake.a.b)",
+    "`n` > (SELECT max(`n`) FROM csv.`/etc/passwd`)",
+)
+
+
+@pytest.mark.parametrize("expression", NEVER)
+def test_what_is_no_function_of_the_row_is_refused_whoever_is_trusted(lake: Lake, expression: str) -> None:
+    """Methods of Java, files, other tables, and what is different each time."""
+    relation = lake.iceberg().spark.sql("SELECT CAST(NULL AS STRING) AS v, CAST(NULL AS INT) AS n")
+    with pytest.raises(SyncError) as caught:
+        _check(relation, expression, "BOOLEAN", trusts=True)
+    assert caught.value.code is Code.BAD_EXPRESSION
 
 
 def test_only_bounded_expressions_are_taken(lake: Lake) -> None:
@@ -62,3 +81,29 @@ def test_only_bounded_expressions_are_taken(lake: Lake) -> None:
         _check(relation, expression, "BOOLEAN", trusts=True)
         assert caught.value.code is Code.BAD_EXPRESSION
         assert reason in str(caught.value), expression
+
+
+@pytest.mark.parametrize("where", [None, "`a` LIKE '%x%y%'"])
+def test_what_an_older_job_computes_is_refused_before_it_is(tables: Tables, where: str | None) -> None:
+    """A job of a version that asked less: its commit ends with the reason and the setting, and nothing is written;
+    where the operator trusts who may write such, it goes on. What is bounded is looked at once.
+    """
+    text = "regexp_replace(`a`, '(x+)+y', '')" if where is None else "upper(`a`)"
+    table = tables.make(
+        "(id BIGINT NOT NULL, v STRING) UNIQUE KEY(id)",
+        ("id", "a"),
+        expressions={"id": "`id`", "v": text},
+        types={"a": pa.string()},
+        where=where,
+    )
+    epoch = table.prepared([(0, 1, "xzy")])
+    with pytest.raises(SyncError, match="unbounded_expressions = ON") as caught:
+        table.apply(epoch)
+    assert caught.value.code is Code.BAD_EXPRESSION
+    assert table.rows() == []
+    table.lake._bounds, strict = Bounds(trusts=True), table.lake._bounds
+    try:
+        table.apply(epoch)
+    finally:
+        table.lake._bounds = strict
+    assert table.rows() == [(1, "xzy" if where is None else "XZY")]

@@ -115,6 +115,20 @@ def test_rows_come_in_their_order(queries: Queries) -> None:
         ("EXPLAIN SELECT count(*) OVER () FROM range(1) GROUP BY max(id)", Code.QUERY_FAILED),
         ("SELECT TRANSFORM(id) USING 'cat' FROM range(1)", Code.NOT_SUPPORTED),
         ("SELECT reflect('java.lang.System', 'exit', 0)", Code.UNKNOWN_FUNCTION),
+        ("SELECT java_method('java.lang.System', 'getenv', 'HOME')", Code.UNKNOWN_FUNCTION),
+        ("SELECT try_reflect('java.lang.System', 'getenv', 'HOME')", Code.UNKNOWN_FUNCTION),
+        ("SELECT system.builtin.reflect('java.lang.System', 'getenv', 'HOME')", Code.UNKNOWN_FUNCTION),
+        ("SELECT builtin.java_method('java.lang.System', 'getenv', 'HOME')", Code.UNKNOWN_FUNCTION),
+        ("SELECT * FROM read_files('/etc/passwd')", Code.QUERY_FAILED),
+        ("SELECT * FROM python_worker_logs()", Code.QUERY_FAILED),
+        ("SELECT from_protobuf(X'00', 'a', '/etc/passwd')", Code.QUERY_FAILED),
+        ("SELECT * FROM text.`/etc/passwd`", Code.NO_SUCH_TABLE),
+        ("SELECT * FROM binaryFile.`/etc/passwd`", Code.NO_SUCH_TABLE),
+        ("SELECT * FROM parquet.`/etc/passwd`", Code.NO_SUCH_TABLE),
+        ("SELECT * FROM iceberg.`/etc/passwd`", Code.NO_SUCH_TABLE),
+        ("SELECT * FROM spark_catalog.default.t", Code.NO_SUCH_TABLE),
+        ("SELECT * FROM global_temp.t", Code.NO_SUCH_TABLE),
+        ("FROM csv.`/etc/passwd` |> SELECT *", Code.NO_SUCH_TABLE),
         ("SELECT * FROM csv.`/etc/passwd`", Code.NO_SUCH_TABLE),
     ],
 )
@@ -230,7 +244,11 @@ READ = [
     ("SELECT id, (SELECT max(id) FROM {u}) FROM range(1)", ["u"]),
     ("SELECT * FROM range(1) WHERE id IN (SELECT id FROM {t} WHERE EXISTS (SELECT 1 FROM {u}))", ["t", "u"]),
     ("SELECT * FROM {t} UNION ALL SELECT * FROM {u}", ["t", "u"]),
-    ("SELECT * FROM {t}.snapshots", ["t"]),
+    *((f"SELECT * FROM {{t}}.{name}", ["t"]) for name in ("snapshots", "files", "history", "entries", "manifests")),
+    ("SELECT * FROM {t} TABLESAMPLE (10 PERCENT)", ["t"]),
+    ("FROM range(1) |> JOIN {t} USING (id) |> WHERE false", ["t"]),
+    ("WITH c AS (SELECT * FROM {t}) SELECT * FROM range(1) LIMIT 0", ["t"]),
+    ("SELECT * FROM range(1) WHERE false AND EXISTS (SELECT 1 FROM {t})", ["t"]),
     ("SELECT * FROM lake.{t} VERSION AS OF 1", ["t"]),
     ("EXPLAIN SELECT * FROM {t}", ["t"]),
     ("SELECT nothing FROM {t}", ["t"]),
@@ -239,6 +257,17 @@ READ = [
     ("SELECT nothing FROM {t} TIMESTAMP AS OF '2999-01-01'", ["t"]),
     ("SELECT * FROM IDENTIFIER('{t}')", ["t"]),
 ]
+
+
+@pytest.mark.parametrize("sql", ["xpath_string({xml}, 'a')", "from_xml({xml}, 'x STRING')", "schema_of_xml({xml})"])
+def test_xml_reads_no_files(queries: Queries, sql: str) -> None:
+    """An entity of a document is no way to the frontend's files, whether it is an error or nothing."""
+    xml = """'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a><x>&x;</x></a>'"""
+    try:
+        told = str(asked(queries, f"SELECT {sql.format(xml=xml)}"))
+    except SyncError as error:
+        told = str(error)
+    assert "root:" not in told
 
 
 def test_what_a_query_reads_is_asked_about(queries: Queries, tables: Tables) -> None:

@@ -18,6 +18,7 @@ from syncmgr.console.limits import Limits
 from syncmgr.console.login.auth import is_empty, new_nonce, xor
 from syncmgr.console.login.keys import Key, Keys
 from syncmgr.console.login.login_places import LoginPlaces
+from syncmgr.console.login.open_verdicts import OpenVerdicts
 from syncmgr.console.login.throttle import Throttle
 from syncmgr.console.login.tls import Identity
 from syncmgr.console.memory import Memory
@@ -48,6 +49,7 @@ class Gate:
     identity: Identity
     limits: Limits
     throttle: Throttle
+    open_verdicts: OpenVerdicts
     places: LoginPlaces
     memory: Memory
     admit: Callable[[Account], None]
@@ -131,25 +133,30 @@ class Login:
             response = await self._switch(plugin)
         self._using = "NO" if is_empty(response) else "YES"
         await asyncio.sleep(self._gate.throttle.delay(user, self._host, now=time.monotonic()))
+        if plugin == SHA2:
+            await self._gate.open_verdicts.has_room(user, self._host)
         self._refuse_for_a_time(user)  # others may have failed meanwhile
-        return key.account if await self._is_right(key, plugin, response) else None
+        return key.account if await self._is_right(key, user, plugin, response) else None
 
-    async def _is_right(self, key: Key, plugin: str, response: bytes) -> bool:
+    async def _is_right(self, key: Key, user: str, plugin: str, response: bytes) -> bool:
         if not key.needs_password or is_empty(response):
             return not key.needs_password and is_empty(response) and self._host.startswith(LOOPBACK)
         right = key.matches(plugin, response, self._nonce)
-        return await self._confirm(key, right) if plugin == SHA2 else right
+        if plugin != SHA2:
+            return right
+        if right:
+            self._stream.put(FAST_AUTH_OK)
+            return True
+        with self._gate.open_verdicts.one(user, self._host):
+            return await self._confirm(key)
 
     async def _switch(self, plugin: str) -> bytes:
         self._nonce = new_nonce()
         self._stream.put(auth_switch(plugin, self._nonce))
         return await self._answer()
 
-    async def _confirm(self, key: Key, right: bool) -> bool:  # noqa: FBT001 - the verdict so far
+    async def _confirm(self, key: Key) -> bool:
         """caching_sha2_password: a scramble that does not match is followed by full authentication, as in MySQL."""
-        if right:
-            self._stream.put(FAST_AUTH_OK)
-            return True
         self._stream.put(FULL_AUTH)
         data = await self._answer()
         if self._stream.cipher() is None:

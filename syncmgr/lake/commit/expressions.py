@@ -1,4 +1,4 @@
-"""The expressions of a channel, judged by Spark before a job is made.
+"""The expressions of a channel, judged by Spark before a job is made, and those of older jobs before they are computed.
 
 Owns: what a column expression or WHERE may be.
 Must not know: rows, epochs, statements.
@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.expression_bounds import Node, unbounded
+from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.lake.commit import rows
 from syncmgr.lake.iceberg.layout import Layout
@@ -22,6 +23,33 @@ from syncmgr.lake.spark.segment import spark_type
 _MOMENTARY: Final = re.compile(
     r"\b(current_timestamp|current_date|current_time|localtimestamp|now|current_user|session_user|unix_timestamp)\(",
 )
+
+
+_AT_WORK: Final = "the job was made before such were refused; unbounded_expressions = ON in conf/fe.conf takes them"
+
+
+class Bounds:
+    """Of what commits compute: jobs of earlier versions were not asked. `trusts`: also what takes any time or memory.
+
+    From any thread; who asks at once asks twice.
+    """
+
+    def __init__(self, *, trusts: bool) -> None:
+        self._trusts = trusts
+        self._known: dict[str, tuple[str, ...]] = {}  # what is bounded, by token
+
+    def check(self, session: SparkSession, channel: ChannelCommit) -> None:
+        """Raises BAD_EXPRESSION. Each channel is looked at once, where it computes anything."""
+        all_of_it = (*(mapped.expression for mapped in channel.columns), channel.where)
+        computed = tuple(each for each in all_of_it if each and not rows.PLAIN_COLUMN.fullmatch(each))
+        if self._trusts or not computed or channel.empty or self._known.get(channel.token) == computed:
+            return
+        relation = rows.changes(session, channel)
+        for each in computed:
+            reason = _unbounded(jvm.analyzed(relation.selectExpr(f"({each}) AS x")), each)
+            if reason is not None:
+                raise SyncError(Code.BAD_EXPRESSION, expression=each, reason=f"{reason}; {_AT_WORK}")
+        self._known[channel.token] = computed
 
 
 def check_expressions(session: SparkSession, channel: ChannelDescription, layout: Layout, *, trusts: bool) -> None:
@@ -49,15 +77,19 @@ def _check(relation: DataFrame, expression: str, kind: str, *, trusts: bool = Fa
         _, message = jvm.told(error)
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=message) from error
     reason: str | None = None
-    escape = "" if "ESCAPE" in expression.upper() else "\\"  # which one, is not told
     if plan.operators[:2] != ("Project", "Project") or "subquery" in plan.text:
         reason = "it must be computed from one row: no aggregate, window, generator or subquery"
     elif not plan.deterministic or _MOMENTARY.search(plan.text):
         reason = "it must give the same value whenever it is computed"
     elif not trusts:
-        reason = next(filter(None, (unbounded(node_of(each, escape)) for each in plan.computed)), None)
+        reason = _unbounded(plan, expression)
     if reason:
         raise SyncError(Code.BAD_EXPRESSION, expression=expression, reason=reason)
+
+
+def _unbounded(plan: jvm.Plan, expression: str) -> str | None:
+    escape = "" if "ESCAPE" in expression.upper() else "\\"  # which one, is not told
+    return next(filter(None, (unbounded(node_of(each, escape)) for each in plan.computed)), None)
 
 
 def node_of(text: str, escape: str) -> Node:

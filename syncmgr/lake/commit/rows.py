@@ -110,7 +110,7 @@ def write(spark: SparkSession, channel: ChannelCommit, layout: Layout, writing: 
     as_they_are = not channel.keys or (writing.distinct and not writing.gone)
     shape = _appends(channel) if as_they_are else _upserts(channel, columns, gone=writing.gone)
     excerpt = None if channel.chunk is None or channel.chunk.excerpt is None else channel.chunk.excerpt.lake
-    save(shape(_changes(spark, channel)), columns, layout, writing.folder, writing.codec, where=excerpt)
+    save(shape(changes(spark, channel)), columns, layout, writing.folder, writing.codec, where=excerpt)
 
 
 def save(
@@ -128,7 +128,8 @@ def save(
     images.write.partitionBy(*images.columns[len(columns) :]).options(**options).parquet(folder)
 
 
-def _changes(spark: SparkSession, channel: ChannelCommit) -> DataFrame:
+def changes(spark: SparkSession, channel: ChannelCommit) -> DataFrame:
+    """The rows of the source that are to be committed, which have yet to be read."""
     if channel.chunk is not None:
         return relation(spark, channel.chunk)
     [(ddl, paths)] = _one_schema(channel)

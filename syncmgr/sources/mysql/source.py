@@ -95,7 +95,8 @@ class MysqlSource:
         self._line = Reconnector(self._options.retry, trouble)
         label = ",".join(address.label for address in addresses)
         unlogged = Unlogged(label, self._ask, keep, asked_until=asked_until)
-        self._subscriptions = Subscriptions(tables, label, unlogged, families)
+        most = self._options.limits.event_cells
+        self._subscriptions = Subscriptions(tables, label, unlogged, families, most_cells=most)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
         self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known)
         self._stream: BinlogStream | None = None

@@ -19,6 +19,7 @@ from syncmgr.sources.mysql.binlog.changes import RowsOfTable
 from syncmgr.sources.mysql.binlog.subscriptions import Subscribed, Subscriptions
 from syncmgr.sources.mysql.binlog.undelivered import CompressedTail, Part, RowBuffer, TableBuffer
 from syncmgr.sources.mysql.binlog.xa import Branches
+from syncmgr.sources.mysql.values.decoder import MOST_CELLS
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 
 log = logging.getLogger(__name__)
@@ -34,13 +35,14 @@ QUIET: Final = frozenset({3, 5, 9, 11, 13, 14, 17, 27, 28, 29, 36, 37, 41, 160, 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """How much one batch holds. `event_bytes`, `transaction_bytes`: of what came compressed, how large the plain form
-    of an event, and of a transaction, may be.
+    of an event, and of a transaction, may be. `event_cells`: of the rows of an event.
     """
 
     events: int = 4000
     bytes: int = 16 * 1024 * 1024
     event_bytes: int = 1 << 31
     transaction_bytes: int = 1 << 34
+    event_cells: int = MOST_CELLS
 
 
 Handler = Callable[[memoryview, int, int], bool | None]  # True: feeding has to stop behind this event

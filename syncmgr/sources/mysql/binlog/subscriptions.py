@@ -24,7 +24,7 @@ from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
-from syncmgr.sources.mysql.values.decoder import RowsDecoder, Wanted
+from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder, Wanted
 from syncmgr.sources.mysql.values.table_map import TableMap, agreed, identified, parse, refuse_unknown, source_table
 from syncmgr.sources.mysql.values.values import supported
 from syncmgr.sources.mysql.wire import MalformedEventError
@@ -115,7 +115,10 @@ class Subscriptions:
         address: str,
         unlogged: Unlogged,
         families: Collection[Pattern] = (),
+        *,
+        most_cells: int = MOST_CELLS,
     ) -> None:
+        """`most_cells`: of one event."""
         self.tables = dict(tables)
         self.followed = frozenset({*tables, *(shadow for each in tables.values() for shadow in each.shadows)})
         self.mariadb = self.folds = False
@@ -125,6 +128,7 @@ class Subscriptions:
         self._address = address
         self._unlogged = unlogged
         self._families = families
+        self._most_cells = most_cells
         self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
@@ -172,7 +176,7 @@ class Subscriptions:
         self._seen[table] = schema, table_map.full
         if not table_map.full:
             self._nameless.add(table)
-        return Subscribed(table, RowsDecoder(table_map, wanted, self._address))
+        return Subscribed(table, RowsDecoder(table_map, wanted, self._address, most_cells=self._most_cells))
 
     def take_nameless(self) -> set[Table]:
         """The tables of which maps without names of columns have come since this was asked last."""
@@ -288,7 +292,8 @@ class Subscriptions:
 
     def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
         """What is read after a DDL statement at that place."""
-        made = Subscriptions(subscriptions(channels, here), self._address, self._unlogged, self._families)
+        tables, most = subscriptions(channels, here), self._most_cells
+        made = Subscriptions(tables, self._address, self._unlogged, self._families, most_cells=most)
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         made.system_zone = self.system_zone

@@ -22,7 +22,7 @@ from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.values.row_walk import Found, Layout, Slot, Walk
 from syncmgr.sources.mysql.values.table_map import TableMap
 from syncmgr.sources.mysql.values.values import Cells, convert
-from syncmgr.sources.mysql.wire import MalformedEventError
+from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 
 IMAGE: Final = "_image"  # the number of a row's image among all
 IMAGE_OF: Final = {
@@ -31,6 +31,8 @@ IMAGE_OF: Final = {
     wire.DELETE_V1: Image.DELETED,
     wire.DELETE_V2: Image.DELETED,
 }
+# Of one event: each is a step of Python and takes some hundred bytes, since only events are walked side by side.
+MOST_CELLS: Final = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,13 +72,17 @@ class _Present:
 class RowsDecoder:
     """Decodes the rows of one table map. Raises SyncError and MalformedEventError."""
 
-    def __init__(self, table: TableMap, wanted: Sequence[Wanted], address: str) -> None:
+    def __init__(
+        self, table: TableMap, wanted: Sequence[Wanted], address: str, *, most_cells: int = MOST_CELLS
+    ) -> None:
+        """`most_cells`: of one event."""
         self._table = table
+        self._most_cells = most_cells
         self._wanted = tuple(wanted)
         self._address = address
 
     def decode(self, events: RowEvents, unheld: list[Unheld] | None = None) -> pa.Table:
-        """The wanted columns and `_op`, as TableChanges.decode promises."""
+        """The wanted columns and `_op`, as TableChanges.decode promises. Raises OversizeError, too."""
         data = np.frombuffer(events.data, np.uint8)
         ends = np.array(events.ends, np.int64)
         begins = np.concatenate([[0], ends[:-1]])
@@ -172,10 +178,14 @@ class RowsDecoder:
 
     def _pass_rows(self, walk: Walk, active: Ints, begins: Ints, ends: Ints, layouts: Sequence[Layout]) -> None:
         """Records offsets only; a cursor must end exactly where its event does. Images have these layouts in turn."""
-        at, stop = begins[active], ends[active]
+        at, stop, cells = begins[active], ends[active], 0
         for layout in cycle(layouts):
             if not len(at):
                 return
+            cells += len(layout.slots)
+            if cells > self._most_cells:
+                reason = f"an event with more cells of {self._table.label} than max_source_event_cells"
+                raise OversizeError(f"{reason}, which is {self._most_cells}")
             walk.begin(active, at, layout)
             at = at + layout.bitmap_size
             for slot in layout.slots:

@@ -1,7 +1,9 @@
 """Events that say what no server has: an error of ours at once, never a value, a hang, or memory without end."""
 
+import contextlib
 import struct
 import time
+import tracemalloc
 from typing import Final
 from unittest import mock
 
@@ -18,6 +20,8 @@ from syncmgr.sources.mysql.binlog.events import MAX_GTID_BYTES
 from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.values import json_text, table_map
+from syncmgr.sources.mysql.values.decoder import RowEvents, RowsDecoder, Wanted
+from syncmgr.sources.mysql.values.values import PADDING
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 from tests.support.until import PROMPT_SECOND
 from tests.unit.sources.mysql.binlog.test_router import event, unlogged
@@ -54,6 +58,28 @@ def test_a_decimal_of_too_many_digits(precision: int, scale: int) -> None:
     body = bytes([precision, scale]) + b"\x80" * 120
     with pytest.raises(MalformedEventError):
         json_text.text(bytes([json_text.OPAQUE, json_text.DECIMAL, len(body)]) + body)
+
+
+def test_an_event_of_very_many_tiny_rows() -> None:
+    """A byte of a row takes a hundred times as much memory: rows are counted as they are passed, and beyond the bound
+    nothing is made of them.
+    """
+    fields = table_map.parse(b"\x01d\0\x01t\0\x01\x03\0\x01", mariadb=False)
+    wanted = [Wanted(place=0, column=TABLE.columns[0], name="a", key=False)]
+    decoder = RowsDecoder(fields, wanted, "db1:3306", most_cells=100_000)
+    head = struct.pack("<IBIIIH", 0, wire.WRITE_V2, 1, 0, 0, 0) + bytes(8) + b"\x02\0\x01\xff"
+    for count, refused in ((100_000, False), (8_000_000, True)):
+        data = bytearray(head + b"\xff" * count)
+        events = RowEvents(data=data + bytes(PADDING), ends=[len(data)])
+        tracemalloc.start()
+        begun = time.monotonic()
+        try:
+            with pytest.raises(OversizeError, match="max_source_event_cells") if refused else contextlib.nullcontext():
+                assert decoder.decode(events).num_rows == count
+            assert tracemalloc.get_traced_memory()[1] < 128 << 20
+            assert time.monotonic() - begun < PROMPT_SECOND
+        finally:
+            tracemalloc.stop()
 
 
 def test_json_nested_without_end() -> None:
