@@ -128,7 +128,7 @@ class BinlogStream:
         self._crc = server.variables["binlog_checksum"] != "NONE"
         self.folds = int(server.variables["lower_case_table_names"]) > 0
         self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid
-        self.named = server.full_metadata
+        self.named, self.in_galera = server.full_metadata, server.in_galera
         # MySQL is to lose the variable, and be as if it were ON.
         self.explicit_defaults = server.variables.get("explicit_defaults_for_timestamp", "ON") == "ON"
         self.system_zone = server.system_zone()
@@ -139,6 +139,8 @@ class BinlogStream:
         gtids = parse_gtids(self._start.gtids if self.by_gtid else "")
         if not gtids:
             self._refuse_foreign_coordinate()
+        elif server.why_not_shared is not None and self._start.server not in {"", server.id}:
+            raise self._position_lost(f"it was read from server {self._start.server}; {server.why_not_shared}")
         if isinstance(gtids, GtidSet) and gtids:
             self._refuse_gap(gtids)
         self._refuse_other_history(server)
