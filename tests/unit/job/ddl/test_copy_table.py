@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.copy_table import refuse_lossy
 from syncmgr.job.ddl.evolution import RefusedError
 from syncmgr.job.statement import nodes
@@ -31,7 +30,7 @@ ORDERS = SourceTable(
 
 
 def refusal(source: SourceTable, clauses: str) -> str | None:
-    read_from: ChannelDescription = replace(make_channel(), source=source)
+    read_from = replace(make_channel(), source=source)
     parsed = read(f"ALTER TABLE _t_new {clauses}", "shop", Modes())
     assert isinstance(parsed, nodes.AlterTable)
     try:
