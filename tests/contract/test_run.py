@@ -15,7 +15,7 @@ from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
-from syncmgr.job.epoch import Thresholds
+from syncmgr.job.epoch import Epoch, Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
@@ -169,6 +169,28 @@ def test_when_a_source_was_asked_outlives_the_worker(bench: Bench) -> None:
     assert bench.ledger.asked == [100, 10, 100, 110]
     bench.run_through(ScriptedSource(transactions=12), 12)
     assert len(bench.ledger.asked) == 4
+
+
+def test_rows_without_names_of_columns_are_remembered_until_somebody_has_compared_them(bench: Bench) -> None:
+    """Whatever ends between: it is stored before the epoch that has them is begun, and the next worker is told."""
+    rows, u = GivenChanges(((ChangeKind.INSERT, 1, 1),)), frozenset({("shop", "orders")})
+    batches = (make_batch(rows, nameless=u), make_batch(rows, nameless=u))
+    stored: list[bool] = []
+    add_intent = bench.ledger.add_intent
+
+    def noting(epoch: Epoch) -> None:
+        stored.append(bench.ledger.described["token-1"].nameless)
+        add_intent(epoch)
+
+    bench.ledger.add_intent = noting  # type: ignore[method-assign]
+    bench.run_through(BatchSource(batches), 2)
+    assert set(stored) == {True}
+    bench.channel = bench.ledger.described.pop("token-1")
+    bench.ledger.add_intent = add_intent  # type: ignore[method-assign]
+    bench.run_through(BatchSource((*batches, make_batch(rows, nameless=u))), 3)
+    assert bench.ledger.described == {}, "nothing new"
+    bench.run_through(BatchSource((*batches, make_batch(), make_batch(rows))), 4)
+    assert not bench.ledger.described["token-1"].nameless
 
 
 def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ Must not know: where transactions end, how rows are decoded, who consumes batche
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
@@ -97,7 +97,7 @@ class MysqlSource:
         unlogged = Unlogged(label, self._ask, keep, asked_until=asked_until)
         self._subscriptions = Subscriptions(tables, label, unlogged, families)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
-        self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known)
+        self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known, self._subscriptions.nameless)
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
@@ -150,7 +150,6 @@ class MysqlSource:
                 if self._feed():
                     return self._take()
                 self._catch_up()
-                self._unlogged_alters.met(self._subscriptions.take_nameless())
                 self._unlogged_alters.look(self._address, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
@@ -226,7 +225,7 @@ class MysqlSource:
     def _take(self) -> Batch:
         self._told_at = time.monotonic()
         self._since = None
-        batch = self._router.take()
+        batch = replace(self._router.take(), nameless=self._subscriptions.nameless.tables)
         if batch.events:
             self._line.progressed()
         return batch
