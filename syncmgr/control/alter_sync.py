@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, Protocol, assert_never
 
 from syncmgr.control import planning
-from syncmgr.control.arrivals import Arrivals, arrivals
+from syncmgr.control.arrivals import Arrivals, arrivals, unseen
 from syncmgr.control.planning import Inspect, Inspected, Plan, Planner, Survey, SyncRequest
 from syncmgr.control.statement_text import (
     altered,
@@ -335,9 +335,13 @@ class Alterations:
 
     # -- tables that come later
 
-    def arrivals(self, job: SyncJob) -> Arrivals:
-        """For the tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
-        return arrivals(job, self._survey, partial(self.plan, job))
+    def unseen(self, job: SyncJob) -> frozenset[tuple[str, str]]:
+        """The tables that are there by now, that a job's patterns mean and that it has not. Blocks."""
+        return unseen(job, self._survey)
+
+    def arrivals(self, job: SyncJob, named: Collection[tuple[str, str]]) -> Arrivals:
+        """For those of these tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
+        return arrivals(job, named, self._survey, partial(self.plan, job))
 
     def take_in(self, job: SyncJob, coming: Arrivals, looked_at: SyncJob) -> None:
         """All of them, or none; the job's text means them already. Their targets are there.

@@ -454,7 +454,7 @@ class JobRun:
         synced = {(channel.source.db, channel.source.name) for channel in behind}
         came = [table for table in ddl.arrivals(said.text, said.db, said.modes) if table not in synced]
         came = [table for table in came if any(family.has(table) for family in self._options.families)]
-        told = self._listeners.on_arrival(came) if came else {}
+        told = self._listeners.on_arrival(came, met.epoch.end) if came else {}
         if told is None:
             self.finish()
         ends = self._ending.is_set()

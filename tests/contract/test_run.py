@@ -62,7 +62,7 @@ class Bench:
         self.finish_second = 2 * HANG_SECOND
         self.channel = make_channel(reads=("id", "version"))
         self.families: tuple[DatabasePattern, ...] = ()
-        self.on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None] = lambda _: {}
+        self.on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None] = lambda *_: {}
 
     def start(self, source: OpenSource) -> JobRun:
         options = RunOptions(
@@ -448,10 +448,10 @@ MADE = Ddl(
 def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_again(bench: Bench) -> None:
     """The run ends in front of it, with no error; once it is said, the job goes on behind it, and that is noted."""
     answers: list[dict[Table, SyncError | None] | None] = [None, {("shop", "t"): NO_KEY}]
-    told: list[Sequence[Table]] = []
+    told: list[tuple[Sequence[Table], int]] = []
 
-    def answer(tables: Sequence[Table]) -> Mapping[Table, SyncError | None] | None:
-        told.append(tables)
+    def answer(tables: Sequence[Table], behind: Position) -> Mapping[Table, SyncError | None] | None:
+        told.append((tables, behind.offset))
         return answers.pop(0)
 
     bench.families, bench.on_arrival = (DatabasePattern(db="shop"),), answer
@@ -460,7 +460,7 @@ def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_agai
     assert (bench.ends, bench.ledger.last_epoch().end.offset) == ([(None, FailType.UNKNOWN)], 1)
     assert bench.ledger.refused == []
     bench.run_through(source, 3)
-    assert told == [[("shop", "t")]] * 2
+    assert told == [([("shop", "t")], 2)] * 2
     assert [record.outcome for record in bench.ledger.refused] == [f"not synced: {NO_KEY}"]
 
 
@@ -472,7 +472,7 @@ def test_what_does_not_join_is_noted_once(bench: Bench) -> None:
     said = DdlStatement(text="RENAME TABLE a.t TO t, a.u TO u", db="shop", modes=ORDINARY, moment=Moment(at=1))
     source = BatchSource((make_batch(inserted(1)), make_batch(ddl=replace(MADE, said=said)), make_batch(inserted(3))))
 
-    def answer(_: Sequence[Table]) -> Mapping[Table, SyncError | None]:
+    def answer(*_: object) -> Mapping[Table, SyncError | None]:
         if len(answers) == 2:
             bench.run.finish()
         return answers.pop(0)
