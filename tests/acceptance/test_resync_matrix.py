@@ -477,3 +477,25 @@ def test_columns_that_change_while_the_first_snapshot_reads_another_table(
     t.insert("t", 3)
     t.wait_until_equal("t")
     until(lambda: t.job["Msg"] is None, why="nothing to report")
+
+
+def test_names_that_were_changed_back_are_found(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """A table that stopped under a name that it got is read anew under the one that it had, or has again."""
+    t = Job(mysql_server, frontend, key=True)
+    t.wait_until_equal("t")
+    old, new = f"{t.name}.old", f"{t.name}.new"
+    t.server.run(
+        f"RENAME TABLE {t.name}.t TO {old}", f"CREATE TABLE {new} LIKE {old}", f"RENAME TABLE {new} TO {t.name}.t"
+    )
+    until(lambda: t.states().get("old", ("",))[0] == "STOPPED", why="the stop")
+    assert f"RESYNC TABLE {t.name}.t reads that one from here on, RESYNC TABLE {old} this one" in t.offers()
+    t.server.run(f"RENAME TABLE {t.name}.t TO {new}, {old} TO {t.name}.t")
+    with pytest.raises(pymysql.err.MySQLError, match=f"RESYNC TABLE {t.name}.t"):
+        t.alter(f"RESYNC TABLE {old}")
+    t.alter(f"RESYNC TABLE {t.name}.t")
+    t.insert("t", 5, 205)
+    t.wait_until_equal("t")
+    until(lambda: t.states()["t"] == ("STREAMING", None), why="the table streaming")
+    t.server.run(f"ALTER TABLE {t.name}.t DROP COLUMN gone")
+    t.insert("t", 6)
+    t.wait_until_equal("t")
