@@ -276,7 +276,7 @@ def test_a_job_on_canal_begins_anew(
     t = CanalJob(server, frontend, canal(server, options=("--gtid",) if which == "mysql" else ()), key=key == "key")
     t.wait_until_equal("t")
     t.wait_until_equal("other")
-    assert bool(t.job["Status"]["position"]["gtid"]) == (which == "mysql")
+    until(lambda: bool(t.job["Status"]["position"]["gtid"]) == (which == "mysql"), why="a position of that kind")
     t.server.run(*(text.format(name=f"{t.name}.t") for text in STOPS[columns]))
     t.insert("t", 2, 201)
     until(lambda: t.job["State"] == "PAUSED", why="the pause")
