@@ -115,6 +115,11 @@ class Frontend:
             inspect=self._inspect,
             survey=self._survey,
             check_exact=self._check_exact,
+            binlog=mysql_opening.Binlog(
+                connect_timeout=settings.seconds("source_connect_timeout_second"),
+                read_timeout=settings.seconds("source_read_timeout_second"),
+                limits=self._source_limits(),
+            ),
             new_run=self._new_run,
             drop_staged=lambda job_id: remove(self._staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
@@ -271,6 +276,13 @@ class Frontend:
             round=self._settings.number("source_questions_second"),
         )
 
+    def _source_limits(self) -> SourceLimits:
+        return SourceLimits(
+            event_bytes=self._settings.number("max_source_event_bytes"),
+            transaction_bytes=self._settings.number("max_source_transaction_bytes"),
+            event_cells=self._settings.number("max_source_event_cells"),
+        )
+
     def _opener(self, job: SyncJob) -> OpenSource:
         connect_timeout = self._settings.seconds("source_connect_timeout_second")
         read_timeout = self._settings.seconds("source_read_timeout_second")
@@ -285,11 +297,7 @@ class Frontend:
                     schema_check=self._settings.seconds("source_schema_check_second"),
                     patience=self._patience(),
                     retry=retry,
-                    limits=SourceLimits(
-                        event_bytes=self._settings.number("max_source_event_bytes"),
-                        transaction_bytes=self._settings.number("max_source_transaction_bytes"),
-                        event_cells=self._settings.number("max_source_event_cells"),
-                    ),
+                    limits=self._source_limits(),
                 )
             case CanalDescription() as source:
                 return OpenCanal(

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, Protocol, assert_never
 
 from syncmgr.control import planning
-from syncmgr.control.arrivals import Arrivals, arrivals
+from syncmgr.control.arrivals import Arrivals, arrivals, unseen
 from syncmgr.control.planning import Inspect, Inspected, Plan, Planner, Survey, SyncRequest
 from syncmgr.control.statement_text import (
     altered,
@@ -29,6 +29,7 @@ from syncmgr.control.statement_text import (
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey
+from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.stopped_table import needs_all_rows
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.freshness import of_table
@@ -175,14 +176,15 @@ class Alterations:
         _refuse_cancelled(job)
         if not isinstance(node, ResyncTable) or not isinstance(job.source, MysqlDescription):
             return None
-        channel = self._after_statement(job, _channel(job, node.table))
+        found = _resynced(job, node.table)
+        channel = self._after_statement(job, found)
+        name = _place(found, node.table) if _source(found) == _source(channel) else _source(channel)
         if node.where is None and not channel.keys:
-            self._planner.check_exact(job.source, [channel.source])
+            self._planner.check_exact(job.source, [replace(channel.source, db=name[0], name=name[1])])
         target = self._catalog.table(channel.target_db, channel.target)
         if node.where is not None or not self._is_renewed(job, channel, target):
             return LookedAt(target=target)
-        name = channel.source.db, channel.source.name
-        inspected = self._inspect(replace(job.source, start=SNAPSHOT, server_id=0, joins=True), [name])
+        inspected = self._asked(channel, name, replace(job.source, start=SNAPSHOT, server_id=0, joins=True))
         return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
 
     def _after_statement(self, job: SyncJob, channel: ChannelDescription) -> ChannelDescription:
@@ -192,6 +194,17 @@ class Alterations:
                 named = epoch.ddl.channels[channel.token].source
                 channel = replace(channel, source=replace(channel.source, db=named.db, name=named.name))
         return channel
+
+    def _asked(self, channel: ChannelDescription, name: Table, source: MysqlDescription) -> Inspected:
+        """Of one that is gone, where it may be found: nobody has followed it to there."""
+        try:
+            return self._inspect(source, [name])
+        except SyncError as error:
+            left = [f"{shadow.db}.{shadow.name}" for shadow in channel.shadows if shadow.left]
+            if error.code is not Code.SOURCE_UNKNOWN_TABLE or not left or name != _source(channel):
+                raise
+            names = " or ".join(f"RESYNC TABLE {each}" for each in left)
+            raise error.saying(f"; if it has a name again that it had before, ALTER SYNC JOB ... {names}") from error
 
     def _renewal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, inspected: Inspected) -> Renewal:
         """From where the server stands now: what the table has missed comes with its rows."""
@@ -233,7 +246,7 @@ class Alterations:
 
     def _resync(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
         """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
-        channel = _channel(job, node.table)
+        channel = _resynced(job, node.table)
         if not isinstance(job.source, MysqlDescription):
             raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
         if job.paused_by == Code.SOURCE_POSITION_LOST.number:
@@ -343,9 +356,13 @@ class Alterations:
 
     # -- tables that come later
 
-    def arrivals(self, job: SyncJob) -> Arrivals:
-        """For the tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
-        return arrivals(job, self._survey, partial(self.plan, job))
+    def unseen(self, job: SyncJob) -> frozenset[tuple[str, str]]:
+        """The tables that are there by now, that a job's patterns mean and that it has not. Blocks."""
+        return unseen(job, self._survey)
+
+    def arrivals(self, job: SyncJob, named: Collection[tuple[str, str]]) -> Arrivals:
+        """For those of these tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
+        return arrivals(job, named, self._survey, partial(self.plan, job))
 
     def take_in(self, job: SyncJob, coming: Arrivals, looked_at: SyncJob) -> None:
         """All of them, or none; the job's text means them already. Their targets are there.
@@ -389,3 +406,32 @@ def _channel(job: SyncJob, table: Name) -> ChannelDescription:
         names = ", ".join(channel.source.label for channel in found or job.channels)
         raise SyncError(Code.NO_SUCH_CHANNEL, job=job.name, table=label, tables=names)
     return found[0]
+
+
+def _resynced(job: SyncJob, table: Name) -> ChannelDescription:
+    """The one that reads a source table, or that is not read on and had that name once: whoever has changed names back
+    finds it there, and whoever has given the name to another table chooses that one. Raises NO_SUCH_CHANNEL.
+    """
+    try:
+        return _channel(job, table)
+    except SyncError:
+        all_stand = job.state is JobState.PAUSED_BY_ERROR
+        found = [c for c in job.channels if (all_stand or c.stopped is not None) and _had(c, table)]
+        if len(found) != 1:
+            raise
+        return found[0]
+
+
+def _had(channel: ChannelDescription, table: Name) -> bool:
+    return any(s.left and s.name == table.name and table.db in {None, s.db} for s in channel.shadows)
+
+
+def _source(channel: ChannelDescription) -> Table:
+    return channel.source.db, channel.source.name
+
+
+def _place(channel: ChannelDescription, table: Name) -> Table:
+    """Where the table is that is meant."""
+    if channel.source.name == table.name and table.db in {None, channel.source.db}:
+        return _source(channel)
+    return next((s.db, s.name) for s in channel.shadows if s.left and s.name == table.name and table.db in {None, s.db})

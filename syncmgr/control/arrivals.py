@@ -4,7 +4,7 @@ Owns: in which order they are planned, and why some cannot join.
 Must not know: what is stored, the runs of jobs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from syncmgr.control.planning import Plan, Survey, Table
@@ -47,16 +47,21 @@ class Arrivals:
         return frozenset(table for plan in self.plans for table in _tables(plan))
 
 
-def arrivals(job: SyncJob, survey: Survey, plan: PlanOf) -> Arrivals:
-    """For the tables that a job's patterns mean and that it has not. Blocks. Raises what may pass."""
+def unseen(job: SyncJob, survey: Survey) -> frozenset[Table]:
+    """The tables that are there by now, that a job's patterns mean and that it has not. Blocks."""
     assert isinstance(job.source, MysqlDescription), "canal has no patterns"
     wanted = patterns(job)
     there = survey(job.source, sorted({databases(each) for each in wanted}))
     synced = {(channel.source.db, channel.source.name) for channel in job.channels}
-    meant = {
-        table: [only(each, table) for each in wanted if pattern_of(each).has(table)]
-        for table in sorted(there.keys() - synced)
-    }
+    return frozenset(t for t in there.keys() - synced if any(pattern_of(each).has(t) for each in wanted))
+
+
+def arrivals(job: SyncJob, named: Collection[Table], survey: Survey, plan: PlanOf) -> Arrivals:
+    """For those of the named tables that are there, that a job's patterns mean and that it has not. Any other may be a
+    table of the job under a name that it gets further on in the binlog. Blocks. Raises what may pass.
+    """
+    wanted, there = patterns(job), unseen(job, survey) & frozenset(named)
+    meant = {t: [only(each, t) for each in wanted if pattern_of(each).has(t)] for t in sorted(there)}
     twice = {t: SyncError(Code.DUPLICATE_MAPPING, table=".".join(t)) for t, nodes in meant.items() if len(nodes) > 1}
     coming = {table: nodes[0] for table, nodes in meant.items() if len(nodes) == 1}
     planned, refused = _in_turn(job, coming, plan)

@@ -7,9 +7,9 @@ Must not know: protocols, processes, SQL of the metadata, Spark. The rules are i
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from syncmgr.control import alter_sync, planning, showing
@@ -17,16 +17,18 @@ from syncmgr.control.alter_sync import Alterations, made
 from syncmgr.control.arrivals import Arrivals
 from syncmgr.control.planning import CheckExact, Inspect, Plan, Planner, Survey, SyncRequest, Table, is_wide
 from syncmgr.control.showing import Showing
-from syncmgr.control.statement_text import patterns, refuse_on_canal
+from syncmgr.control.statement_text import pattern_of, patterns, refuse_on_canal
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.channel.canal_text import caveats
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey, overrides_of
+from syncmgr.job.channel.patterns import Pattern
+from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType, fail_type, is_due
 from syncmgr.job.overview import TableOverview
-from syncmgr.job.position import Position
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.show_sync import SHOW_COLUMNS
-from syncmgr.job.source import CanalDescription, SourceDescription, source_of
+from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription, source_of
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
 from syncmgr.sources import cancellation
@@ -64,6 +66,14 @@ class Run(showing.Run, Protocol):
     def recovers(self) -> bool: ...
 
 
+class Binlog(Protocol):
+    """The binlogs of sources, beside what jobs read of them. Both block."""
+
+    def end(self, source: MysqlDescription) -> Position: ...
+    def named(self, source: MysqlDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
+        """The tables of the families that statements behind a place make, as far as a look of a moment sees."""
+
+
 class Asked(Protocol):
     """The memory of when sources were asked."""
 
@@ -84,14 +94,23 @@ class Store(alter_sync.Store, showing.Store, Protocol):
     def keep_synced_until(self, job_id: JobId, at: float) -> None: ...
     def target_of(self, db: str, table: str) -> str | None: ...
     def has_channel(self, token: str) -> bool: ...
+    def last_epoch(self, job_id: JobId) -> Epoch | None: ...
     @property
     def asked(self) -> Asked: ...
 
 
-OnArrival = Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None]
+OnArrival = Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None]
 StartRun = Callable[
     [SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None], OnArrival], Run
 ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Missed:
+    """Tables that are there, which a job has not; every statement that made them so is before `end`."""
+
+    tables: frozenset[Table]
+    end: Position
 
 
 class Jobs:
@@ -108,6 +127,7 @@ class Jobs:
         inspect: Inspect,
         survey: Survey,
         check_exact: CheckExact,
+        binlog: Binlog,
         new_run: StartRun,
         drop_staged: Callable[[JobId], None],
         keep_cancelled_second: Callable[[], float],
@@ -117,6 +137,7 @@ class Jobs:
         """`drop_staged`: nothing that a job has staged is needed any more. `chunk_rows`: of a job's properties."""
         self._store = store
         self._catalog = catalog
+        self._binlog = binlog
         self._showing = Showing(store, lake, self._run_of)
         self._planner = Planner(
             catalog=catalog,
@@ -375,7 +396,7 @@ class Jobs:
             job,
             lambda error: self._on_trouble(job.id, error),
             lambda error, kind: self._on_end(job.id, error, kind),
-            lambda tables: self._on_arrival(job.id, tables),
+            lambda tables, behind: self._on_arrival(job.id, tables, behind),
         )
         self._runs[job.id] = run
         run.start()
@@ -410,8 +431,10 @@ class Jobs:
             if fail is None and job.fail is not None:
                 log.info("job %s.%s: goes on; past is: %s", job.db, job.name, job.fail.message)
 
-    def _on_arrival(self, job_id: JobId, tables: Sequence[Table]) -> dict[Table, SyncError | None] | None:
-        """Whatever is there by now and belongs to the job joins it at once, with those that were told.
+    def _on_arrival(
+        self, job_id: JobId, tables: Collection[Table], behind: Position | None
+    ) -> dict[Table, SyncError | None] | None:
+        """With those that were told, what the binlog behind that place names joins, so that one run serves many.
 
         None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its
         last commit into one: its next run has to tell them again.
@@ -419,7 +442,10 @@ class Jobs:
         job = self._store.by_id(job_id)
         if job is None or job.state is not JobState.RUNNING:
             return None
-        coming = self._altering.arrivals(job)
+        assert isinstance(job.source, MysqlDescription), "canal has no patterns"
+        families = tuple(map(pattern_of, patterns(job)))
+        ahead = frozenset[Table]() if behind is None else self._binlog.named(job.source, behind, families)
+        coming = self._altering.arrivals(job, ahead.union(tables))
         try:
             self._wait_for_ending(coming.joining.channels, LOOK_SECOND)  # in a job's own thread, so for a moment only
             with made(self._catalog, coming.made), self._changing:
@@ -434,17 +460,34 @@ class Jobs:
         return {table: None if table in joined else coming.refused.get(table, gone) for table in told}
 
     def _look(self, job_id: JobId, run: Run) -> None:
-        """For tables whose statements a run has read that did not heed them. What this run reads it tells itself."""
+        """For tables whose statements a run has read that did not heed them. What this run reads it tells itself, so
+        they join once it has read all that the server had when it was asked which are there.
+        """
+        missed: _Missed | None = None
         while self._runs.get(job_id) is run and not self._closing:
             try:
-                if self._on_arrival(job_id, ()) is not None:
+                missed = missed or self._missed(job_id)
+                if self._took_in(job_id, missed):
                     self._unseen.discard(job_id)
                     return
             except SyncError as error:
                 log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
             run.join(LOOK_SECOND)  # where it ends, the next one looks
 
-    def _take_in(self, looked_at: SyncJob, coming: Arrivals, told: Sequence[Table]) -> set[Table]:
+    def _missed(self, job_id: JobId) -> "_Missed":
+        job = self._store.by_id(job_id)
+        assert job is not None
+        assert isinstance(job.source, MysqlDescription), "canal has no patterns"
+        return _Missed(tables=self._altering.unseen(job), end=self._binlog.end(job.source))
+
+    def _took_in(self, job_id: JobId, missed: "_Missed") -> bool:
+        if not missed.tables:
+            return True
+        last = self._store.last_epoch(job_id)
+        is_read = last is not None and has_passed(last.end, missed.end)
+        return is_read and self._on_arrival(job_id, missed.tables, None) is not None
+
+    def _take_in(self, looked_at: SyncJob, coming: Arrivals, told: Collection[Table]) -> set[Table]:
         """Which of those that were told are the job's already, though its run does not know: it was stored by a call
         that failed. Raises STALE_JOB.
         """

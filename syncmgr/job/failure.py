@@ -129,8 +129,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_GRANT_MISSING: _O("Run the GRANT of the message on the server, then RESUME."),
     Code.SOURCE_BINLOG_OFF: _O("Start the server with log_bin. " + _AGAIN),
     Code.SOURCE_NOT_ROW: _O(
-        "Set binlog_format to ROW for that session. ALTER SYNC JOB ... RESYNC TABLE for each table that the statement "
-        "may have changed, all of the job where it says any, then RESUME.",
+        "Set binlog_format to ROW for that session. Where the message says what to do first, do that. ALTER SYNC JOB "
+        "... RESYNC TABLE for each table that the statement may have changed, all of the job where it says any, then "
+        "RESUME.",
         on_canal="Set binlog_format to ROW for that session. " + _CANAL_PAST,
     ),
     Code.SOURCE_UNSEEN: _O("Do on the server what the message says, then RESUME: the statement is judged again."),

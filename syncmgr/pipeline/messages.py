@@ -36,6 +36,7 @@ class WorkerChannel:
     after: Position | None = None
     known_at: Position | None = None
     complete: bool = False
+    nameless: bool = False
 
     @classmethod
     def of(cls, channel: ChannelDescription, rules: Rules, after: Position | None) -> Self:
@@ -51,6 +52,7 @@ class WorkerChannel:
             after=after,
             known_at=channel.known_at,
             complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Action.KEEP,
+            nameless=channel.nameless,
         )
 
 
@@ -129,6 +131,15 @@ class SchemaLearned:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Nameless:
+    """The channels of which rows came without names of columns, and which nobody has compared since. Sent before an
+    epoch that holds such rows.
+    """
+
+    tokens: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DdlMet:
     """A DDL statement that concerns channels, behind all epochs sent. The worker waits for Altered.
 
@@ -168,7 +179,7 @@ class Finished:
     """The worker ended because it was told to; whatever it staged has been sent."""
 
 
-FromWorker = Staged | SchemaLearned | DdlMet | Asked | Progress | SourceTrouble | Failed | Finished
+FromWorker = Staged | SchemaLearned | Nameless | DdlMet | Asked | Progress | SourceTrouble | Failed | Finished
 
 # -- to the worker
 

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -41,6 +41,7 @@ from syncmgr.pipeline.messages import (
     Finished,
     FromWorker,
     Kept,
+    Nameless,
     Progress,
     Retune,
     SchemaLearned,
@@ -351,12 +352,14 @@ class JobRun:
         """Msg: what is being retried, else the table that stands still, else nothing."""
         self._listeners.on_trouble(error or self._standstill())
 
-    def _ends_with(self, message: FromWorker) -> bool:
+    def _ends_with(self, message: FromWorker) -> bool:  # noqa: C901 - one row per message
         match message:
             case Staged(epoch=epoch):
                 self._commit(self._judged(epoch), self._committer.commit)
             case SchemaLearned(token=token, source=source):
                 self._learn(token, source)
+            case Nameless(tokens=tokens):
+                self._doubt(tokens)
             case DdlMet():
                 self._follow(message)
             case Asked(second=second):
@@ -377,6 +380,13 @@ class JobRun:
         """The next life, of the worker or of the frontend, holds the rows against the same columns."""
         self._ledger.learn(token, source)
         self._channels = tuple(replace(c, source=source) if c.token == token else c for c in self._channels)
+
+    def _doubt(self, tokens: Collection[str]) -> None:
+        """What was never compared is compared in the next life, too."""
+        told = {c.token: replace(c, nameless=c.token in tokens) for c in self._channels if self._is_read(c)}
+        for channel in [c for c in self._channels if told.get(c.token, c) != c]:
+            self._ledger.describe(told[channel.token])
+        self._channels = tuple(told.get(c.token, c) for c in self._channels)
 
     def _keep(self, second: int) -> None:
         """What the worker goes by from here on must not be forgotten with it."""
@@ -444,7 +454,7 @@ class JobRun:
         synced = {(channel.source.db, channel.source.name) for channel in behind}
         came = [table for table in ddl.arrivals(said.text, said.db, said.modes) if table not in synced]
         came = [table for table in came if any(family.has(table) for family in self._options.families)]
-        told = self._listeners.on_arrival(came) if came else {}
+        told = self._listeners.on_arrival(came, met.epoch.end) if came else {}
         if told is None:
             self.finish()
         ends = self._ending.is_set()

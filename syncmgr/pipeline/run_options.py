@@ -14,6 +14,7 @@ from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import Rules
 from syncmgr.job.failure import FailType, Retry
+from syncmgr.job.position import Position
 from syncmgr.pipeline.messages import Limits
 
 
@@ -48,6 +49,6 @@ class Listeners:
 
     on_trouble: Callable[[SyncError | None], None]  # a passing error is being retried; None: it has passed
     on_end: Callable[[SyncError | None, FailType], None]  # the last call; None: it ended as asked
-    # Tables that have come: why each does not join, None: it does, and the run is told to finish. None of all: nobody
-    # can say; the run ends, and the next one tells them again.
-    on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None] = lambda _: {}
+    # Tables that have come, and the place after their statement: why each does not join, None: it does, and the run is
+    # told to finish. None of all: nobody can say; the run ends, and the next one tells them again.
+    on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None] = lambda *_: {}

@@ -1,7 +1,10 @@
-"""The cure that messages name exists: with and without GTIDs, with and without a key, whatever the columns are now."""
+"""The cure that messages name exists, and they name no other: on MySQL, MariaDB and canal, with and without GTIDs, with
+and without a key, whatever the columns are now.
+"""
 
 import itertools
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pymysql
@@ -11,6 +14,7 @@ from syncmgr.errors import Code
 from syncmgr.job.ddl.stopped_table import RESYNC
 from tests.acceptance.altered import BINLOG, Altered
 from tests.acceptance.frontend import FrontendProcess
+from tests.support.servers.canal import CANAL_PASSWORD, USER, CanalServer
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -128,6 +132,67 @@ class Job:
     def alter(self, what: str) -> None:
         self.fe.sql(f"ALTER SYNC JOB {self.name}.job1 {what}")
 
+    def offers(self) -> str:
+        """All that says what to do."""
+        job = self.job
+        channels = f"information_schema.sync_channels WHERE job_schema = '{self.name}'"
+        told = self.fe.sql(f"SELECT reason, advice FROM {channels}")
+        return "\n".join(map(str, (job["Msg"], job["Status"], *(text for row in told for text in row.values()))))
+
+    def refuses(self, *statements: str) -> None:
+        """Each, typed now."""
+        for statement in statements:
+            with pytest.raises(pymysql.err.MySQLError):
+                self.alter(statement)
+
+
+TARGETS = {  # by what the columns of the source are
+    "before": "id BIGINT NOT NULL, a INT, gone VARCHAR(20)",
+    "same": "id BIGINT NOT NULL, a INT, gone VARCHAR(20)",
+    "changed": "id BIGINT NOT NULL, a VARCHAR(20), came DECIMAL(8,2), u CHAR(36)",
+}
+
+
+class CanalJob(Job):
+    """The same through a canal server that begins with it; `make`: a target, which nobody makes for it."""
+
+    def __init__(self, server: MysqlServer, fe: FrontendProcess, canal: CanalServer, *, key: bool) -> None:
+        self.name = f"matrix{next(NAMES)}"
+        self.server, self.fe, self.canal, self.key = server, fe, canal, key
+        fe.sql(f"CREATE DATABASE {self.name}")
+        server.run(f"CREATE DATABASE {self.name}")
+        for table in ("t", "other"):
+            self.create(table)
+            self.make(table, "before")
+        self.read()
+        self.insert("t", 1, 200)
+        self.insert("other", 100)
+
+    def make(self, table: str, columns: str) -> None:
+        key = "UNIQUE KEY(id)" if self.key else "DUPLICATE KEY(id)"
+        self.fe.sql(f"CREATE TABLE {self.name}.{table} ({TARGETS[columns]}) {key}")
+
+    def read(self) -> None:
+        place = f'"canal.server.ip" = "127.0.0.1", "canal.server.port" = "{self.canal.port}"'
+        login = f'"canal.username" = "{USER}", "canal.password" = "{CANAL_PASSWORD}"'
+        channels = f"FROM {self.name}.t INTO t, FROM {self.name}.other INTO other"
+        self.fe.sql(
+            f'CREATE SYNC {self.name}.job1 ({channels}) FROM BINLOG ("type" = "canal", {place}, '
+            f'"canal.destination" = "{self.canal.destination}", {login}) PROPERTIES ("append_on_change" = "append")'
+        )
+
+    def anew(self, columns: str) -> None:
+        """As the advice says; the source is emptied, as the new targets are."""
+        self.fe.sql(f"STOP SYNC JOB {self.name}.job1")
+        self.canal.stop()
+        shutil.rmtree(self.canal.folder / "data")
+        for table, made in (("t", columns), ("other", "before")):
+            self.server.run(f"DELETE FROM {self.name}.{table}")
+            self.fe.sql(f"DROP TABLE {self.name}.{table}")
+            self.make(table, made)
+        self.canal.start()
+        self.read()
+
 
 @pytest.mark.parametrize(
     ("which", "key", "columns"),
@@ -136,7 +201,7 @@ class Job:
         pytest.param("mysql", "no key", "same", marks=pytest.mark.long),
         pytest.param("mariadb", "key", "same", marks=pytest.mark.long),
         ("mariadb", "no key", "changed"),
-        ("file", "key", "changed"),
+        pytest.param("file", "key", "changed", marks=pytest.mark.long),
         ("file", "no key", "same"),
         pytest.param("mysql", "key", "same", marks=pytest.mark.long),
         pytest.param("mysql", "no key", "changed", marks=pytest.mark.long),
@@ -164,6 +229,9 @@ def test_a_stopped_table_comes_back(
     assert t.states() == {"t": ("STOPPED", Code.SOURCE_DDL.number), "other": ("STREAMING", None)}
     status = t.job["Status"]
     assert (list(status["stopped"]), status["needs_operator"]) == ([f"{t.name}.t"], True)
+    offers = t.offers()
+    assert not [refused for refused in ("SKIP DDL", "APPLY DDL", "RESUME", "ADD TABLE") if refused in offers], offers
+    t.refuses("SKIP DDL", "APPLY DDL 'SELECT 1'", f"ADD TABLE FROM {t.name}.t INTO t")
     t.alter(f"RESYNC TABLE {t.name}.t")
     t.insert("t", 3, 202)
     t.wait_until_equal("t")
@@ -178,6 +246,52 @@ def test_a_stopped_table_comes_back(
     until(lambda: t.job["Status"]["lag_second"] == 0, why="lag 0 when caught up")
     told = frontend.sql(f"SELECT state FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
     assert [row["state"] for row in told] == ["RESYNCED"]
+
+
+@pytest.mark.parametrize(
+    ("which", "key", "columns"),
+    [
+        ("mysql", "key", "changed"),
+        ("file", "no key", "same"),
+        pytest.param("mysql", "key", "same", marks=pytest.mark.long),
+        pytest.param("mysql", "no key", "changed", marks=pytest.mark.long),
+        pytest.param("mysql", "no key", "same", marks=pytest.mark.long),
+        pytest.param("file", "key", "changed", marks=pytest.mark.long),
+        pytest.param("file", "key", "same", marks=pytest.mark.long),
+        pytest.param("file", "no key", "changed", marks=pytest.mark.long),
+    ],
+)
+def test_a_job_on_canal_begins_anew(
+    servers: Mapping[str, MysqlServer],
+    frontend: FrontendProcess,
+    canal: Callable[..., CanalServer],
+    which: str,
+    key: str,
+    columns: str,
+) -> None:
+    """It has no rows to read again: it is paused, nothing that is said of it offers what would be refused, and what the
+    advice says instead works as it is typed.
+    """
+    server = servers[which]
+    t = CanalJob(server, frontend, canal(server, options=("--gtid",) if which == "mysql" else ()), key=key == "key")
+    t.wait_until_equal("t")
+    t.wait_until_equal("other")
+    until(lambda: bool(t.job["Status"]["position"]["gtid"]) == (which == "mysql"), why="a position of that kind")
+    t.server.run(*(text.format(name=f"{t.name}.t") for text in STOPS[columns]))
+    t.insert("t", 2, 201)
+    until(lambda: t.job["State"] == "PAUSED", why="the pause")
+    job, offers = t.job, t.offers()
+    assert (job["Status"]["error"], job["Status"]["needs_operator"]) == (Code.SOURCE_DDL.number, True), job
+    for refused in ("RESYNC TABLE", "ADD TABLE", "DROP TABLE", "SKIP DDL", "APPLY DDL", "RESUME"):
+        assert refused not in offers
+    t.refuses(f"RESYNC TABLE {t.name}.t", f"ADD TABLE FROM {t.name}.t INTO t", "SKIP DDL", "APPLY DDL 'SELECT 1'")
+    assert "STOP the job. Stop canal, delete the destination's cursor" in job["Status"]["advice"]
+    t.anew(columns)
+    t.insert("t", 3, 202)
+    t.insert("other", 2)
+    t.wait_until_equal("t")
+    t.wait_until_equal("other")
+    until(lambda: t.job["Msg"] is None, why="nothing to report")
 
 
 @pytest.mark.parametrize(
@@ -363,3 +477,25 @@ def test_columns_that_change_while_the_first_snapshot_reads_another_table(
     t.insert("t", 3)
     t.wait_until_equal("t")
     until(lambda: t.job["Msg"] is None, why="nothing to report")
+
+
+def test_names_that_were_changed_back_are_found(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """A table that stopped under a name that it got is read anew under the one that it had, or has again."""
+    t = Job(mysql_server, frontend, key=True)
+    t.wait_until_equal("t")
+    old, new = f"{t.name}.old", f"{t.name}.new"
+    t.server.run(
+        f"RENAME TABLE {t.name}.t TO {old}", f"CREATE TABLE {new} LIKE {old}", f"RENAME TABLE {new} TO {t.name}.t"
+    )
+    until(lambda: t.states().get("old", ("",))[0] == "STOPPED", why="the stop")
+    assert f"RESYNC TABLE {t.name}.t reads that one from here on, RESYNC TABLE {old} this one" in t.offers()
+    t.server.run(f"RENAME TABLE {t.name}.t TO {new}, {old} TO {t.name}.t")
+    with pytest.raises(pymysql.err.MySQLError, match=f"RESYNC TABLE {t.name}.t"):
+        t.alter(f"RESYNC TABLE {old}")
+    t.alter(f"RESYNC TABLE {t.name}.t")
+    t.insert("t", 5, 205)
+    t.wait_until_equal("t")
+    until(lambda: t.states()["t"] == ("STREAMING", None), why="the table streaming")
+    t.server.run(f"ALTER TABLE {t.name}.t DROP COLUMN gone")
+    t.insert("t", 6)
+    t.wait_until_equal("t")

@@ -190,6 +190,49 @@ def test_a_table_joins_though_the_frontend_dies_behind_its_target(
     until(lambda: (len(rows("a")), len(rows("b"))) == (2, 2), why="the changes behind it")
 
 
+def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
+    any_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """A table of the job is there under a name that it gets further on: it is none of those that have come."""
+    server, fe, db = any_server, frontend, f"lagging_{any_server.flavour}"
+    server.run(f"CREATE DATABASE {db}", f"CREATE TABLE {db}.orders (id INT PRIMARY KEY, v INT)")
+    server.run(f"INSERT INTO {db}.orders VALUES (1, 1)")
+    fe.sql(f"CREATE DATABASE {db}")
+    fe.sql(f"CREATE SYNC {db}.job1 (FROM {db}.* INTO {db}.*) {BINLOG.format(port=server.port)}")
+
+    def lake(table: str) -> list[tuple[Any, ...]]:
+        try:
+            return [tuple(row.values()) for row in fe.sql(f"SELECT id, v FROM {db}.{table} ORDER BY id")]
+        except pymysql.err.MySQLError as error:
+            if error.args[0] != Code.NO_SUCH_TABLE.number:
+                raise
+            return []
+
+    until(lambda: lake("orders") == [(1, 1)], why="the first rows")
+    fe.sql(f"PAUSE SYNC JOB {db}.job1")
+    server.run(
+        *(f"CREATE TABLE {db}.new_{number} (id INT PRIMARY KEY, v INT)" for number in range(3)),
+        *(f"INSERT INTO {db}.new_{number} VALUES ({number}, {number})" for number in range(3)),
+        f"INSERT INTO {db}.orders VALUES (2, 2)",
+        f"RENAME TABLE {db}.orders TO {db}.orders_2, {db}.new_2 TO {db}.newest",
+        f"INSERT INTO {db}.orders_2 VALUES (3, 3)",
+    )
+    fe.sql(f"RESUME SYNC JOB {db}.job1")
+    until(lambda: lake("orders") == [(1, 1), (2, 2), (3, 3)], why="the renamed table")
+    until(lambda: [lake(t) for t in ("new_0", "new_1", "newest")] == [[(0, 0)], [(1, 1)], [(2, 2)]], why="new tables")
+    channels = fe.sql(f"SELECT source_table, state FROM information_schema.sync_channels WHERE job_schema = '{db}'")
+    assert {row["source_table"] for row in channels} == {"orders_2", "new_0", "new_1", "newest"}
+    assert [row["Tables_in_" + db] for row in fe.sql(f"SHOW TABLES FROM {db}")] == [
+        "new_0",
+        "new_1",
+        "newest",
+        "orders",
+    ]
+    until(lambda: fe.job(db)["Msg"] is None, why="nothing to report")
+    told = f"SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = '{db}' AND outcome LIKE 'joins%'"
+    assert len(fe.sql(told)) == 1, "one run for all of them"
+
+
 @pytest.mark.long
 def test_one_statement_takes_a_thousand_tables(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
     """Every row is in the lake, and then every change."""

@@ -1,7 +1,7 @@
 """Tables that come to a job by its patterns, and what else goes on meanwhile, on the real metadata."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ import syncsql
 from syncmgr.control.jobs import LOOK_SECOND, Jobs
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Found
+from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
@@ -28,7 +29,8 @@ from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
 
 Table = tuple[str, str]
-NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
+UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+NOW = Position(gtids=f"{UUID}:1-9", file="b.000002", offset=9, server=UUID)
 TEXT = "CREATE SYNC demo.job1 ({channels}) FROM BINLOG (type = mysql)"
 WHOLE = "FROM shop.* INTO ods.*, FROM mall.* INTO ods.*"
 SHOP, MALL, LATE = ("shop", "t"), ("mall", "t"), ("shop", "late")
@@ -84,7 +86,7 @@ class Lake:
 class Run:
     """One that ends when it is told to."""
 
-    def __init__(self, job: SyncJob, on_arrival: Callable[[Sequence[Table]], Any]) -> None:
+    def __init__(self, job: SyncJob, on_arrival: Callable[[Sequence[Table], Position], Any]) -> None:
         self.job, self.on_arrival = job, on_arrival
         self.told: list[str] = []
         self.waited: list[float] = []
@@ -115,6 +117,8 @@ class House:
         self.store, self.lake, self.max_jobs = store, Lake(), 1000
         self.before_inspect: Callable[[], object] = print
         self.sources: dict[Table, SourceTable] = {}
+        self.ahead: Callable[[], Iterable[Table]] = lambda: self.sources  # what statements further on make
+        self.last = NOW  # the end of the binlog
         self.keyless: set[Table] = set()
         self.failing: dict[Table, SyncError] = {}
         self.runs: dict[JobId, Run] = {}
@@ -126,6 +130,7 @@ class House:
             inspect=self.inspect,
             survey=self.survey,
             check_exact=lambda *_: None,
+            binlog=self,
             new_run=self.new_run,
             drop_staged=lambda _: None,
             keep_cancelled_second=lambda: 1e9,
@@ -153,13 +158,19 @@ class House:
         self.sources |= {table: make_source_table(db=table[0], name=table[1]) for table in tables}
 
     def told(self, *tables: Table) -> Mapping[Table, SyncError | None] | None:
-        found: Mapping[Table, SyncError | None] | None = self.runs[self.id].on_arrival(tables)
+        found: Mapping[Table, SyncError | None] | None = self.runs[self.id].on_arrival(tables, NOW)
         return found
 
     def codes(self, *tables: Table) -> dict[Table, Code | None]:
         told = self.told(*tables)
         assert told is not None
         return {table: None if error is None else error.code for table, error in told.items()}
+
+    def end(self, _source: object) -> Position:
+        return self.last
+
+    def named(self, *_: object) -> frozenset[Table]:
+        return frozenset(self.ahead())
 
     def survey(self, _source: object, _databases: Sequence[str]) -> Mapping[Table, Found]:
         return {table: Found(db=table[0], name=table[1]) for table in self.sources}
@@ -231,6 +242,30 @@ def test_a_job_that_is_paused_says_nothing_of_a_table(house: House) -> None:
     house.jobs.stop(Name(name="job1"), "demo")
     assert house.told(SHOP) is None
     assert (house.joined, house.lake.numbers) == ({}, [])
+
+
+def test_a_table_that_no_statement_has_made_yet_is_left_to_the_one_that_names_it(house: House) -> None:
+    """It may be one of the job, whose new name stands further on in the binlog."""
+    house.come(SHOP, LATE)
+    house.ahead = lambda: ()
+    assert house.codes(SHOP) == {SHOP: None}
+    assert house.joined == {"shop.t": "ods.t"}
+
+
+def test_what_nobody_told_joins_once_all_is_read_that_was_there(house: House) -> None:
+    """Until then it may be a table of the job under another name."""
+    house.come(LATE)
+    house.last = replace(NOW, gtids=f"{UUID}:1-10")
+    house.jobs.recover()
+    house.ends[house.id]()
+    house.jobs.tick()
+    run = house.runs[house.id]
+    until(lambda: run.waited, why="a look that came too early")
+    assert house.joined == {}
+    house.store.add_intent(house.id, Epoch(number=1, end=house.last, last_seq=0))
+    house.store.commit_epoch(house.id, Epoch(number=1, end=house.last, last_seq=0), {}, at=1.0, keep_since=0.0)
+    until(lambda: run.told == ["finish"])
+    assert house.joined == {"shop.late": "ods.late"}
 
 
 @pytest.mark.parametrize("statement", ["PAUSE", "STOP", "ALTER"])

@@ -13,16 +13,18 @@ from uuid import uuid4
 import pytest
 from kazoo.client import KazooClient
 
-from syncmgr.errors import Code
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.sources.canal.cluster import Cluster
 from syncmgr.sources.canal.connector import CanalLostError, Endpoint
+from syncmgr.sources.canal.factory import inspect
 from syncmgr.sources.canal.source import SourceOptions
 from tests.contract.canal_reader import Reader, channel, reading
 from tests.contract.mysql_reader import database
-from tests.support.servers.canal import CanalServer, ZooKeeper
+from tests.support.servers.canal import CANAL_PASSWORD, CanalServer, ZooKeeper
 from tests.support.servers.mysql import MysqlServer
-from tests.support.until import until
+from tests.support.until import HANG_SECOND, until
+from tests.unit.job.factories import make_canal
 
 pytestmark = pytest.mark.mysql
 
@@ -197,3 +199,24 @@ def answers(cluster: Cluster) -> bool:
     except CanalLostError as error:
         return "no canal server is active" in str(error)
     return False
+
+
+def test_a_look_keeps_no_reader_out(
+    zookeeper: ZooKeeper, canal: Start, mysql_server: MysqlServer, db: str, destination: str
+) -> None:
+    """It says who reads, or that the destination is served, and takes the reader's node at no moment."""
+    canal(destination=destination, zookeeper=zookeeper)
+    there = make_canal(zk_servers=zookeeper.address, destination=destination, password=CANAL_PASSWORD)
+    own = f"/otter/canal/destinations/{destination}/1001/running"
+    with asking(zookeeper) as client:
+        seen: list[object] = []
+        client.exists(own, watch=seen.append)
+        assert inspect(there, [], connect_timeout=HANG_SECOND).tables == ()
+        assert (seen, client.exists(own)) == ([], None)
+    with reading(zookeeper, [channel((db, "t"))], destination=destination) as reader:
+        reader.get()
+        with pytest.raises(SyncError) as raised:
+            inspect(there, [], connect_timeout=HANG_SECOND)
+        assert raised.value.code is Code.CANAL_IN_USE
+        mysql_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
+        reader.until(lambda: reader.rows((db, "t")))

@@ -105,7 +105,9 @@ def test_a_destination_that_is_not_there_is_told(canal: Start, mysql_db: str) ->
 def test_a_look_without_tables_leaves_the_reader_its_filter(
     canal: Start, mysql_server: MysqlServer, mysql_db: str
 ) -> None:
-    """It tells whether canal is there and takes the password; whoever reads the destination loses no row by it."""
+    """It tells whether canal is there, takes the password and serves the destination; whoever reads that loses no row
+    by it.
+    """
     server = canal()
     there = make_canal(host="127.0.0.1", port=server.port, destination=server.destination, password=CANAL_PASSWORD)
     with reading(server, [channel((mysql_db, "t"))]) as reader:
@@ -115,6 +117,10 @@ def test_a_look_without_tables_leaves_the_reader_its_filter(
         assert inspect(there, [], connect_timeout=HANG_SECOND).tables == ()
         fill(mysql_server, mysql_db, 3, 6)
         until_equal(reader, mysql_server, mysql_db)
+    assert inspect(there, [], connect_timeout=HANG_SECOND).tables == (), "also where nobody reads"
+    with pytest.raises(SyncError, match="nowhere") as raised:
+        inspect(replace(there, destination="nowhere"), [], connect_timeout=HANG_SECOND)
+    assert raised.value.code is Code.CANAL_REFUSED
     with pytest.raises(SyncError, match="refused user 'canal'"):
         inspect(replace(there, password="wrong"), [], connect_timeout=HANG_SECOND)
 
@@ -531,6 +537,29 @@ def test_a_canal_that_restarts_in_peace_raises_no_alarm(canal: Start, mysql_serv
         server.stop()
         mysql_server.run(*(f"INSERT INTO {mysql_db}.other VALUES ({round_ * 100 + n})" for n in range(20, 40)))
         server.start()
+
+
+def test_readers_that_find_nothing_new_leave_the_kept_batch(
+    canal: Start, mysql_server: MysqlServer, mysql_db: str
+) -> None:
+    """However many there are: each is given something that it knows, so none takes the cursor for lost."""
+    mysql_server.run(f"CREATE TABLE {mysql_db}.other (id BIGINT PRIMARY KEY)")
+    server = canal()
+    with started(server, mysql_server, mysql_db) as first:
+        for number in (20, 21):  # what comes first is acked at once
+            fill(mysql_server, mysql_db, number, number + 1)
+            first.until(lambda number=number: number in ids(first, mysql_db))
+        first.until(first.source.idle)
+        end = first.end
+    assert not end.acked
+    for _ in range(3):
+        with reading(server, [channel((mysql_db, "t"))], end) as reader:
+            reader.until(lambda reader=reader: reader.source._last_batch)
+            reader.until(reader.source.idle)
+    mysql_server.run(*(f"INSERT INTO {mysql_db}.other VALUES ({n})" for n in range(20)))
+    fill(mysql_server, mysql_db, 0, 5)
+    with reading(server, [channel((mysql_db, "t"))], end) as reader:
+        reader.until(lambda: len(reader.rows((mysql_db, "t"))) == 5)
 
 
 def test_a_source_that_restarts_behind_canal_is_read_on(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:

@@ -15,7 +15,7 @@ from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
-from syncmgr.job.epoch import Thresholds
+from syncmgr.job.epoch import Epoch, Thresholds
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
@@ -62,7 +62,7 @@ class Bench:
         self.finish_second = 2 * HANG_SECOND
         self.channel = make_channel(reads=("id", "version"))
         self.families: tuple[DatabasePattern, ...] = ()
-        self.on_arrival: Callable[[Sequence[Table]], Mapping[Table, SyncError | None] | None] = lambda _: {}
+        self.on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None] = lambda *_: {}
 
     def start(self, source: OpenSource) -> JobRun:
         options = RunOptions(
@@ -169,6 +169,28 @@ def test_when_a_source_was_asked_outlives_the_worker(bench: Bench) -> None:
     assert bench.ledger.asked == [100, 10, 100, 110]
     bench.run_through(ScriptedSource(transactions=12), 12)
     assert len(bench.ledger.asked) == 4
+
+
+def test_rows_without_names_of_columns_are_remembered_until_somebody_has_compared_them(bench: Bench) -> None:
+    """Whatever ends between: it is stored before the epoch that has them is begun, and the next worker is told."""
+    rows, u = GivenChanges(((ChangeKind.INSERT, 1, 1),)), frozenset({("shop", "orders")})
+    batches = (make_batch(rows, nameless=u), make_batch(rows, nameless=u))
+    stored: list[bool] = []
+    add_intent = bench.ledger.add_intent
+
+    def noting(epoch: Epoch) -> None:
+        stored.append(bench.ledger.described["token-1"].nameless)
+        add_intent(epoch)
+
+    bench.ledger.add_intent = noting  # type: ignore[method-assign]
+    bench.run_through(BatchSource(batches), 2)
+    assert set(stored) == {True}
+    bench.channel = bench.ledger.described.pop("token-1")
+    bench.ledger.add_intent = add_intent  # type: ignore[method-assign]
+    bench.run_through(BatchSource((*batches, make_batch(rows, nameless=u))), 3)
+    assert bench.ledger.described == {}, "nothing new"
+    bench.run_through(BatchSource((*batches, make_batch(), make_batch(rows))), 4)
+    assert not bench.ledger.described["token-1"].nameless
 
 
 def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,10 +448,10 @@ MADE = Ddl(
 def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_again(bench: Bench) -> None:
     """The run ends in front of it, with no error; once it is said, the job goes on behind it, and that is noted."""
     answers: list[dict[Table, SyncError | None] | None] = [None, {("shop", "t"): NO_KEY}]
-    told: list[Sequence[Table]] = []
+    told: list[tuple[Sequence[Table], int]] = []
 
-    def answer(tables: Sequence[Table]) -> Mapping[Table, SyncError | None] | None:
-        told.append(tables)
+    def answer(tables: Sequence[Table], behind: Position) -> Mapping[Table, SyncError | None] | None:
+        told.append((tables, behind.offset))
         return answers.pop(0)
 
     bench.families, bench.on_arrival = (DatabasePattern(db="shop"),), answer
@@ -438,7 +460,7 @@ def test_a_statement_of_which_nobody_can_say_whether_its_table_joins_is_met_agai
     assert (bench.ends, bench.ledger.last_epoch().end.offset) == ([(None, FailType.UNKNOWN)], 1)
     assert bench.ledger.refused == []
     bench.run_through(source, 3)
-    assert told == [[("shop", "t")]] * 2
+    assert told == [([("shop", "t")], 2)] * 2
     assert [record.outcome for record in bench.ledger.refused] == [f"not synced: {NO_KEY}"]
 
 
@@ -450,7 +472,7 @@ def test_what_does_not_join_is_noted_once(bench: Bench) -> None:
     said = DdlStatement(text="RENAME TABLE a.t TO t, a.u TO u", db="shop", modes=ORDINARY, moment=Moment(at=1))
     source = BatchSource((make_batch(inserted(1)), make_batch(ddl=replace(MADE, said=said)), make_batch(inserted(3))))
 
-    def answer(_: Sequence[Table]) -> Mapping[Table, SyncError | None]:
+    def answer(*_: object) -> Mapping[Table, SyncError | None]:
         if len(answers) == 2:
             bench.run.finish()
         return answers.pop(0)

@@ -212,7 +212,8 @@ class ChannelDescription:
     it. `left`: target columns that it filled once, which keep those values. `shadows`: copies that may take its place,
     and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
     `known_at`: where in the binlog the table was as `source` says; None: of a job of an earlier version, or on canal.
-    `stopped`: why it is not read any more, None: it is.
+    `stopped`: why it is not read any more, None: it is. `nameless`: rows of it came without the names of their columns,
+    and nobody has compared these with the server's since.
     """
 
     token: str
@@ -233,6 +234,7 @@ class ChannelDescription:
     after: Position | None = None
     known_at: Position | None = None
     stopped: Stop | None = None
+    nameless: bool = False
 
     def skips(self, end: Position) -> bool:
         """Whether nothing of this channel is wanted up to there: it came, or comes, with the rows of the table."""

@@ -24,6 +24,7 @@ __all__ = [
     "is_set_aside",
     "meant",
     "mentioned",
+    "named",
     "renewed",
     "touched",
 ]
@@ -109,22 +110,31 @@ def arrivals(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]
 
     In lower case where the server keeps names so (lower_case_table_names = 1), however they were typed.
     """
-    made = _made(statement, default_db, modes)
-    return tuple((db.lower(), name.lower()) for db, name in made) if modes.folds else made
+    return tuple(new for _, new in named(statement, default_db, modes))
 
 
-def _made(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]:
+def named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | None, Table], ...]:
+    """The same, each after the name that it had; None: it is made."""
+    made = _named(statement, default_db, modes)
+    if not modes.folds:
+        return made
+    return tuple(
+        (None if old is None else (old[0].lower(), old[1].lower()), (db.lower(), n.lower())) for old, (db, n) in made
+    )
+
+
+def _named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | None, Table], ...]:
     try:
         parsed = read(statement, default_db, modes)
     except UnclearError:
         return ()
     match parsed:
         case nodes.CreateTable(table=table, temporary=False):
-            return (table,)
+            return ((None, table),)
         case nodes.RenameTables(pairs=pairs):
-            return tuple(new for _, new in pairs)
-        case nodes.AlterTable(clauses=clauses):
-            return tuple(clause.table for clause in clauses if isinstance(clause, nodes.RenameTo))
+            return tuple(pairs)
+        case nodes.AlterTable(table=table, clauses=clauses):
+            return tuple((table, clause.table) for clause in clauses if isinstance(clause, nodes.RenameTo))
         case _:
             return ()
 

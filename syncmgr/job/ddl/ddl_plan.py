@@ -365,7 +365,9 @@ class _Following:
         for token, channel in list(self._channels.items()):
             if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.shadows):
                 self.at = _table(channel)
-                self._refuse(Kind.SWAP_TABLE, f"another table gets the name {'.'.join(name)}, which this one had")
+                here, there = ".".join(self.at), ".".join(name)
+                ways = f"RESYNC TABLE {there} reads that one from here on, RESYNC TABLE {here} this one"
+                self._refuse(Kind.SWAP_TABLE, f"another table gets the name {there}, which this one had; {ways}")
                 self._done.setdefault(token, []).append(f"the new {'.'.join(name)} is not synced")
                 self._reshape(name, lambda _: None)
 

@@ -1,15 +1,17 @@
 """Which of the tables that come to a job join it.
 
-Owns: that one table alone fills a target, or a part of it; which of several that is.
-Must not know: servers, statements, what is planned for a table.
+Owns: that one table alone fills a target, or a part of it; which of several that is; which names new tables have.
+Must not know: servers, what is planned for a table.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.ddl.ddl_plan import DdlStatement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,3 +59,17 @@ def turns(taken: Collection[Filling], coming: Mapping[Table, Filling]) -> Turns:
         else:
             first[table] = wish
     return Turns(first=tuple(first), later=tuple(later), refused=refused)
+
+
+def named(statements: Iterable[DdlStatement]) -> frozenset[Table]:
+    """The tables that these statements make, under the names that they have after the last one.
+
+    One that another table has left for its name is none of them: who knows which it is reads of it in the binlog.
+    """
+    made, others = set[Table](), set[Table]()
+    for said in statements:
+        for old, new in ddl.named(said.text, said.db, said.modes):
+            is_new = old in made or (old is None and new not in others)
+            made -= {old, new}
+            (made if is_new else others).add(new)
+    return frozenset(made)

@@ -89,6 +89,9 @@ class Batch:
     XA transactions: first those `forgotten` are dropped, then come `changes` and what is `prepared`, and last the
     rows of the one `committed`, all of which were prepared before or are in this batch; of tables `passed` they came
     with all others by a reading.
+
+    `nameless`: tables whose rows came, here or before, without the names of their columns, so that they are right only
+    where nobody has altered the table unseen; nobody has compared them since.
     """
 
     changes: tuple[TableChanges, ...]
@@ -104,3 +107,4 @@ class Batch:
     prepared: tuple[PreparedChanges, ...] = ()
     committed: str | None = None
     passed: frozenset[tuple[str, str]] = frozenset()
+    nameless: frozenset[tuple[str, str]] = frozenset()

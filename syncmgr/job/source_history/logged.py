@@ -61,6 +61,20 @@ ASKED: Final = (
         why="rows of filtered databases, and DDL of sessions that are in one, are not logged",
         at_connect=True,
     ),
+    Asked(
+        setting=", ".join(SKIPS),
+        wanted=OFF,
+        code=Code.REPLICA_FILTERED,
+        why="changes that failed there are left out, and count as executed",
+        matters="the replica of snapshot.host",
+    ),
+    Asked(
+        setting="replicate_*",
+        wanted="",
+        code=Code.REPLICA_FILTERED,
+        why="changes that a filter leaves out count as executed there",
+        matters="the replica of snapshot.host",
+    ),
 )
 
 
@@ -86,8 +100,9 @@ HEEDED: Final = (
         setting="binlog_row_metadata",
         value="MINIMAL, NO_LOG",
         servers="MySQL, MariaDB",
-        does="warns at CREATE SYNC (20163); reads rows by the stored columns, and asks the server for them every "
-        "source_schema_check_second; refuses a start at an older place",
+        does="warns at CREATE SYNC (20163); reads rows by the stored columns, which it compares with those of the "
+        "server every source_schema_check_second, and with the first names that come; refuses a start at an older "
+        "place",
     ),
     Heeded(
         setting="explicit_defaults_for_timestamp",
@@ -133,6 +148,11 @@ HEEDED: Final = (
         does="reads one node alone: several hosts are refused (20010), and so is the GTID of another node (20107)",
     ),
 )
+
+_NEUTRAL: Final = ("binlog_checksum", "server_id", "server_uuid", "version")  # any value will do
+# What a server is asked for: so nothing is heeded that the tables above, and those of the documents, do not have.
+# It has no answer for those that are none of its variables.
+VARIABLES: Final = (*_NEUTRAL, *(name for row in (*ASKED, *HEEDED) for name in row.setting.split(", ")))
 
 
 def refusal(variables: Mapping[str, str]) -> tuple[Asked, str] | None:

@@ -30,6 +30,7 @@ from syncmgr.pipeline.messages import (
     DdlMet,
     FromWorker,
     Limits,
+    Nameless,
     Progress,
     SchemaLearned,
     Staged,
@@ -119,6 +120,7 @@ class Consumer:
     def _learn(self, channels: Iterable[WorkerChannel]) -> None:
         self._channels = {(channel.source.db, channel.source.name): channel for channel in channels}
         self._by_token = {channel.token: channel for channel in channels}
+        self._nameless = frozenset(channel.token for channel in channels if channel.nameless)
 
     def _meet(self, ddl: Ddl) -> None:
         """Where the source can follow it, the frontend says how the rows behind it are read."""
@@ -164,6 +166,7 @@ class Consumer:
 
     def _stage(self, batch: Batch) -> None:
         """All tables are decoded before one row is staged, so that a bad value leaves the epoch whole."""
+        self._doubt(batch.nameless)
         changes, dead = self._decoded(batch.changes)
         changes = [(channel, self._wanted(channel, rows)) for channel, rows in changes]
         prepared = [(part, *self._decoded(part.changes)) for part in batch.prepared]
@@ -190,6 +193,12 @@ class Consumer:
             size=batch.bytes - sum(part.bytes for part in batch.prepared) + bytes_released,
         )
         passing(CrashPoint.ROWS_STAGED)
+
+    def _doubt(self, tables: Collection[tuple[str, str]]) -> None:
+        nameless = frozenset(token for token, c in self._by_token.items() if (c.source.db, c.source.name) in tables)
+        if nameless != self._nameless:
+            self._nameless = nameless
+            self._send(Nameless(tokens=nameless))
 
     def _decoded(self, changes: tuple[TableChanges, ...]) -> tuple[Rows, tuple[DeadLetter, ...]]:
         """The rows that may be staged, and what is told of the others."""

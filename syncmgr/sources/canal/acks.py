@@ -29,10 +29,12 @@ class Acks:
     `acked` lets it go at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start: Position | None = None) -> None:
+        """`start`: what was committed in an earlier life, whose newest batch comes again and is kept as it was."""
         self._batches: deque[Unacked] = deque()
         self._positions: deque[tuple[int, Position]] = deque()
-        self._given = self._committed = self._released = 0
+        self._given = self._committed = 0
+        self._released = -1 if start is not None and start.file and not start.acked else 0
         self.received_last = 0
         self.entries = self.bytes = 0
 

@@ -35,6 +35,9 @@ class OneServer:
     def locate(self) -> Endpoint:
         return self.endpoint
 
+    def seen(self) -> Endpoint:
+        return self.endpoint
+
     def connected(self, local_address: str) -> None:
         """Nobody can ask."""
 
@@ -72,7 +75,19 @@ class Cluster:
         with self._naming_failures():
             client = self._started()
             self._take(client)
-            host, _, port = _address(self._data(client, f"{self._path}/running")).rpartition(":")
+            return self._active(client)
+
+    def seen(self) -> Endpoint:
+        """The same, and nobody is kept out by it."""
+        with self._naming_failures():
+            client = self._started()
+            reader = self._data(client, self._own)
+            if reader:
+                raise self._in_use(reader)
+            return self._active(client)
+
+    def _active(self, client: KazooClient) -> Endpoint:
+        host, _, port = _address(self._data(client, f"{self._path}/running")).rpartition(":")
         if not host or not port.isdecimal():
             raise self._lost("no canal server is active for the destination")
         return replace(self._endpoint, host=host, port=int(port))
@@ -116,14 +131,15 @@ class Cluster:
             if stat.ephemeralOwner == client.client_id[0]:
                 return
             if _fact(told, "owner") != self._owner:
-                there = self._endpoint
-                reader = f"the client at {_address(told) or 'an unknown address'}"
-                raise CanalLostError(
-                    SyncError(Code.CANAL_IN_USE, address=self._zk_servers, destination=there.destination, reader=reader)
-                ) from None
+                raise self._in_use(told) from None
             with contextlib.suppress(NoNodeError):
                 self._waited(client.delete_async(self._own, stat.version))
             self._create(client)
+
+    def _in_use(self, told: bytes) -> CanalLostError:
+        reader = f"the client at {_address(told) or 'an unknown address'}"
+        facts = {"address": self._zk_servers, "destination": self._endpoint.destination}
+        return CanalLostError(SyncError(Code.CANAL_IN_USE, reader=reader, **facts))
 
     def _create(self, client: KazooClient) -> None:
         self._waited(client.create_async(self._own, self._told(""), ephemeral=True, makepath=True))

@@ -19,6 +19,7 @@ from syncmgr.sources.cancellation import Opened
 CHUNK: Final = 1 << 20
 SHOWN: Final = 300
 UNREADY: Final = "seed is null"  # the server checks a password before it has stored its own seed
+UNSUBSCRIBED: Final = "should subscribe first"  # what a destination that is served says to a stranger
 
 
 class CanalLostError(Exception):
@@ -58,8 +59,8 @@ class Connector:
         """Connects, logs in, subscribes, and takes back what an earlier reader left un-acked.
 
         `table_filter`: canal's regular expression; it replaces the destination's own, and that of whoever reads it.
-        None: it logs in alone. Raises CanalLostError, and
-        SyncError CANAL_ACCESS_DENIED.
+        None: it only finds out whether the destination is served. Raises CanalLostError, and SyncError
+        CANAL_ACCESS_DENIED.
         """
         self._endpoint = endpoint
         self._buffer = bytearray()
@@ -71,7 +72,9 @@ class Connector:
             raise self._lost(error) from error
         try:
             self._log_in()
-            if table_filter is not None:
+            if table_filter is None:
+                self._look()
+            else:
                 self._subscribe(table_filter)
         except BaseException:
             self.close()
@@ -102,6 +105,14 @@ class Connector:
             raise self._refused(answer)
         self._send(packet.rollback(there.destination))
         self._most = packet.MAX_FRAME
+
+    def _look(self) -> None:
+        """Canal refuses a reader whom it does not know, after it has looked whether it serves what he wants."""
+        there = self._endpoint
+        self._send(packet.get(there.destination, 1, 1, packet.STRANGER))
+        reply = self._reply(there.read_timeout)
+        if isinstance(reply, Answer) and UNSUBSCRIBED not in reply.text:
+            raise self._refused(reply)
 
     def local_address(self) -> str:
         host, port = self._socket.getsockname()[:2]

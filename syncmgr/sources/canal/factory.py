@@ -54,15 +54,16 @@ class DestinationFacts:
 
 
 def inspect(source: CanalDescription, tables: Sequence[Table], *, connect_timeout: float) -> DestinationFacts:
-    """Logs in and subscribes, so that from now on canal keeps what the job will read. Without tables it only logs in:
-    whoever subscribes takes the destination's filter from its reader, and with it rows.
+    """Logs in and subscribes, so that from now on canal keeps what the job will read. Without tables it only looks
+    whether the destination is served: whoever subscribes takes its filter from its reader, and with it rows.
 
     Raises SyncError: CANAL_*, PROPERTY_WRONG.
     """
     check_zone(source.time_zone)
     locator = _locator(source, connect_timeout, connect_timeout, PROBE)
     try:
-        Connector(_located(locator), table_filter(tables) if tables else None).close()
+        endpoint, wanted = (_located(locator), table_filter(tables)) if tables else (locator.seen(), None)
+        Connector(endpoint, wanted).close()
     except CanalLostError as lost:
         raise lost.cause_for_user from lost
     finally:
@@ -114,7 +115,7 @@ class OpenCanal:
         )
 
 
-def _locator(source: CanalDescription, connect_timeout: float, read_timeout: float, owner: str) -> Locator:
+def _locator(source: CanalDescription, connect_timeout: float, read_timeout: float, owner: str) -> Cluster | OneServer:
     endpoint = Endpoint(
         host=source.host,
         port=source.port,

@@ -15,6 +15,7 @@ from syncmgr.sources.canal.proto import entry_pb2, packet_pb2
 from syncmgr.sources.canal.values.fields import BYTES, VARINT, MalformedEntryError, varint
 
 CLIENT_ID: Final = "1001"  # the one that every canal client uses: a destination has one reader
+STRANGER: Final = "32101"  # one that has never subscribed, so that canal gives it nothing
 LENGTH: Final = struct.Struct(">i")
 MAX_FRAME: Final = 1 << 30  # one entry holds a whole rows event, which max_allowed_packet bounds so
 MAX_LOGIN_FRAME: Final = 1 << 20  # of one in which no entries come
@@ -148,11 +149,11 @@ def subscription(destination: str, table_filter: str) -> bytes:
     return _frame(packet_pb2.SUBSCRIPTION, body)
 
 
-def get(destination: str, fetch_size: int, timeout_millisecond: int) -> bytes:
+def get(destination: str, fetch_size: int, timeout_millisecond: int, client_id: str = CLIENT_ID) -> bytes:
     """`fetch_size`: KiB, or entries where the server counts those. A time-out of 0 would wait for ever."""
     body = packet_pb2.Get(
         destination=destination,
-        client_id=CLIENT_ID,
+        client_id=client_id,
         fetch_size=fetch_size,
         timeout=timeout_millisecond,
         unit=MILLISECONDS,

@@ -84,7 +84,7 @@ class CanalSource:
         self._options = options or SourceOptions()
         self._line = Reconnector(self._options.retry, trouble)
         self._debug = debug
-        self._acks = Acks()
+        self._acks = Acks(start)
         self._sorter = Sorter(tables, start, self._acks, label=label, max_open_bytes=self._options.max_open_bytes)
         self._committed: deque[Position] = deque()
         self._connector: Connector | None = None

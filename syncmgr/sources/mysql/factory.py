@@ -5,6 +5,7 @@ Must not know: how the server is checked or read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
@@ -16,7 +17,8 @@ from syncmgr.job.position import Position
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.source import MysqlDescription, wrong_property
 from syncmgr.job.types.schema import SourceTable
-from syncmgr.sources.mysql.address import Locking, MysqlAddress
+from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures
+from syncmgr.sources.mysql.ahead import named_ahead
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.subscriptions import Channel, subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Keep
@@ -24,6 +26,7 @@ from syncmgr.sources.mysql.check import SourceFacts, inspect_server
 from syncmgr.sources.mysql.server import exact_point
 from syncmgr.sources.mysql.server.list_tables import found_on
 from syncmgr.sources.mysql.server.replica import start_at
+from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncmgr.sources.mysql.server.surroundings import Patience
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
@@ -161,6 +164,35 @@ class OpenMysql:
             keep=keep,
             asked_until=plan.asked_until,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Binlog:
+    """What the binlogs of sources have beside what jobs read of them. Times in seconds."""
+
+    connect_timeout: float
+    read_timeout: float
+    limits: Limits
+
+    def end(self, source: MysqlDescription) -> Position:
+        """Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_GRANT_MISSING."""
+        return _of_one(_addresses(source, self.connect_timeout), _end)
+
+    def named(self, source: MysqlDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
+        """The tables of the families that statements behind a place make, as far as a look of a moment sees."""
+        options = SourceOptions(
+            limits=self.limits,
+            heartbeat=self.read_timeout / HEARTBEATS,
+            read_timeout=self.read_timeout,
+            position_interval=0.0,
+            retry=Retry(times=0),
+        )
+        return named_ahead(_addresses(source, self.connect_timeout), start, self.end(source), families, options)
+
+
+def _end(address: MysqlAddress) -> Position:
+    with closing(connect(address)) as connection, naming_failures(address):
+        return Server(address, connection).latest()
 
 
 def _addresses(source: MysqlDescription, connect_timeout: float) -> tuple[MysqlAddress, ...]:

@@ -7,7 +7,7 @@ Must not know: where transactions end, how rows are decoded, who consumes batche
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
@@ -98,7 +98,7 @@ class MysqlSource:
         most = self._options.limits.event_cells
         self._subscriptions = Subscriptions(tables, label, unlogged, families, most_cells=most)
         self._router = Router(self._subscriptions, self._options.limits, start, label, prepared or {})
-        self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known)
+        self._unlogged_alters = UnloggedAlters(self._options.schema_check, self._known, self._subscriptions.nameless)
         self._stream: BinlogStream | None = None
         self._chunk: Chunk | None = None
         self._at = 0
@@ -151,7 +151,6 @@ class MysqlSource:
                 if self._feed():
                     return self._take()
                 self._catch_up()
-                self._unlogged_alters.met(self._subscriptions.take_nameless())
                 self._unlogged_alters.look(self._address, self._router.position())
                 came = self._read(deadline)
             except (StreamLostError, DuplicateServerIdError) as lost:
@@ -227,7 +226,7 @@ class MysqlSource:
     def _take(self) -> Batch:
         self._told_at = time.monotonic()
         self._since = None
-        batch = self._router.take()
+        batch = replace(self._router.take(), nameless=self._subscriptions.nameless.tables)
         if batch.events:
             self._line.progressed()
         return batch

@@ -23,6 +23,7 @@ from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
 from syncmgr.sources.mysql.binlog.events import Query
+from syncmgr.sources.mysql.binlog.nameless import Nameless
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder, Wanted
 from syncmgr.sources.mysql.values.table_map import TableMap, agreed, identified, parse, refuse_unknown, source_table
@@ -40,7 +41,7 @@ class Subscription:
     `schema`: the table as it was found, or as statements have changed it since. `known_at`: from where on in the binlog
     that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
     `shadows`: tables that may take its place. `after`: changes up to there are not wanted. `complete`: no column of
-    the table may be left out.
+    the table may be left out. `nameless`: rows of it came without names of columns, and nobody has compared it since.
     """
 
     columns: tuple[str, ...]
@@ -50,6 +51,7 @@ class Subscription:
     shadows: tuple[Table, ...] = ()
     after: Position | None = None
     complete: bool = False
+    nameless: bool = False
 
 
 class Channel(Protocol):
@@ -69,6 +71,8 @@ class Channel(Protocol):
     def known_at(self) -> Position | None: ...
     @property
     def complete(self) -> bool: ...
+    @property
+    def nameless(self) -> bool: ...
 
 
 def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, Subscription]:
@@ -82,6 +86,7 @@ def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, S
             shadows=tuple((shadow.db, shadow.name) for shadow in channel.shadows),
             after=channel.after,
             complete=channel.complete,
+            nameless=channel.nameless,
         )
         for channel in channels
     }
@@ -94,10 +99,11 @@ def _later(known_at: Position | None, first: Position) -> Position | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Subscribed:
-    """A subscribed table under one table map."""
+    """A subscribed table under one table map. `told`: by the names of its columns, None where it has none."""
 
     table: Table
     decoder: RowsDecoder
+    told: SourceTable | None
 
 
 class Subscriptions:
@@ -115,6 +121,7 @@ class Subscriptions:
         address: str,
         unlogged: Unlogged,
         families: Collection[Pattern] = (),
+        nameless: Nameless | None = None,
         *,
         most_cells: int = MOST_CELLS,
     ) -> None:
@@ -129,10 +136,10 @@ class Subscriptions:
         self._unlogged = unlogged
         self._families = families
         self._most_cells = most_cells
+        self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
         self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
-        self._nameless: set[Table] = set()
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
 
     @property
@@ -165,10 +172,13 @@ class Subscriptions:
 
     def of(self, body: bytes) -> Subscribed | None:
         """The table of a table map's body, None if it is not wanted. Raises SyncError, MalformedEventError."""
-        try:
-            return self._by_map[body]
-        except KeyError:
-            pass
+        found = self._by_map[body] if body in self._by_map else self._found(body)
+        if found is not None:
+            of = self.tables[found.table]
+            self._nameless.heed(found.table, of.schema if of.known_at is None else None, found.told)
+        return found
+
+    def _found(self, body: bytes) -> Subscribed | None:
         if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
             self._by_map.clear()
             self._map_bytes = 0
@@ -188,14 +198,13 @@ class Subscriptions:
         ]
         self._check_against_known(table, wanted)
         self._seen[table] = schema, table_map.full
-        if not table_map.full:
-            self._nameless.add(table)
-        return Subscribed(table, RowsDecoder(table_map, wanted, self._address, most_cells=self._most_cells))
+        decoder = RowsDecoder(table_map, wanted, self._address, most_cells=self._most_cells)
+        return Subscribed(table, decoder, schema if table_map.full else None)
 
-    def take_nameless(self) -> set[Table]:
-        """The tables of which maps without names of columns have come since this was asked last."""
-        found, self._nameless = self._nameless, set()
-        return found
+    @property
+    def nameless(self) -> Nameless:
+        """Through all that `following` makes."""
+        return self._nameless
 
     def _schema(self, table_map: TableMap, subscription: Subscription) -> SourceTable:
         if table_map.full:
@@ -307,7 +316,8 @@ class Subscriptions:
     def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
         """What is read after a DDL statement at that place."""
         tables, most = subscriptions(channels, here), self._most_cells
-        made = Subscriptions(tables, self._address, self._unlogged, self._families, most_cells=most)
+        self._nameless.renamed(table for table, each in tables.items() if each.nameless)
+        made = Subscriptions(tables, self._address, self._unlogged, self._families, self._nameless, most_cells=most)
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         made.system_zone = self.system_zone

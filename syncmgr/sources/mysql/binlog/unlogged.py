@@ -7,13 +7,13 @@ Must not know: how a server is asked, which statement leads where.
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.invalidation import Late, after
 from syncmgr.job.objects.reach import Reach, reach
-from syncmgr.job.objects.surroundings import Answers, Known, Unasked, told, unasked
+from syncmgr.job.objects.surroundings import Answers, Known, Unasked, fold, told, unasked
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.writing import selected, stands_for_rows
 from syncmgr.sources.mysql.binlog.events import Query
@@ -52,21 +52,36 @@ class Unlogged:
         return False
 
     def _refuse(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
+        found = self._reached(query, modes, tables)
+        if found is not None and found.unknown:
+            facts = {"how": found.how, "reason": found.unknown, "statement": query.text[:SHOWN]}
+            raise SyncError(Code.SOURCE_UNSEEN, address=self._address, **facts)
+        if found is not None:
+            value = f"not ROW in a session that {found.how} ({query.text[:SHOWN]})"
+            value += self._first(query, modes, tables, found)
+            raise SyncError(Code.SOURCE_NOT_ROW, value=value, address=self._address, tables=found.tables)
+
+    def _reached(self, query: Query, modes: Modes, tables: Collection[Table]) -> Reach | None:
+        """None where it has changed no row of these."""
         while tables:
             found = reach(query.text, query.db, modes, tables, self._known, query.thread)
-            match found:
-                case None:
-                    return
-                case Unasked():
-                    self._known = told(self._known, self._answers(found, modes))
-                case Reach(unknown=""):
-                    value = f"not ROW in a session that {found.how} ({query.text[:SHOWN]})"
-                    raise SyncError(Code.SOURCE_NOT_ROW, value=value, address=self._address, tables=found.tables)
-                case Reach():
-                    facts = {"how": found.how, "reason": found.unknown, "statement": query.text[:SHOWN]}
-                    raise SyncError(Code.SOURCE_UNSEEN, address=self._address, **facts)
-                case _:
-                    assert_never(found)
+            if not isinstance(found, Unasked):
+                return found
+            self._known = told(self._known, self._answers(found, modes))
+        return None
+
+    def _first(self, query: Query, modes: Modes, tables: Collection[Table], found: Reach) -> str:
+        """What SOURCE_UNSEEN would say of the others once these are read anew: it has to be done before RESUME."""
+        left, then = list(tables), found
+        while then.tables and not then.unknown:
+            others = [table for table in left if fold(table, modes) not in then.tables]
+            reached = self._reached(query, modes, others)
+            if reached is None or len(others) == len(left):
+                return ""
+            left, then = others, reached
+        if not then.unknown:
+            return ""
+        return f"; whether it changes others of the job is not known, so do this first: {then.unknown}"
 
     def _answers(self, unasked: Unasked, modes: Modes) -> Answers:
         answers = self._ask(unasked, modes)

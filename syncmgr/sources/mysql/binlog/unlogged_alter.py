@@ -5,7 +5,7 @@ Must not know: how rows are decoded, what becomes of a table that differs.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +15,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.types.schema import SourceTable, differing
 from syncmgr.sources.mysql.address import MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql.binlog.nameless import Nameless, unexplained
 from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.tables import quoted, schemas_of
 
@@ -34,10 +35,13 @@ Known = Callable[[], Mapping[Table, SourceTable]]
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the tables were, and the end of the binlog after that: every statement that made them so is before it."""
+    """What the tables were, and the end of the binlog after that: every statement that made them so is before it.
+    `named`: from before that on the binlog has the names of columns.
+    """
 
     tables: Mapping[Table, SourceTable]
     end: Position
+    named: bool
 
 
 class UnloggedAlters:
@@ -45,37 +49,37 @@ class UnloggedAlters:
     to the thread that reads.
     """
 
-    def __init__(self, period: float, known: Known) -> None:
+    def __init__(self, period: float, known: Known, nameless: Nameless) -> None:
         """`known`: the tables that are read, as they are at the place that has been read."""
         self._period = period
         self._known = known
+        self._nameless = nameless
         self._answer: _Answer | None = None
         self._due: float | None = None  # monotonic; None: the binlog has the names
         self._named = True  # what is written from now on
-        self._nameless: frozenset[Table] = frozenset()  # whose rows have come without
         self._doubted: frozenset[Table] = frozenset()  # that differed at the last look
 
     def begin(self, *, named: bool) -> None:
         """A connection; `named`: its binlog has the names of columns."""
         self._answer = None
         self._named = named
-        self._due = None if named and not self._nameless else time.monotonic()
-
-    def met(self, nameless: Collection[Table]) -> None:
-        """Rows of these came without names: the server's setting was or is another one than when it was asked."""
-        if not self._nameless.issuperset(nameless):
-            self._nameless |= frozenset(nameless)
-            self._due = time.monotonic() if self._due is None else self._due
+        self._due = None if named and not self._nameless.tables else time.monotonic()
 
     def followed(self) -> None:
         """A statement has changed what is known: what was answered may be from before it."""
         self._answer = None
 
     def look(self, address: MysqlAddress, here: Position) -> None:
-        """`here`: up to where all is read. Raises SOURCE_SCHEMA for a table whose columns no statement explains."""
+        """`here`: up to where all is read. Raises SOURCE_SCHEMA for a table whose columns no statement explains.
+
+        Rows without names may come though the server was set to write them when the connection began.
+        """
+        if self._due is None and self._nameless.tables:
+            self._due = time.monotonic()
         if self._answer is not None and has_passed(here, self._answer.end):
-            tables, self._answer = self._answer.tables, None
-            self._compare(tables)
+            answer, self._answer = self._answer, None
+            self._compare(answer.tables)
+            self._settle(answer)
         elif self._due is not None and time.monotonic() >= self._due:
             self._due = time.monotonic() + self._period
             self._answer = self._asked(address)
@@ -84,10 +88,13 @@ class UnloggedAlters:
         """None where that fails: the stream says so itself, or the next time will do."""
         try:
             with closing(connect(address)) as connection, naming_failures(address):
+                server = Server(address, connection)
+                named = server.full_metadata
+                self._nameless.asked()
                 for table in self._doubted:  # a statement that is under way keeps everybody else from its table
                     query(connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
                 tables = schemas_of(connection, tuple(self._watched()))
-                return _Answer(tables, Server(address, connection).latest())
+                return _Answer(tables, server.latest(), named)
         except SyncError as error:
             if error.code not in PASSING:
                 raise
@@ -96,7 +103,7 @@ class UnloggedAlters:
     def _watched(self) -> Mapping[Table, SourceTable]:
         """Rows that have names are read by them, whatever the table was when the job last heard of it."""
         known = self._known()
-        return {table: known[table] for table in known if not self._named or table in self._nameless}
+        return {table: known[table] for table in known if not self._named or table in self._nameless.tables}
 
     def _compare(self, tables: Mapping[Table, SourceTable]) -> None:
         """A difference counts once it is there twice: a statement may be in the binlog before anybody is shown it."""
@@ -108,8 +115,12 @@ class UnloggedAlters:
                 self._doubted |= {table}
                 self._due = time.monotonic()
             elif difference is not None:
-                reason = (
-                    f"{difference}, and no statement in the binlog says so: rows since then may have come into other "
-                    "columns; SET GLOBAL binlog_row_metadata = FULL, with which that cannot happen"
-                )
-                raise SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=reason)
+                raise unexplained(table, difference)
+
+    def _settle(self, answer: _Answer) -> None:
+        """Rows that had no names were read by columns that are those of now; the next ones have names."""
+        self._named = answer.named
+        if answer.named:
+            self._nameless.settle(answer.tables.keys() - self._doubted)
+        if answer.named and not self._nameless.tables:
+            self._due = None

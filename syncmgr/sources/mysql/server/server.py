@@ -11,30 +11,10 @@ from pymysql import err
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
-from syncmgr.job.source_history.logged import SKIPS, UPDATES, left_out, unapplied, why_not_shared, without_replicated
+from syncmgr.job.source_history.logged import VARIABLES, left_out, unapplied, why_not_shared, without_replicated
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, query
 from syncmgr.sources.mysql.server.grants import Lacking, grants_missing
 
-VARIABLES: Final = (
-    "binlog_checksum",
-    "binlog_format",
-    "binlog_row_image",
-    "binlog_row_metadata",
-    "binlog_row_value_options",
-    "explicit_defaults_for_timestamp",
-    "gtid_mode",
-    "innodb_native_foreign_keys",
-    "log_bin",
-    "lower_case_table_names",
-    "server_id",
-    "server_uuid",
-    "system_time_zone",
-    "version",
-    "wsrep_gtid_mode",
-    "wsrep_on",
-    *SKIPS,
-    *UPDATES,
-)
 PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
 SYNTAX: Final = 1064
 UTC: Final = "UTC"

@@ -1,7 +1,17 @@
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.source_history.logged import left_out, refusal, unapplied, without_replicated
+from syncmgr.job.source_history.logged import (
+    ASKED,
+    HEEDED,
+    SKIPS,
+    UPDATES,
+    VARIABLES,
+    left_out,
+    refusal,
+    unapplied,
+    without_replicated,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +79,10 @@ def test_what_a_replica_does_not_apply(
 ) -> None:
     """The filters of whichever channel, and errors that it passes over."""
     assert unapplied(channels, variables) == told
+
+
+def test_a_server_is_asked_for_no_setting_that_the_documents_do_not_list() -> None:
+    """Their tables are made of the rows by which it is asked and refused."""
+    listed = {name for row in (*ASKED, *HEEDED) for name in row.setting.split(", ")}
+    assert set(VARIABLES) - listed == {"binlog_checksum", "server_id", "server_uuid", "version"}
+    assert {*SKIPS, *UPDATES, "wsrep_on", "binlog_row_metadata"} <= listed

@@ -1,0 +1,67 @@
+"""Tables whose rows came without the names of their columns, and whose columns nobody has compared since.
+
+Owns: which tables those are at the place that has been read, and the comparison with the first names that come.
+Must not know: how rows are decoded, when a server is asked.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.types.schema import SourceColumn, SourceTable, differing
+from syncmgr.sources.mysql.values.table_map import HIDDEN
+
+
+class Nameless:
+    """Used by one thread, through the whole life of a source."""
+
+    def __init__(self, tables: Iterable[Table] = ()) -> None:
+        """`tables`: those of an earlier life."""
+        self.tables = frozenset(tables)
+        self._since: set[Table] = set()
+
+    def heed(self, table: Table, known: SourceTable | None, told: SourceTable | None) -> None:
+        """Rows come. `known`: by what they are read where they have no names; `told`: by the names that they have.
+
+        Raises SOURCE_SCHEMA where the first names say that the rows before may have been misread.
+        """
+        if told is None:
+            self.tables |= {table}
+            self._since.add(table)
+        elif table in self.tables and known is not None:
+            difference = differing(known, _comparable(told, known))
+            if difference is not None:
+                raise unexplained(table, difference)
+            self.tables -= {table}
+
+    def asked(self) -> None:
+        """The server is asked for the columns of now, by which rows that come later are not judged."""
+        self._since.clear()
+
+    def settle(self, tables: Collection[Table]) -> None:
+        """The answer was as is known, and rows have names from before it on."""
+        self.tables -= frozenset(tables) - self._since
+
+    def renamed(self, tables: Iterable[Table]) -> None:
+        """A statement was followed: those tables may have other names."""
+        self.tables = frozenset(tables)
+
+
+def unexplained(table: Table, difference: str) -> SyncError:
+    reason = (
+        f"{difference}, and no statement in the binlog says so: rows without names of columns may have come into other "
+        "columns; SET GLOBAL binlog_row_metadata = FULL, with which that cannot happen"
+    )
+    return SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=reason)
+
+
+def _comparable(told: SourceTable, known: SourceTable) -> SourceTable:
+    """Without what the server hides; labels that no charset can say count as known."""
+    shown = [c for c in told.columns if known.column(c.name) is not None or not HIDDEN.fullmatch(c.name)]
+    return replace(told, columns=tuple(_labelled(column, known) for column in shown))
+
+
+def _labelled(column: SourceColumn, known: SourceTable) -> SourceColumn:
+    of = known.column(column.name)
+    return column if column.members or of is None else replace(column, members=of.members)
