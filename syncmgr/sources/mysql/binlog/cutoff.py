@@ -4,9 +4,16 @@ Owns: how one transaction of a stream is told to be at or before a position, or 
 Must not know: tables, rows, streams.
 """
 
-from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, parse_gtids
+from dataclasses import replace
+
+from syncmgr.job.position import GtidSet, MariadbGtids, Position, Sid, compare, parse_gtids
+from syncmgr.job.source_history.numbers_back import contradiction
 
 Gtid = tuple[Sid, int] | tuple[int, int, int]  # MySQL's; MariaDB's domain, server and sequence
+
+
+class NumbersBackError(Exception):
+    """GTIDs and places in files say the opposite; which one is right nobody knows."""
 
 
 class Cutoff:
@@ -14,18 +21,22 @@ class Cutoff:
 
     def __init__(self, position: Position) -> None:
         self._gtids = parse_gtids(position.gtids) if position.gtids else None
-        self._place = position.file, position.offset
+        self._place = replace(position, gtids="")
 
-    def has(self, gtid: Gtid | None, file: str, end: int) -> bool:
-        """`end`: the offset in the file behind an event of the transaction."""
+    def has(self, gtid: Gtid | None, here: Position) -> bool:
+        """`here`: the coordinate behind an event of the transaction. Raises NumbersBackError."""
         match self._gtids, gtid:
             case GtidSet() as executed, ((_, _) as sid, int(gno)):
                 return executed.has(sid, gno)
-            case MariadbGtids() as last, (int(domain), int(_), int(sequence)):
-                return last.has(domain, sequence)
+            case MariadbGtids() as last, (int(domain), int(server), int(sequence)):
+                by_number = last.has(domain, sequence)
+                reason = contradiction((domain, server, sequence), last, compare(here, self._place), here)
+                if reason is not None:
+                    raise NumbersBackError(reason)
+                return by_number
             case _:
-                return _numbered(file, end) <= _numbered(*self._place)
+                return _numbered(here) <= _numbered(self._place)
 
 
-def _numbered(file: str, offset: int) -> tuple[int, int]:
-    return int(file.rpartition(".")[2]), offset
+def _numbered(at: Position) -> tuple[int, int]:
+    return int(at.file.rpartition(".")[2]), at.offset

@@ -73,7 +73,7 @@ class Router:
         self._end_file, self._end_offset, self._end_created = start.file, start.offset, start.created
         self._last, self._last_event = start.last, b""  # the last transaction, and its GTID event until that is read
         self.server = start.server
-        self._by_gtid = False
+        self._by_gtid = self._shares_id = False
         self._passed: frozenset[tuple[str, str]] = frozenset()  # of the XA transaction that was committed last
         self._delivered: Part | None = None
         self._before_ddl: Position | None = None
@@ -109,12 +109,13 @@ class Router:
             **dict.fromkeys(QUIET, self._quiet),
         }
 
-    def connected(self, server: str, *, by_gtid: bool) -> None:
+    def connected(self, server: str, *, by_gtid: bool, shares_id: bool) -> None:
         """A stream of this server follows. The files of another one are none of its own, whatever their names.
 
-        `by_gtid`: all that it writes has GTIDs. Else those that it once wrote are no place to go on from.
+        `by_gtid`: all that it writes has GTIDs. Else those that it once wrote are no place to go on from. `shares_id`:
+        others may be called as it is, so that the name does not say whose files they are.
         """
-        self._by_gtid = by_gtid
+        self._by_gtid, self._shares_id = by_gtid, shares_id
         if not by_gtid:
             self._gtids, self._last, self._last_event = None, "", b""
         if self.server and self.server != server:
@@ -296,7 +297,7 @@ class Router:
         body, known = bytes(data[start + 27 : end]), self._subscriptions
         early = False
         if known.begin_later and self._branch is None:  # rows of an XA transaction count at its end
-            early = known.is_early(body, self._gtid_now, self._file, self._end_of(data, start))
+            early = known.is_early(body, self._gtid_now, self._behind(data, start))
         self._routes[_table_id(data, start)] = None if early else known.of(body)
 
     def _rows(self, data: memoryview, start: int, end: int) -> bool:
@@ -425,6 +426,11 @@ class Router:
         high = self._offset >> 32
         return (high + (log_pos < self._offset & 0xFFFFFFFF)) << 32 | log_pos
 
+    def _behind(self, data: memoryview, start: int) -> Position:
+        """The coordinate behind an event."""
+        server = "" if self._shares_id else self.server
+        return Position(file=self._file, offset=self._end_of(data, start), server=server, created=self._created)
+
     def _begin_xa(self, xid: str) -> None:
         self._branch = xid
         if self._skip is None:
@@ -441,7 +447,7 @@ class Router:
 
     def _commit_xa(self, xid: str, data: memoryview, start: int) -> None:
         """Tables whose rows were read after it have what it did."""
-        passed = self._subscriptions.passed(self._gtid_now, self._file, self._end_of(data, start))
+        passed = self._subscriptions.passed(self._gtid_now, self._behind(data, start))
         if self._branches.commit(xid):
             self._waiting.release(xid, passed)
         self._passed = passed
@@ -500,7 +506,7 @@ class Router:
 
     def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
         at = int.from_bytes(data[start : start + 4], "little")
-        passed = self._subscriptions.passed(self._gtid_now, self._file, self._end_of(data, start))
+        passed = self._subscriptions.passed(self._gtid_now, self._behind(data, start))
         if not self._subscriptions.stands_for_rows(said, at, passed) and not self._alters_nothing:
             if self._subscriptions.begins(said):
                 self._in_transaction = True

@@ -128,7 +128,7 @@ class BinlogStream:
         self._crc = server.variables["binlog_checksum"] != "NONE"
         self.folds = int(server.variables["lower_case_table_names"]) > 0
         self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid
-        self.named = server.full_metadata
+        self.named, self.in_galera = server.full_metadata, server.in_galera
         # MySQL is to lose the variable, and be as if it were ON.
         self.explicit_defaults = server.variables.get("explicit_defaults_for_timestamp", "ON") == "ON"
         self.system_zone = server.system_zone()

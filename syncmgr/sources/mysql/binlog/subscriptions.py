@@ -21,7 +21,7 @@ from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
-from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid
+from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.values.decoder import RowsDecoder, Wanted
@@ -136,14 +136,28 @@ class Subscriptions:
         """Whether of some table changes up to a place of its own are not wanted."""
         return bool(self._afters)
 
-    def is_early(self, body: bytes, gtid: Gtid | None, file: str, offset: int) -> bool:
-        """Whether a table map stands before that place; `offset`: behind it, in the file."""
-        after = self._afters.get(_name(body))
-        return after is not None and after.has(gtid, file, offset)
+    def is_early(self, body: bytes, gtid: Gtid | None, here: Position) -> bool:
+        """Whether a table map, behind which `here` lies, stands before that place.
 
-    def passed(self, gtid: Gtid | None, file: str, offset: int) -> frozenset[Table]:
-        """The tables that begin after that place, which is the end of a transaction."""
-        return frozenset(table for table, after in self._afters.items() if after.has(gtid, file, offset))
+        Raises SyncError where nobody knows.
+        """
+        table = _name(body)
+        return table in self._afters and self._begins_after(table, gtid, here)
+
+    def passed(self, gtid: Gtid | None, here: Position) -> frozenset[Table]:
+        """The tables that begin after a transaction, behind which `here` lies. Raises SyncError as `is_early` does."""
+        return frozenset(table for table in self._afters if self._begins_after(table, gtid, here))
+
+    def _begins_after(self, table: Table, gtid: Gtid | None, here: Position) -> bool:
+        try:
+            return self._afters[table].has(gtid, here)
+        except NumbersBackError as error:
+            label = ".".join(table)
+            reason = (
+                f"numbers of a domain that go back, so that nobody knows whether rows of {label} came with its "
+                f"snapshot: {error}; SET GLOBAL gtid_strict_mode = ON"
+            )
+            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address, reason=reason, table=label) from error
 
     def of(self, body: bytes) -> Subscribed | None:
         """The table of a table map's body, None if it is not wanted. Raises SyncError, MalformedEventError."""

@@ -57,6 +57,7 @@ class Server:
     """In place of a stream: what each read brings, and then nothing."""
 
     server, by_gtid, mariadb, folds, named, place = "s", False, False, False, True, 4
+    in_galera = False
     explicit_defaults, session_defaults, system_zone = True, False, "UTC"
     received = asked_at = 0
 
