@@ -126,6 +126,12 @@ HEEDED: Final = (
         servers="Galera",
         does="takes the server for one that replicates, and its files for no sign of its history",
     ),
+    Heeded(
+        setting="wsrep_gtid_mode",
+        value="OFF",
+        servers="MariaDB with Galera",
+        does="reads one node alone: several hosts are refused (20010), and so is the GTID of another node (20107)",
+    ),
 )
 
 
@@ -138,6 +144,21 @@ def refusal(variables: Mapping[str, str]) -> tuple[Asked, str] | None:
 def without_replicated(variables: Mapping[str, str]) -> str | None:
     """The variable by which a server leaves out what comes from other servers; None: it does not."""
     return next((name for name in UPDATES if variables.get(name) == "OFF"), None)
+
+
+def why_not_shared(variables: Mapping[str, str], *, by_gtid: bool) -> str | None:
+    """Why the GTIDs of a server lead to no other one; None: they do. `by_gtid`: all that it writes has them.
+
+    A node of MariaDB's Galera gives numbers of its own to what all nodes commit, unless it is told to share them.
+    """
+    if not by_gtid:
+        return "a job goes from one server to another by GTID alone, and gtid_mode is not ON"
+    if variables.get("wsrep_on") == "ON" and variables.get("wsrep_gtid_mode", "ON") != "ON":
+        return (
+            "a job goes from one node of Galera to another by GTID alone, and each has its own while wsrep_gtid_mode "
+            "is not ON"
+        )
+    return None
 
 
 def unapplied(replication: Iterable[Mapping[str, object]], variables: Mapping[str, str]) -> str | None:

@@ -63,6 +63,7 @@ _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 class SourceFacts:
     """What the server said. `tables`, `unique_keys` and `cascades` stand in the order of the tables asked for.
 
+    `why_not_shared`: why its GTIDs lead to no other server.
     `start`: where the job begins; `known_at`: where the tables' schemas hold, which may be later. `unique_keys`: per
     table the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes
     its rows beside the statements on it; `logs_cascades`: whether the binlog then has those. `server_time` in unix
@@ -73,6 +74,7 @@ class SourceFacts:
     flavour: Literal["mysql", "mariadb"]
     server: str
     by_gtid: bool
+    why_not_shared: str | None
     full_metadata: bool
     server_time: float
     start: Position
@@ -132,6 +134,7 @@ class _Inspection:
             flavour="mariadb" if self._server.mariadb else "mysql",
             server=self._server.id,
             by_gtid=self._server.by_gtid,
+            why_not_shared=self._server.why_not_shared,
             full_metadata=self._server.full_metadata,
             server_time=float(query(self._connection, "SELECT UNIX_TIMESTAMP(NOW(6)) seconds")[0]["seconds"]),
             start=position,

@@ -71,9 +71,8 @@ def inspect(
             if error.code is not Code.SOURCE_UNREACHABLE or address is addresses[-1]:
                 raise
             continue
-        if len(addresses) > 1 and not facts.by_gtid:
-            reason = "a job goes from one server to another by GTID alone, and gtid_mode is not ON"
-            raise wrong_property("mysql.host", source.host, reason)
+        if len(addresses) > 1 and facts.why_not_shared is not None:
+            raise wrong_property("mysql.host", source.host, facts.why_not_shared)
         if not source.accepts_unlogged:
             _refuse_unlogged(facts, address.label)
         read = _replica(source, connect_timeout)

@@ -139,6 +139,8 @@ class BinlogStream:
         gtids = parse_gtids(self._start.gtids if self.by_gtid else "")
         if not gtids:
             self._refuse_foreign_coordinate()
+        elif server.why_not_shared is not None and self._start.server not in {"", server.id}:
+            raise self._position_lost(f"it was read from server {self._start.server}; {server.why_not_shared}")
         if isinstance(gtids, GtidSet) and gtids:
             self._refuse_gap(gtids)
         self._refuse_other_history(server)

@@ -11,7 +11,7 @@ from pymysql import err
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
-from syncmgr.job.source_history.logged import SKIPS, UPDATES, left_out, unapplied, without_replicated
+from syncmgr.job.source_history.logged import SKIPS, UPDATES, left_out, unapplied, why_not_shared, without_replicated
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, query
 from syncmgr.sources.mysql.server.grants import Lacking, grants_missing
 
@@ -30,6 +30,7 @@ VARIABLES: Final = (
     "server_uuid",
     "system_time_zone",
     "version",
+    "wsrep_gtid_mode",
     "wsrep_on",
     *SKIPS,
     *UPDATES,
@@ -74,6 +75,11 @@ class Server:
     def in_galera(self) -> bool:
         return self.variables.get("wsrep_on") == "ON"
 
+    @property
+    def why_not_shared(self) -> str | None:
+        """Why its GTIDs lead to no other server of its history; None: they do."""
+        return why_not_shared(self.variables, by_gtid=self.by_gtid)
+
     def system_zone(self) -> str:
         """What the server calls its own time zone. Who starts it with TZ=UTC-8 has given that name to another zone."""
         name = self.variables.get("system_time_zone", "")
@@ -91,8 +97,12 @@ class Server:
                 raise SyncError(Code.SOURCE_FILTERED, address=label, reason=reason)
         variable = without_replicated(self.variables)
         if variable is not None and (self.in_galera or self._replicates()):
-            end = "STOP SLAVE and RESET SLAVE ALL" if self.mariadb else "STOP REPLICA and RESET REPLICA ALL"
-            raise SyncError(Code.SOURCE_UNLOGGED, address=label, variable=variable, end=end)
+            raise SyncError(Code.SOURCE_UNLOGGED, address=label, variable=variable, end=self._end_of_replication())
+
+    def _end_of_replication(self) -> str:
+        if self.in_galera:
+            return "taking it out of its Galera cluster"
+        return "STOP SLAVE and RESET SLAVE ALL" if self.mariadb else "STOP REPLICA and RESET REPLICA ALL"
 
     def refuse_unapplied(self) -> None:
         """A replica, MySQL's, that has not applied all that it has executed. Raises REPLICA_FILTERED,
