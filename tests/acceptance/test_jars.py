@@ -41,7 +41,8 @@ def test_the_driver_of_mysql_is_fetched_for_the_first_rows(mysql_server: MysqlSe
         assert "Put the right jar into the folder jars_dir" in t.until_told(Code.JAR_ALTERED)
         for part in (MYSQL_DRIVER.file, MYSQL_DRIVER.sha256, str(digest(repository.path(MYSQL_DRIVER)))):
             assert part in t.job["Msg"]
-        assert {path.name for path in jars.iterdir()} == {*(package.file for package in OF_THE_LAKE), "lock"}
+        there = (path.name for path in jars.iterdir() if not path.name.startswith(".fetching-"))  # one may run
+        assert {*there} == {*(package.file for package in OF_THE_LAKE), "lock"}
         lay_jars(jars, MYSQL_DRIVER)
         await_rows(t)
     finally:
