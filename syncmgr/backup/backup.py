@@ -27,6 +27,7 @@ from syncmgr.backup.files import copied, link, place, told
 from syncmgr.backup.manifest import LAKE, META, STAGING, Entry, Manifest
 from syncmgr.backup.moment import copy_database, held, held_server
 from syncmgr.backup.places import BACKUP_LOCK, SECRETS, Places, places
+from syncmgr.backup.served_metadata import copy_out
 from syncmgr.backup.tables import Lake
 from syncmgr.config.settings import Settings
 from syncmgr.crash import CrashPoint, passing
@@ -34,7 +35,6 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import lock_of
 from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.meta.engine import META_FILE
-from syncmgr.meta.served import copy_out
 from syncmgr.meta.staged import staged_files
 
 PINS: Final = ".backup"  # in lake_dir and staging_dir; what a killed backup leaves there goes with the next one

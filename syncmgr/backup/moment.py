@@ -19,8 +19,9 @@ from typing import Final
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
+from syncmgr.backup import served_metadata
 from syncmgr.errors import Code, SyncError
-from syncmgr.meta import served, versions
+from syncmgr.meta import versions
 
 BUSY_SECOND: Final = 10.0  # for each of both, well below the patience of a frontend
 
@@ -42,15 +43,15 @@ def held(*files: Path) -> Iterator[None]:
 @contextmanager
 def held_server(url: str) -> Iterator[Connection]:
     """No frontend writes to this database meanwhile. Raises BACKUP_REFUSED."""
-    with served.opened(url) as engine:
-        if not served.ours(engine):
+    with served_metadata.opened(url) as engine:
+        if not served_metadata.ours(engine):
             raise SyncError(Code.BACKUP_REFUSED, reason="meta_url: no frontend has run with this fe.conf")
         if not versions.is_current(engine):
             reason = "meta_url: another version of syncmgr has made these tables; make the backup by that one"
             raise SyncError(Code.BACKUP_REFUSED, reason=reason)
         with ExitStack() as stack:
             try:
-                connection = stack.enter_context(served.held(engine, int(BUSY_SECOND)))
+                connection = stack.enter_context(served_metadata.held(engine, int(BUSY_SECOND)))
             except OperationalError as error:
                 raise SyncError(Code.BACKUP_REFUSED, reason=f"meta_url: {str(error).splitlines()[0]}") from error
             yield connection

@@ -11,12 +11,12 @@ from typing import Final
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from syncmgr.backup.served_metadata import HOLD
 from syncmgr.config.settings import Settings
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import LOCK
 from syncmgr.lake.spark.launch import JARS, LakePlace
 from syncmgr.meta.engine import META_FILE, sqlite_url
-from syncmgr.meta.served import HOLD
 
 BACKUP_LOCK: Final = "backup.lock"
 SECRETS: Final = ("secret.key", "tls")

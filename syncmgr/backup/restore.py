@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from syncmgr.backup import manifest
+from syncmgr.backup import manifest, served_metadata
 from syncmgr.backup.files import copied, told
 from syncmgr.backup.manifest import LAKE, META, STAGING, Manifest
 from syncmgr.backup.places import Places, places
@@ -20,7 +20,6 @@ from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfini
 from syncmgr.lake.iceberg import catalog_file
 from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.lake.iceberg.moving import ORDER, Move, rewritten
-from syncmgr.meta import served
 from syncmgr.meta.engine import META_FILE
 from syncmgr.meta.staged import make_foreign
 
@@ -54,8 +53,8 @@ def _refuse_full(here: Places) -> None:
     """Raises RESTORE_REFUSED where the database of a server has metadata."""
     if here.meta_server is None:
         return
-    with served.opened(here.meta_server) as engine:
-        there = served.ours(engine)
+    with served_metadata.opened(here.meta_server) as engine:
+        there = served_metadata.ours(engine)
     if there:
         reason = f"the database of meta_url has table '{there[0]}'; name an empty one, or drop what is there"
         raise SyncError(Code.RESTORE_REFUSED, reason=reason)
@@ -64,8 +63,8 @@ def _refuse_full(here: Places) -> None:
 def _undo(here: Places) -> None:
     """All was empty. The mark stays until nothing else is left: this may be broken off, too."""
     if here.meta_server is not None:
-        with served.opened(here.meta_server) as engine:
-            served.clear(engine)
+        with served_metadata.opened(here.meta_server) as engine:
+            served_metadata.clear(engine)
     while (path := here.occupied(RESTORING)) is not None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -89,8 +88,8 @@ class Restore:
         tables = self._check()
         make_foreign(self._meta, None if staging.old == staging.new else lambda path: _moved(staging, path))
         if self._here.meta_server is not None:
-            with served.opened(self._here.meta_server) as engine:
-                served.copy_in(self._meta, engine)
+            with served_metadata.opened(self._here.meta_server) as engine:
+                served_metadata.copy_in(self._meta, engine)
             self._meta.unlink()
         for each in {self._here.lake_dir, self._here.staging_dir, self._here.meta_dir, self._meta.parent}:
             sync_file_system(each)

@@ -326,7 +326,8 @@ def test_a_table_that_two_patterns_mean_does_not_join() -> None:
     shelf.survey = lambda *_: {("ov", "ab"): Found(db="ov", name="ab")}  # type: ignore[method-assign]
     text = "FROM TABLES LIKE 'ov.a%' INTO ov1.*, FROM TABLES LIKE 'ov.%b' INTO ov2.*"
     [parsed] = parse(f"CREATE SYNC demo.job1 ({text}) FROM BINLOG (type = mysql)")
-    coming = shelf.altering().arrivals(make_job(statement=parsed.statement.sql(), source=make_source()))
+    job = make_job(statement=parsed.statement.sql(), source=make_source())
+    coming = shelf.altering().arrivals(job, [("ov", "ab")])
     assert coming.plans == ()
     assert {table: error.code for table, error in coming.refused.items()} == {("ov", "ab"): Code.DUPLICATE_MAPPING}
 

@@ -7,8 +7,8 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscribed
 from syncmgr.sources.mysql.binlog.undelivered import RowBuffer, TableBuffer
 from syncmgr.sources.mysql.values.values import PADDING
 
-A = Subscribed(("shop", "a"), cast("Any", None))
-B = Subscribed(("shop", "b"), cast("Any", None))
+A = Subscribed(("shop", "a"), cast("Any", None), None)
+B = Subscribed(("shop", "b"), cast("Any", None), None)
 
 
 def add(waiting: RowBuffer, *events: str, table: Subscribed = A, xid: str | None = None) -> None:
