@@ -118,7 +118,7 @@ def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -
 
 
 def _unsettled(job_id: JobId) -> ColumnElement[bool]:
-    settled = (DdlState.DONE.value, DdlState.STOPPED.value, DdlState.RESYNCED.value)
+    settled = (DdlState.DONE.value, DdlState.REFUSED.value, DdlState.STOPPED.value, DdlState.RESYNCED.value)
     return and_(DDL.c.job_id == job_id, DDL.c.state.not_in(settled))
 
 

@@ -146,7 +146,7 @@ def arrived(said: DdlStatement, position: Position, table: Table, error: SyncErr
         at=float(said.moment.at),
         table=".".join(table),
         statement=said.text,
-        state=DdlState.DONE,
+        state=DdlState.DONE if error is None else DdlState.REFUSED,
         outcome="joins the job, its rows first" if error is None else f"not synced: {error}",
     )
 

@@ -61,6 +61,7 @@ class DdlState(StrEnum):
     """How a statement stands."""
 
     DONE = "DONE"
+    REFUSED = "REFUSED"  # the table that it made does not join the job
     STOPPED = "STOPPED"  # its table is not read any more
     RESYNCED = "RESYNCED"  # it had stopped its table, whose rows were read anew since
     PAUSED = "PAUSED"
