@@ -24,6 +24,7 @@ from syncmgr.sources.mysql.server import exact_point
 from syncmgr.sources.mysql.server.exact_point import check_exact
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts, latest, reading
+from tests.contract.test_mysql_xa import end, prepare
 from tests.contract.test_snapshot_values import chunk_of
 from tests.support.servers.mysql import MysqlServer
 from tests.support.spark_session import reading_sources
@@ -74,7 +75,7 @@ def test_rows_and_changes_meet_at_the_point(any_server: MysqlServer, db: str, at
         pool.submit(write, any_server, db, ended)
         try:
             until(lambda: any_server.run(f"SELECT count(*) FROM {db}.t")[0][0] > 20)
-            with MysqlSnapshot([root(any_server)]).exact(start.tables[0], name) as point:
+            with MysqlSnapshot([root(any_server)]).exact(start.tables[0], name, ()) as point:
                 rows: Future[list[int]] = pool.submit(read, any_server, db, name)
                 at = point.find(rows.done)
                 assert at is not None
@@ -112,7 +113,7 @@ def test_spark_without_a_point_reads_nothing(any_server: MysqlServer, db: str, l
 def test_a_second_reader_of_one_point_fails(any_server: MysqlServer, db: str) -> None:
     """Its view would begin elsewhere."""
     name, table = uuid4().hex[:12], facts(any_server, [(db, "t")]).tables[0]
-    with ThreadPoolExecutor(1) as pool, MysqlSnapshot([root(any_server)]).exact(table, name) as point:
+    with ThreadPoolExecutor(1) as pool, MysqlSnapshot([root(any_server)]).exact(table, name, ()) as point:
         first = pool.submit(opened, any_server, name)
         assert point.find(first.done) is not None
         point.release()
@@ -121,10 +122,35 @@ def test_a_second_reader_of_one_point_fails(any_server: MysqlServer, db: str) ->
             opened(any_server, name)
 
 
+def test_rows_that_were_prepared_before_the_table_joined_are_waited_for(any_server: MysqlServer, db: str) -> None:
+    """They were read without it, so that their commit brings nothing: MySQL keeps the table locked until then, and on
+    MariaDB, which does not, nothing is read before they have ended. Others are none of its.
+    """
+    table = facts(any_server, [(db, "t")]).tables[0]
+    place = replace(root(any_server), locking=Locking(wait=1, tries=1))
+    xid = "X'6a6f696e',X'',1"
+    prepare(any_server, "'join'", f"INSERT INTO {db}.t VALUES (1)")
+    try:
+        name = uuid4().hex[:12]
+        with (
+            pytest.raises(SyncError) as raised,
+            ThreadPoolExecutor(1) as pool,
+            MysqlSnapshot([place]).exact(table, name, {xid}) as point,
+        ):
+            point.find(pool.submit(opened, any_server, name).done)
+        assert raised.value.code is Code.SNAPSHOT_WAITS
+        with MysqlSnapshot([place]).exact(table, uuid4().hex[:12], {"X'6f74686572',X'',1"}) as point:
+            assert point.find(lambda: True) is None
+    finally:
+        end(any_server, "ROLLBACK", "'join'")
+    with MysqlSnapshot([place]).exact(table, uuid4().hex[:12], {xid}) as point:
+        assert point.find(lambda: True) is None
+
+
 def test_nobody_has_to_read(any_server: MysqlServer, db: str) -> None:
     """The rows may be in the lake already, which whoever commits sees before reading."""
     table = facts(any_server, [(db, "t")]).tables[0]
-    with MysqlSnapshot([root(any_server)]).exact(table, uuid4().hex[:12]) as point:
+    with MysqlSnapshot([root(any_server)]).exact(table, uuid4().hex[:12], ()) as point:
         assert point.find(lambda: True) is None
 
 
@@ -160,7 +186,7 @@ def test_questions_of_a_paused_job_are_given_up(any_server: MysqlServer, db: str
     with (
         ThreadPoolExecutor(2) as pool,
         closing(any_server.connect()) as holder,
-        snapshot.exact(table, uuid4().hex[:12]),
+        snapshot.exact(table, uuid4().hex[:12], ()),
     ):
         holder.cursor().execute(f"LOCK TABLES {db}.t WRITE")
         try:

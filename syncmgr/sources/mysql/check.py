@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pymysql import err
 
@@ -23,7 +23,6 @@ from syncmgr.job.source import LATEST, SNAPSHOT
 from syncmgr.job.source_history.logged import refusal
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
-from syncmgr.sources.mysql.binlog.events import xid
 from syncmgr.sources.mysql.binlog.first_events import made_at
 from syncmgr.sources.mysql.binlog.stream import (
     SILENCE_SECOND,
@@ -48,6 +47,7 @@ from syncmgr.sources.mysql.server.merge_tables import CHILD_ENGINE, merging
 from syncmgr.sources.mysql.server.server import PRIVILEGE_MISSING, Server
 from syncmgr.sources.mysql.server.tables import cascades, quoted, schema_of, unique_keys
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
+from syncmgr.sources.mysql.xid import prepared
 
 PROBE_SECOND: Final = 2.0
 SETTLE_TRIES: Final = 5
@@ -321,22 +321,17 @@ class _Inspection:
         while True:
             position = self._server.latest()
             try:
-                prepared = self._prepared()
+                open_now = prepared(self._connection, mariadb=self._server.mariadb)
             except err.MySQLError as error:
                 if error.args and error.args[0] in XA_UNSEEN:
                     return position
                 raise
-            if not prepared and not self._xa_ended_behind(position):
+            if not open_now and not self._xa_ended_behind(position):
                 return position
             if time.monotonic() > deadline:
-                xids = ", ".join(prepared[:XA_SHOWN]) or "others at every moment"
+                xids = ", ".join(open_now[:XA_SHOWN]) or "others at every moment"
                 raise SyncError(Code.SOURCE_XA_OPEN, address=self._address.label, xids=xids)
             time.sleep(XA_STEP_SECOND)
-
-    def _prepared(self) -> list[str]:
-        """The xids that XA RECOVER tells."""
-        rows = query(self._connection, "XA RECOVER" if self._server.mariadb else "XA RECOVER CONVERT XID")
-        return [_recovered_xid(row) for row in rows]
 
     def _xa_ended_behind(self, start: Position) -> bool:
         """Whether an XA COMMIT may stand behind a position in the binlog."""
@@ -385,14 +380,6 @@ def _is_end(start: str, position: Position) -> bool:
     """Whether a start was found at the end of the binlog, just now."""
     now = start.strip().lower() in {LATEST, SNAPSHOT}
     return now and (bool(position.gtids) or position.offset != FIRST_OFFSET)
-
-
-def _recovered_xid(row: dict[str, Any]) -> str:
-    """MariaDB tells the bytes, MySQL their hexadecimal digits."""
-    told = row["data"]
-    data = bytes.fromhex(told.removeprefix("0x")) if isinstance(told, str) else bytes(told)
-    size = int(row["gtrid_length"])
-    return xid(int(row["formatID"]), data[:size], data[size:])
 
 
 def _wrong_start(value: str, reason: str) -> SyncError:

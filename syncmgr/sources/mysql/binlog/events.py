@@ -18,6 +18,7 @@ from syncmgr.sources.mysql.inflation import inflate
 from syncmgr.sources.mysql.values import charsets
 from syncmgr.sources.mysql.values.collations import CHARSET_OF
 from syncmgr.sources.mysql.wire import Cursor, MalformedEventError, OversizeError
+from syncmgr.sources.mysql.xid import xid
 
 MARIADB_STANDALONE: Final = 1  # a group of one event: DDL
 MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
@@ -317,11 +318,6 @@ def mariadb_alters_nothing(event: bytes) -> bool:
         cursor.take(cursor.uint(1) + cursor.uint(1))
     extra = cursor.uint(1) if cursor.left else 0
     return bool(extra & (MARIADB_ALTER_BEGINS | MARIADB_ALTER_FAILED))
-
-
-def xid(number: int, global_id: bytes, branch: bytes) -> str:
-    """An XA transaction's name as every server writes it into statements of the binlog."""
-    return f"X'{global_id.hex()}',X'{branch.hex()}',{number}"
 
 
 def xid_of(statement: str) -> str:

@@ -76,10 +76,15 @@ class TableBuffer:
 
 
 class RowBuffer:
-    """Used by one thread. `events`, `bytes`: how much waits, open transactions included."""
+    """Used by one thread. `events`, `bytes`: how much waits, open transactions included.
+
+    A lane is one stretch of its table's events: once another lane of the table has begun, no event joins it any more.
+    So the lanes of a table one after the other, by their first events, are its events in order.
+    """
 
     def __init__(self) -> None:
-        self._lanes: dict[tuple[object, ...], TableBuffer] = {}  # by id() of what is subscribed, file and xid
+        self._lanes: list[TableBuffer] = []
+        self._newest: dict[tuple[Table, str | None], TableBuffer] = {}  # by table and xid
         self._next = 0  # number of the next event
         self._boundary = 0  # events below it belong to whole transactions
         self.events = self.bytes = 0
@@ -87,13 +92,10 @@ class RowBuffer:
     @property
     def any_whole(self) -> bool:
         """Whether rows of whole transactions wait."""
-        return any(lane.numbers[0] < self._boundary for lane in self._lanes.values())
+        return any(lane.numbers[0] < self._boundary for lane in self._lanes)
 
     def add(self, table: Subscribed, xid: str | None, file: str, event: memoryview) -> None:
-        key = id(table), file, xid
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = TableBuffer(table, xid, file)
+        lane = self._lane(table, xid, file)
         lane.data += event
         lane.ends.append(len(lane.data))
         lane.numbers.append(self._next)
@@ -101,9 +103,17 @@ class RowBuffer:
         self.events += 1
         self.bytes += len(event)
 
+    def _lane(self, table: Subscribed, xid: str | None, file: str) -> TableBuffer:
+        """To which the next event of that table map goes."""
+        lane = self._newest.get((table.table, xid))
+        if lane is None or lane.table is not table or lane.file != file:
+            lane = self._newest[table.table, xid] = TableBuffer(table, xid, file)
+            self._lanes.append(lane)
+        return lane
+
     def open_tables(self) -> frozenset[Table]:
         """Of which rows of the open transaction wait."""
-        return frozenset(lane.table.table for lane in self._lanes.values() if lane.numbers[-1] >= self._boundary)
+        return frozenset(lane.table.table for lane in self._lanes if lane.numbers[-1] >= self._boundary)
 
     def end_transaction(self) -> None:
         """All that waits belongs to whole transactions."""
@@ -117,35 +127,36 @@ class RowBuffer:
 
     def _cut(self, below: int) -> list[TableBuffer]:
         """In the order of their first events."""
-        taken = [cut for lane in self._lanes.values() if (cut := lane.cut(below)) is not None]
-        self._lanes = {key: lane for key, lane in self._lanes.items() if lane.ends}
-        self._count()
+        taken = [cut for lane in self._lanes if (cut := lane.cut(below)) is not None]
+        self._keep([lane for lane in self._lanes if lane.ends])
         return sorted(taken, key=lambda lane: lane.numbers[0])
 
     def forget_open(self) -> None:
         """What waits of the open transaction will come again."""
-        whole = ((key, lane.cut(self._boundary)) for key, lane in self._lanes.items())
-        self._lanes = {key: lane for key, lane in whole if lane is not None}
+        whole = (lane.cut(self._boundary) for lane in self._lanes)
+        self._keep([lane for lane in whole if lane is not None])
         self._next = self._boundary
-        self._count()
 
     def release(self, xid: str, passed: Collection[Table]) -> None:
         """What waits of an XA transaction joins the ordinary one that is open, but for rows of tables `passed`."""
         for lane in self.drop(xid):
             if lane.table.table in passed:
                 continue
-            key = id(lane.table), lane.file, None
-            self._lanes.setdefault(key, TableBuffer(lane.table, file=lane.file)).add(lane, self._next)
+            self._lane(lane.table, None, lane.file).add(lane, self._next)
             self._next += len(lane.ends)
         self._count()
 
     def drop(self, xid: str) -> list[TableBuffer]:
         """What waited of an XA transaction."""
-        keys = [key for key, lane in self._lanes.items() if lane.xid == xid]
-        dropped = [self._lanes.pop(key) for key in keys]
-        self._count()
+        dropped = [lane for lane in self._lanes if lane.xid == xid]
+        self._keep([lane for lane in self._lanes if lane.xid != xid])
         return dropped
 
+    def _keep(self, lanes: list[TableBuffer]) -> None:
+        self._lanes = lanes
+        self._newest = {(lane.table.table, lane.xid): lane for lane in lanes}
+        self._count()
+
     def _count(self) -> None:
-        self.events = sum(len(lane.ends) for lane in self._lanes.values())
-        self.bytes = sum(len(lane.data) for lane in self._lanes.values())
+        self.events = sum(len(lane.ends) for lane in self._lanes)
+        self.bytes = sum(len(lane.data) for lane in self._lanes)

@@ -6,7 +6,7 @@ Must not know: who reads the chunks, what is done with them, jobs.
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
@@ -24,12 +24,14 @@ from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.tables import quoted, schema_of, unique_keys
 from syncmgr.sources.mysql.sessions import Sessions
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
+from syncmgr.sources.mysql.xid import prepared
 
 AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
 AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
 AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
 GONE: Final = "it is not there any more, or the job's user may not read it: grant SELECT on it"
 HOUR: Final = 3600.0
+XIDS_SHOWN: Final = 3
 SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
 SHOWN_STEP_SECOND: Final = 0.02
 REACHED: Final = frozenset({Order.SAME, Order.AFTER})
@@ -109,9 +111,16 @@ class MysqlSnapshot:
             return Server(self._address, connection).latest()
 
     @contextlib.contextmanager
-    def exact(self, table: SourceTable, name: str) -> Iterator[ExactPoint]:
-        """The hand-shake with whoever reads a table by the statements of job/snapshot/handshake.py."""
+    def exact(self, table: SourceTable, name: str, known: Collection[str]) -> Iterator[ExactPoint]:
+        """The hand-shake with whoever reads a table by the statements of job/snapshot/handshake.py.
+
+        `known`: XA transactions whose prepared rows were read without those of this table: these would come neither
+        with its rows nor with their commit. MySQL keeps the table locked until they end, MariaDB does not. Raises
+        SNAPSHOT_WAITS.
+        """
         with self._sessions.open(self._address) as connection:
+            if known and Server(self._address, connection).mariadb:
+                _refuse_prepared(table, set(prepared(connection, mariadb=True)) & set(known))
             yield ExactPoint(self._address, connection, table, name)
 
     def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None:
@@ -142,6 +151,12 @@ class MysqlSnapshot:
         with self._sessions.open(asked) as connection, naming_failures(asked):
             query(connection, AS_CHUNKS_READ)
             yield connection
+
+
+def _refuse_prepared(table: SourceTable, xids: Collection[str]) -> None:
+    if xids:
+        reason = f"XA transactions are prepared that began before it joined: {', '.join(sorted(xids)[:XIDS_SHOWN])}"
+        raise SyncError(Code.SNAPSHOT_WAITS, table=table.label, reason=reason)
 
 
 def _await_shown(address: MysqlAddress, server: Server, start: Position) -> None:

@@ -100,7 +100,7 @@ class MemorySource:
         return END
 
     @contextmanager
-    def exact(self, table: SourceTable, name: str) -> Iterator["GivenPoint"]:
+    def exact(self, table: SourceTable, name: str, known: Collection[str]) -> Iterator["GivenPoint"]:
         self._ask(f"exact {name}")
         yield GivenPoint(self.asked)
 

@@ -2,6 +2,8 @@ from itertools import pairwise
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from syncmgr.sources.mysql.binlog.subscriptions import Subscribed
 from syncmgr.sources.mysql.binlog.undelivered import RowBuffer, TableBuffer
@@ -11,9 +13,13 @@ A = Subscribed(("shop", "a"), cast("Any", None), None)
 B = Subscribed(("shop", "b"), cast("Any", None), None)
 
 
-def add(waiting: RowBuffer, *events: str, table: Subscribed = A, xid: str | None = None) -> None:
+A_AGAIN = Subscribed(("shop", "a"), cast("Any", None), None)  # by another table map
+FILE = "binlog.000001"
+
+
+def add(waiting: RowBuffer, *events: str, table: Subscribed = A, xid: str | None = None, file: str = FILE) -> None:
     for event in events:
-        waiting.add(table, xid, "binlog.000001", memoryview(event.encode()))
+        waiting.add(table, xid, file, memoryview(event.encode()))
 
 
 def shown(lanes: list[TableBuffer]) -> list[tuple[str, str | None, list[str]]]:
@@ -126,3 +132,63 @@ def test_decoders_may_read_beyond_the_last_event() -> None:
     rows = TableBuffer(A, None, "f", bytearray(b"a1"), [2], [0]).rows()
     assert bytes(rows.data) == b"a1" + bytes(PADDING)
     assert rows.ends == [2]
+
+
+def in_order(waiting: RowBuffer) -> list[str]:
+    """All events of the table a that are not of XA transactions, as they are delivered."""
+    return [part for table, xid, parts in shown(waiting.take_all()) if (table, xid) == ("a", None) for part in parts]
+
+
+def test_rows_of_an_xa_transaction_come_after_rows_of_a_later_file() -> None:
+    """It was prepared in a file before theirs, and is committed after them."""
+    waiting = RowBuffer()
+    add(waiting, "x1", xid="x")
+    add(waiting, "a1", file="binlog.000002")
+    waiting.release("x", ())
+    add(waiting, "a2", file="binlog.000002")
+    assert in_order(waiting) == ["a1", "x1", "a2"]
+
+
+def test_a_table_map_that_comes_back_begins_anew() -> None:
+    """As where names of columns are written, are not, and are again: an older stretch takes no newer row."""
+    waiting = RowBuffer()
+    add(waiting, "a1")
+    add(waiting, "a2", table=A_AGAIN)
+    add(waiting, "a3")
+    assert in_order(waiting) == ["a1", "a2", "a3"]
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.sampled_from([A, A_AGAIN]), st.sampled_from([None, "x", "y"]), st.integers(1, 3)),
+        st.tuples(st.just("release"), st.sampled_from(["x", "y"])),
+        st.just(("end",)),
+        st.just(("take",)),
+    ),
+    max_size=30,
+)
+
+
+@given(STEPS)
+def test_rows_of_a_table_are_delivered_in_order(steps: list[tuple[Any, ...]]) -> None:
+    """Whatever maps, files and XA transactions alternate: ordinary rows as they came, and those of an XA transaction
+    where it is committed.
+    """
+    waiting, number, expected, found = RowBuffer(), 0, list[str](), list[str]()
+    prepared: dict[str, list[str]] = {}
+    for step in steps:
+        match step:
+            case "add", table, xid, file:
+                number += 1
+                add(waiting, f"{number:04}", table=table, xid=xid, file=f"binlog.{file}")
+                (expected if xid is None else prepared.setdefault(xid, [])).append(f"{number:04}")
+            case "release", xid:
+                waiting.release(xid, ())
+                expected += prepared.pop(xid, [])
+            case ("end",):
+                waiting.end_transaction()
+            case ("take",):
+                lanes = shown(waiting.take_all())
+                found += [part for _, xid, parts in lanes if xid is None for part in parts]
+                prepared.clear()  # they went out, too
+    assert found + in_order(waiting) == expected
