@@ -329,12 +329,12 @@ def test_who_may_not_see_prepared_transactions_still_begins(mysql_server: MysqlS
 
 def test_rows_that_were_prepared_in_an_earlier_file_keep_their_place(any_server: MysqlServer, db: str) -> None:
     """Read at once: what was written before their commit comes before them, and what was written after it, after."""
-    start = now(any_server)
     any_server.run(f"INSERT INTO {db}.t VALUES (1, 'old')")
+    start = now(any_server)
     prepare(any_server, "'x'", f"UPDATE {db}.t SET v = 'xa' WHERE id = 1")
     any_server.run("FLUSH BINARY LOGS", f"INSERT INTO {db}.t VALUES (2, 'beside')")
     end(any_server, "COMMIT", "'x'")
     any_server.run(f"UPDATE {db}.t SET v = 'last' WHERE id = 1")
     with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
         reader.until(now(any_server))
-        assert found(reader, db) == in_source(any_server, db)
+        assert {row["id"]: row["v"] for row in reader.rows((db, "t"))} == in_source(any_server, db)
