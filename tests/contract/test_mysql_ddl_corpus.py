@@ -31,7 +31,7 @@ from tests.support.until import HANG_SECOND
 pytestmark = pytest.mark.mysql
 QUICK: Final = SourceOptions(position_interval=0.05, retry=Retry(first=0.02))
 SWAPPED: Final = "took its place"
-STATEMENTS, TOOLS = 340, 20  # that the corpus has at least
+STATEMENTS, TOOLS = 1000, 60  # that the corpus has at least
 
 
 def planned(source: SourceTable, before: ChannelDescription | None = None) -> ChannelDescription:

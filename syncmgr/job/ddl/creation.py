@@ -21,6 +21,8 @@ def told(
     """
     if statement.select:
         raise RefusedError("it creates the table anew, with columns of a query, which are not in the binlog")
+    if statement.versioned:
+        raise RefusedError("it creates the table anew WITH SYSTEM VERSIONING: rows of the past come with those of now")
     if statement.like is None:
         return statement, statement.charset
     template = next((table for table in known if names(table, statement.like)), None)

@@ -75,7 +75,6 @@ _ALONE: Final = (
     "NOT SECONDARY",
     "NOT ENFORCED",
     "ENFORCED",
-    "WITH SYSTEM VERSIONING",
     "WITHOUT SYSTEM VERSIONING",
 )
 _WITH_VALUE: Final = (
@@ -246,6 +245,8 @@ def _key(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
 def _words_of_it(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     if words.skip("COMMENT"):
         return replace(found, comment=words.string())
+    if words.skip("WITH", "SYSTEM", "VERSIONING"):
+        return replace(found, versioned=True)
     return replace(found, invisible=True) if words.skip("INVISIBLE") else None
 
 

@@ -181,7 +181,8 @@ def _body(words: Words, found: CreateTable) -> CreateTable:
     words.listed(lambda: _element(words, columns, primary))
     words.expect(")")
     primary = primary or [each.column.name for each in columns if each.primary]
-    return replace(found, columns=tuple(columns), primary=tuple(primary))
+    versioned = any(each.versioned for each in columns)
+    return replace(found, columns=tuple(columns), primary=tuple(primary), versioned=versioned)
 
 
 def _element(words: Words, columns: list[ColumnDefinition], primary: list[str]) -> None:
@@ -204,6 +205,8 @@ def _behind_body(words: Words, db: str, found: CreateTable) -> CreateTable:
             found = replace(found, charset=charset.charset or found.charset)
         if name == "START TRANSACTION":
             found = replace(found, begins=True)
+        elif name == "WITH SYSTEM VERSIONING":
+            found = replace(found, versioned=True)
         elif charset is None and not name and options.comment(words) is None and not words.skip(","):
             break
     options.partitioning(words)

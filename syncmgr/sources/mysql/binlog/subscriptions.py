@@ -26,7 +26,15 @@ from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.nameless import Nameless
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder, Wanted
-from syncmgr.sources.mysql.values.table_map import TableMap, agreed, identified, parse, refuse_unknown, source_table
+from syncmgr.sources.mysql.values.table_map import (
+    TableMap,
+    agreed,
+    identified,
+    parse,
+    refuse_unknown,
+    source_table,
+    without_hashes,
+)
 from syncmgr.sources.mysql.values.values import supported
 from syncmgr.sources.mysql.wire import MalformedEventError
 
@@ -210,6 +218,8 @@ class Subscriptions:
         if table_map.full:
             stored = subscription.schema if subscription.known_at is None else None
             told = source_table(table_map)
+            if self.mariadb:
+                told = without_hashes(told, {*subscription.columns, *subscription.keys})
             if stored is not None and subscription.complete:
                 refuse_unknown(table_map, told, stored)
             return told if stored is None else identified(told, stored)

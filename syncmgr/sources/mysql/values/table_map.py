@@ -5,7 +5,7 @@ Must not know: rows, connections.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -76,7 +76,8 @@ CHARACTER: Final = frozenset(STRING_WORDS)
 BLOBS: Final = frozenset({wire.BLOB, wire.BLOB_COMPRESSED})
 LABELLED: Final = frozenset({wire.ENUM, wire.SET})
 COLLATED: Final = CHARACTER | {wire.VECTOR}  # what the charsets are of
-HIDDEN: Final = re.compile(r"!hidden!.*|my_row_id|row_start|row_end|DB_ROW_HASH_\d+")  # the servers' own columns
+HIDDEN: Final = re.compile(r"!hidden!.*|my_row_id|row_start|row_end")  # the servers' own columns
+HASH: Final = re.compile(r"DB_ROW_HASH_\d+")  # of a long unique key of MariaDB, behind all other columns
 COMPRESSED_HEADER: Final = 1  # byte by which a compressed column is longer than declared
 
 
@@ -308,6 +309,17 @@ def source_table(table: TableMap) -> SourceTable:
     """The schema that a FULL table map tells. A column that cannot be told has the type word "unknown"."""
     columns = tuple(_source_column(f) for f in table.fields)
     return SourceTable(db=table.db, name=table.name, columns=columns)
+
+
+def without_hashes(told: SourceTable, wanted: Collection[str]) -> SourceTable:
+    """Without the columns that MariaDB has for long unique keys and never shows: new ones come before them.
+
+    One that is wanted is the table's own.
+    """
+    columns = told.columns
+    while columns and HASH.fullmatch(columns[-1].name) and columns[-1].name not in wanted:
+        columns = columns[:-1]
+    return replace(told, columns=columns)
 
 
 def _source_column(made: Field) -> SourceColumn:

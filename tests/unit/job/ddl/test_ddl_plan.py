@@ -427,6 +427,8 @@ def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
     [
         ("CREATE TABLE orders LIKE customers", "like shop.customers, whose columns are not known"),
         ("CREATE TABLE orders SELECT 1 AS id", "columns of a query"),
+        ("CREATE TABLE orders (id INT PRIMARY KEY) WITH SYSTEM VERSIONING", "rows of the past"),
+        ("CREATE TABLE orders (id INT PRIMARY KEY, a INT WITH SYSTEM VERSIONING)", "rows of the past"),
         ("CREATE TABLE orders (id VARCHAR(9) PRIMARY KEY, a INT, n INT)", "column 'id' becomes varchar(9)"),
         ("CREATE TABLE orders (id BIGINT NOT NULL, a INT, n INT)", "two rows could share one"),
         ("CREATE TABLE orders (a INT PRIMARY KEY)", "it drops column 'id', which is in the target's key"),

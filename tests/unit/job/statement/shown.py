@@ -72,7 +72,7 @@ def shown(statement: nodes.Statement) -> str:  # noqa: PLR0911 - one row per sta
 
 
 def _created(statement: nodes.CreateTable) -> str:
-    words = ("replaces", "if_not_exists", "temporary", "select", "begins")
+    words = ("replaces", "if_not_exists", "temporary", "select", "begins", "versioned")
     facts = "".join(f" {word}" for word in words if getattr(statement, word))
     facts += f" like {_named(statement.like)}" if statement.like else ""
     facts += f" merged({', '.join(map(_named, statement.merged))})" if statement.merged else ""
