@@ -7,7 +7,7 @@ Must not know: connections, sources, jobs.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -35,7 +35,7 @@ class Position:
     was made, 0 where unknown. `time`: unix seconds of the newest event up to here, 0 where unknown. `whole` False: the rows up
     to here never were the source's state: a transaction is torn, or history is applied a second time. `acked`: the source may
     have been told that all of it is committed, so that nothing of it need come again (canal only).
-    `last`: the last transaction that was read, as `LastRead` writes it; "" where none with a GTID was.
+    `last`: the last transaction that was read, as `LastRead` writes it; "" where none with a GTID was. Of the place, no part of it.
     """  # noqa: E501 - fields read best unbroken
 
     gtids: str = ""
@@ -47,7 +47,7 @@ class Position:
     time: int = 0
     whole: bool = True
     acked: bool = False
-    last: str = ""
+    last: str = field(default="", compare=False)
 
 
 class Order(StrEnum):
