@@ -115,11 +115,7 @@ class Frontend:
             inspect=self._inspect,
             survey=self._survey,
             check_exact=self._check_exact,
-            binlog=mysql_opening.Binlog(
-                connect_timeout=settings.seconds("source_connect_timeout_second"),
-                read_timeout=settings.seconds("source_read_timeout_second"),
-                limits=self._source_limits(),
-            ),
+            binlog=self._binlog(),
             new_run=self._new_run,
             drop_staged=lambda job_id: remove(self._staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),
@@ -274,6 +270,14 @@ class Frontend:
         return Patience(
             question=self._settings.number("source_question_timeout_second"),
             round=self._settings.number("source_questions_second"),
+        )
+
+    def _binlog(self) -> mysql_opening.Binlog:
+        """How it is looked ahead in."""
+        return mysql_opening.Binlog(
+            connect_timeout=self._settings.seconds("source_connect_timeout_second"),
+            read_timeout=self._settings.seconds("source_read_timeout_second"),
+            limits=self._source_limits(),
         )
 
     def _source_limits(self) -> SourceLimits:
