@@ -65,6 +65,17 @@ def code(attempt: Callable[[], object]) -> int:
     return int(caught.value.args[0])
 
 
+def can_log_in(it: Running, user: str) -> bool:
+    """Raises where the answer is neither yes nor "refused for a time"."""
+    try:
+        it.connect(user=user, password="wonder").close()
+    except pymysql.err.OperationalError as error:
+        if error.args[0] != REFUSED:
+            raise
+        return False
+    return True
+
+
 @pytest.mark.usefixtures("no_delays")
 @pytest.mark.parametrize("user", ["root", "alice", "nobody"])
 def test_the_fast_path_is_no_oracle(console: Running, caplog: pytest.LogCaptureFixture, user: str) -> None:
@@ -92,6 +103,19 @@ def test_wrong_passwords_refuse_for_a_time(console: Running) -> None:
             assert code(lambda name=user: console.connect(user=name, password="wrong")) == 1045  # type: ignore[misc]
         with pytest.raises(pymysql.err.OperationalError, match="blocked for 1000 seconds due to 6 consecutive"):
             console.connect(user=user, password="wonder")
+
+
+@pytest.mark.usefixtures("no_delays")
+def test_the_right_password_is_right_again_after_a_refusal(folder: Path) -> None:
+    """As soon as the time is over, of either plugin, though all failures are still counted: one more refuses again."""
+    with running(folder, password=PASSWORD, max_login_failures=6, login_refuse_second=1, connect_timeout=5) as it:
+        it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
+        for _ in range(6):
+            assert code(lambda: it.connect(user="alice", password="wrong")) == 1045
+        assert code(lambda: it.connect(user="alice", password="wonder")) == REFUSED
+        until(lambda: guess(it, "alice", "wrong") == b"\x01\x04", why="the end of the refusal")
+        assert code(lambda: it.connect(user="alice", password="wonder")) == REFUSED
+        until(lambda: can_log_in(it, "alice"), why="the end of the second refusal")
 
 
 @pytest.mark.usefixtures("no_delays")

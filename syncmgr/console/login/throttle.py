@@ -75,8 +75,8 @@ class Throttle:
         return max(self._pairs.get((name, network(host)), now).until - now, 0.0)
 
     def failures_left(self, name: str, host: str, *, now: float) -> int | None:
-        """Until the account is refused there; None: it never is."""
-        return max(self._most - self._pairs.get((name, network(host)), now).failures, 0) if self._most else None
+        """Until the account is refused there, or refused again: after a refusal one is looked at. None: it never is."""
+        return max(self._most - self._pairs.get((name, network(host)), now).failures, 1) if self._most else None
 
     def is_news(self, name: str, host: str, *, now: float) -> bool:
         """Count a login that was refused so: whether to note it, which is done ever more seldom."""
