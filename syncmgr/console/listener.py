@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.accounts.user import Account
-from syncmgr.console.connection import Connection, Interrupt, Session
+from syncmgr.console.commands.client import Client
+from syncmgr.console.commands.port import Session
+from syncmgr.console.commands.running import Interrupt
+from syncmgr.console.connection import Connection
 from syncmgr.console.limits import Limits
 from syncmgr.console.login.keys import Keys
 from syncmgr.console.login.login import Gate
@@ -41,7 +44,7 @@ class Listener:
 
     def __init__(
         self,
-        session_for: Callable[[Connection, Registry], Session],
+        session_for: Callable[[Client, Registry], Session],
         *,
         password: Callable[[], str],
         users: Users,
@@ -131,13 +134,13 @@ class Listener:
 
     async def _drain(self) -> None:
         for connection in list(self._registry.connections.values()):
-            if connection.idle:
-                connection.interrupt(Interrupt.SHUTDOWN)
+            if connection.running.idle:
+                connection.running.interrupt(Interrupt.SHUTDOWN)
             else:
                 connection.leave()
         await self._wait_for_clients(self._limits.drain_timeout)
         for connection in list(self._registry.connections.values()):
-            connection.interrupt(Interrupt.SHUTDOWN)
+            connection.running.interrupt(Interrupt.SHUTDOWN)
         await self._wait_for_clients(self._limits.drain_timeout)
         for client in list(self._clients):
             client.cancel()
@@ -190,12 +193,12 @@ class Listener:
     async def _has_place(self, connection: Connection) -> bool:
         """For its login; who has been silent too long goes for it."""
         try:
-            leaving = self._gate.places.enter(connection.id, connection.host)
+            leaving = self._gate.places.enter(connection.id, connection.client.host)
         except SyncError as error:
             await connection.refuse(error)
             return False
         if leaving is not None and (silent := self._registry.connections.get(leaving)) is not None:
-            silent.interrupt(Interrupt.CONNECTION)
+            silent.running.interrupt(Interrupt.CONNECTION)
         return True
 
     def _admit(self, account: Account) -> None:

@@ -7,7 +7,8 @@ Must not know: how connections are accepted, statements.
 import time
 
 from syncmgr.accounts.user import Account
-from syncmgr.console.connection import Connection, Interrupt
+from syncmgr.console.commands.running import Interrupt
+from syncmgr.console.connection import Connection
 from syncmgr.console.wire.results import Row
 from syncmgr.errors import Code, SyncError
 
@@ -23,15 +24,15 @@ class Registry:
 
     def remove(self, connection: Connection) -> None:
         self.connections.pop(connection.id, None)
-        self._past_commands += connection.commands
+        self._past_commands += connection.client.commands
 
     @property
     def logged_in(self) -> int:
-        return sum(connection.user is not None for connection in self.connections.values())
+        return sum(connection.client.user is not None for connection in self.connections.values())
 
     @property
     def questions(self) -> int:
-        return self._past_commands + sum(c.commands for c in self.connections.values())
+        return self._past_commands + sum(c.client.commands for c in self.connections.values())
 
     @property
     def uptime(self) -> int:
@@ -40,27 +41,15 @@ class Registry:
     def kill(self, connection_id: int, *, query: bool, of: Account | None = None) -> None:
         """`of`: whose connection it must be, if not anybody's. Raises NO_SUCH_THREAD."""
         connection = self.connections.get(connection_id)
-        if connection is None or of not in {None, connection.account}:
+        if connection is None or of not in {None, connection.client.account}:
             raise SyncError(Code.NO_SUCH_THREAD, id=connection_id)
-        connection.interrupt(Interrupt.QUERY if query else Interrupt.CONNECTION)
+        connection.running.interrupt(Interrupt.QUERY if query else Interrupt.CONNECTION)
 
     def processlist(self, of: Account | None = None) -> list[Row]:
         """Id, User, Host, db, Command, Time, State, Info of every connection, or of those of one account."""
         now = time.monotonic()
-        return [
-            (
-                connection.id,
-                connection.user or "unauthenticated user",
-                f"{connection.host}:{connection.port}",
-                connection.db,
-                connection.command,
-                int(now - connection.since),
-                "",
-                connection.info,
-            )
-            for connection in self.connections.values()
-            if of in {None, connection.account}
-        ]
+        clients = (connection.client for connection in self.connections.values())
+        return [client.row(now) for client in clients if of in {None, client.account}]
 
     def statistics(self) -> str:
         """What COM_STATISTICS answers, in MySQL's words."""

@@ -6,7 +6,7 @@ Must not know: what any of them does.
 
 from pathlib import Path
 
-from syncmgr.console.connection import Connection
+from syncmgr.console.commands.client import Client
 from syncmgr.console.limits import Limits
 from syncmgr.console.listener import Listener
 from syncmgr.console.ports import Frontend
@@ -57,7 +57,5 @@ class Console:
         self._listener.stop()
         self._workers.close()
 
-    def _session_for(self, connection: Connection, registry: Registry) -> StatementSession:
-        return StatementSession(
-            connection, registry, frontend=self._frontend, workers=self._workers, limits=self._limits
-        )
+    def _session_for(self, client: Client, registry: Registry) -> StatementSession:
+        return StatementSession(client, registry, frontend=self._frontend, workers=self._workers, limits=self._limits)

@@ -144,10 +144,10 @@ def test_rows_that_nobody_reads_are_bounded(console: Running) -> None:
         for each in clients:
             each.log_in()
             assert each.command(QUERY + b"SELECT * FROM wide") == b"\x01"
-        until(lambda: any(connection._error == FULL for connection in console.connections.values()))
+        until(lambda: any(connection.error == FULL for connection in console.connections.values()))
         until(lambda: held(console) == 12 * MiB)
         assert len(console.ask("SELECT * FROM thousand")) == 1000
-        stuck = [connection.id for connection in console.connections.values() if not connection.idle]
+        stuck = [connection.id for connection in console.connections.values() if not connection.running.idle]
         console.ask(f"KILL {stuck[0]}")
         until(lambda: held(console) == 8 * MiB, why="what the killed one held")
     until(lambda: held(console) == 0, why="what the others held")

@@ -15,7 +15,8 @@ from syncmgr.accounts.user import Account
 from syncmgr.console.audit.announcing import CHANGES_NOTHING, Asking, announce
 from syncmgr.console.audit.mask import mask
 from syncmgr.console.authorization import Access, Authorized
-from syncmgr.console.connection import INFO_SIZE, Connection, Interrupt
+from syncmgr.console.commands.client import INFO_SIZE, Client
+from syncmgr.console.commands.running import Interrupt
 from syncmgr.console.limits import KiB, Limits, too_long
 from syncmgr.console.memory import size_of
 from syncmgr.console.ports import Frontend
@@ -120,11 +121,11 @@ class StatementSession:
     """One connection's statements. Lives on the event loop; everything that blocks goes to the workers."""
 
     def __init__(
-        self, connection: Connection, registry: Registry, *, frontend: Frontend, workers: Workers, limits: Limits
+        self, client: Client, registry: Registry, *, frontend: Frontend, workers: Workers, limits: Limits
     ) -> None:
-        self._connection = connection
+        self._client = client
         self._registry = registry
-        access = Access(who=lambda: connection.account, host=connection.host, rights_of=frontend.users.rights)
+        access = Access(who=lambda: client.account, host=client.host, rights_of=frontend.users.rights)
         self._frontend = Authorized(frontend, access)
         self._house = frontend  # for what an administrator alone asks
         self._workers = workers
@@ -149,13 +150,13 @@ class StatementSession:
 
     async def _use(self, db: str) -> None:
         await self._workers.slow(metadata.check_database, self._frontend.catalog, db)
-        self._connection.db = db
-        self._connection.changes.schema(db)
+        self._client.db = db
+        self._client.changes.schema(db)
 
     async def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
         """Each statement's result, and whether more follow. All are parsed before the first runs."""
-        since: float | None = self._connection.since
-        self._connection.limit_time(self.statement_timeout(sql), since=since)
+        since: float | None = self._client.since
+        self._client.limit_time(self.statement_timeout(sql), since=since)
         parsed = await self._parse(sql, multi=multi)
         if not parsed:
             yield Done(), False  # a comment alone: MySQL answers OK
@@ -171,16 +172,16 @@ class StatementSession:
         if isinstance(parsed.statement, CHANGES_NOTHING):
             return
         asking = Asking(
-            connection=self._connection.id,
-            user=str(self._connection.account),
-            host=self._connection.host,
-            db=self._connection.db,
+            connection=self._client.id,
+            user=str(self._client.account),
+            host=self._client.host,
+            db=self._client.db,
             statement=mask(parsed.text[:INFO_SIZE]),
         )
         announce(parsed.statement, asking, self._house.audit)
 
     async def fields(self, table: str) -> Sequence[Column]:
-        found = await self._workers.slow(metadata.table, self._frontend.catalog, Name(name=table), self._connection.db)
+        found = await self._workers.slow(metadata.table, self._frontend.catalog, Name(name=table), self._client.db)
         return [Column(name=column.name, table=found.name, db=found.db) for column in found.columns]
 
     async def placeholders(self, sql: str) -> tuple[int, ...]:
@@ -188,7 +189,7 @@ class StatementSession:
 
     async def _read(self, call: Callable[Concatenate[str, P], T], text: str, *args: P.args, **kwargs: P.kwargs) -> T:
         """What is made of a text; every account has its turn."""
-        return await self._workers.read(str(self._connection.account), call, text, *args, **kwargs)
+        return await self._workers.read(str(self._client.account), call, text, *args, **kwargs)
 
     def statement_timeout(self, text: str) -> float:
         return timeout_of(text) or self._variables.statement_timeout
@@ -200,7 +201,7 @@ class StatementSession:
     def _limit_time(self, parsed: Parsed, since: float | None) -> None:
         is_query = isinstance(parsed.statement, Select | ExplainSelect)
         time = self.query_timeout(parsed.text) if is_query else (self.statement_timeout(parsed.text),)
-        self._connection.limit_time(*time, since=since)
+        self._client.limit_time(*time, since=since)
 
     def wait_timeout(self) -> float:
         return self._variables.wait_timeout
@@ -227,11 +228,11 @@ class StatementSession:
 
     def reset(self) -> None:
         self._variables.reset()
-        self._connection.share.give_back(sum(size_of(*each) for each in self._user_variables.items()))
+        self._client.share.give_back(sum(size_of(*each) for each in self._user_variables.items()))
         self._user_variables.clear()
         self._remarks.forget()
-        self._connection.autocommit = True
-        self._connection.changes.forget()
+        self._client.autocommit = True
+        self._client.changes.forget()
 
     # statements
 
@@ -272,13 +273,13 @@ class StatementSession:
                 assert_never(statement)
 
     async def _on_users(self, statement: UserStatement | ShowGrants) -> Result:
-        users, own = self._frontend.users, self._connection.account
+        users, own = self._frontend.users, self._client.account
         if isinstance(statement, ShowGrants):
             return accounts.show_grants(statement, users, own).result()
         return self._done(await self._workers.quick(accounts.change, statement, users, own))
 
     async def _on_jobs(self, statement: JobStatement) -> Result:
-        jobs, db, quick = self._frontend.jobs, self._connection.db, self._workers.quick
+        jobs, db, quick = self._frontend.jobs, self._client.db, self._workers.quick
         match statement:
             case ExplainSync():
                 return listing(EXPLAIN_COLUMNS, await self._ask(jobs.explain, statement, db)).result()
@@ -293,10 +294,10 @@ class StatementSession:
 
     async def _ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What waits for a source; every account has its turn."""
-        return await self._workers.ask(str(self._connection.account), call, *args, **kwargs)
+        return await self._workers.ask(str(self._client.account), call, *args, **kwargs)
 
     async def _show_sync(self, statement: ShowSync) -> Rows:
-        rows = await self._jobs_of(statement.db or self._connection.db)
+        rows = await self._jobs_of(statement.db or self._client.db)
         if statement.db is not None and not rows:
             # only now is the lake asked, which may still be starting
             await self._check_database(statement.db)
@@ -323,14 +324,14 @@ class StatementSession:
             case DropDatabase():
                 name, options = statement.name, {"if_exists": statement.if_exists, "force": statement.force}
                 remarks = await slow(catalog.drop_database, name, **options)
-                if self._connection.db == name:
-                    self._connection.db = None
-                    self._connection.changes.schema("")
+                if self._client.db == name:
+                    self._client.db = None
+                    self._client.changes.schema("")
                 return self._done(remarks)
             case CreateTable():
-                return self._done(await slow(catalog.create_table, statement, self._connection.db))
+                return self._done(await slow(catalog.create_table, statement, self._client.db))
             case DropTable():
-                return self._done(await slow(catalog.drop_table, statement, self._connection.db))
+                return self._done(await slow(catalog.drop_table, statement, self._client.db))
             case Use():
                 await self._use(statement.db)
             case Select():
@@ -347,7 +348,7 @@ class StatementSession:
         return Done(affected=affected, warnings=len(remarks))
 
     async def _on_catalog(self, statement: CatalogQuestion) -> Listing:
-        catalog, db, slow = self._frontend.catalog, self._connection.db, self._workers.slow
+        catalog, db, slow = self._frontend.catalog, self._client.db, self._workers.slow
         match statement:
             case ShowDatabases():
                 found = show.databases(await slow(catalog.databases))
@@ -397,7 +398,7 @@ class StatementSession:
         return shown if choice == show.EVERYTHING else await self._workers.quick(filtered, shown, choice)
 
     async def _meta(self, statement: ShowMeta) -> Listing:
-        catalog, db, slow = self._frontend.catalog, self._connection.db, self._workers.slow
+        catalog, db, slow = self._frontend.catalog, self._client.db, self._workers.slow
         match statement.kind:
             case MetaKind.VARIABLES:
                 return listing(("Variable_name", "Value"), self._variables.rows())
@@ -418,16 +419,16 @@ class StatementSession:
                 return CONSTANT[kind]()
 
     def _status(self) -> list[tuple[str, str]]:
-        cipher, version = self._connection.stream.cipher() or ("", "")
-        algorithm = self._connection.stream.algorithm
+        cipher, version = self._client.stream.cipher() or ("", "")
+        algorithm = self._client.stream.algorithm
         return [
             *self._audit_status(),
             ("Compression", "OFF" if algorithm is None else "ON"),
             ("Compression_algorithm", "" if algorithm is None else algorithm.name),
-            ("Connection_memory", str(self._connection.share.held)),
-            ("Global_connection_memory", str(self._connection.share.of_all)),
+            ("Connection_memory", str(self._client.share.held)),
+            ("Global_connection_memory", str(self._client.share.of_all)),
             ("Queries", str(self._registry.questions)),
-            ("Questions", str(self._connection.commands)),
+            ("Questions", str(self._client.commands)),
             ("Ssl_cipher", cipher),
             ("Ssl_version", version),
             ("Threads_connected", str(len(self._registry.connections))),
@@ -459,26 +460,26 @@ class StatementSession:
         return rows_of(*_at_once(asked))
 
     async def _at_points(self, text: str) -> str:
-        found, history = await self._read(pins, text, self._connection.db), self._frontend.history
+        found, history = await self._read(pins, text, self._client.db), self._frontend.history
         if not found:
             return text
         return await self._workers.quick(pinned, text, found, lambda at: history.snapshots(at.db, at.job, at.epoch))
 
     async def _ask_lake(self, sql: str) -> Rows:
-        account, client = self._connection.account, f"{self._connection.user}@{self._connection.host}"
+        account, client = self._client.account, f"{self._client.user}@{self._client.host}"
         sql = await self._read(with_asker, sql, account=f"{account.name}@{account.host}", client=client)
-        tag = f"console-{self._connection.id}-{next(self._queries)}"
-        db, zone = self._connection.db, time_zone.meant(self._variables.time_zone)
-        queries, share = self._frontend.queries, self._connection.share
+        tag = f"console-{self._client.id}-{next(self._queries)}"
+        db, zone = self._client.db, time_zone.meant(self._variables.time_zone)
+        queries, share = self._frontend.queries, self._client.share
         return await self._workers.query(str(account), queries, share, sql=sql, db=db, tag=tag, time_zone=zone)
 
     def _asker(self) -> SessionFacts:
         return SessionFacts(
-            connection_id=self._connection.id,
-            user=str(self._connection.user),
-            account=self._connection.account,
-            host=self._connection.host,
-            db=self._connection.db,
+            connection_id=self._client.id,
+            user=str(self._client.user),
+            account=self._client.account,
+            host=self._client.host,
+            db=self._client.db,
             now=time_zone.clock(dt.datetime.now(dt.UTC), self._variables.time_zone),
             variable=self._variable,
             user_variable=self._user_variables.get,
@@ -492,7 +493,7 @@ class StatementSession:
         return Present(
             processlist=self._seen_connections(),
             variables=self._variables.rows(),
-            account=self._connection.account,
+            account=self._client.account,
             rights=self._frontend.access.rights,
         )
 
@@ -515,7 +516,7 @@ class StatementSession:
 
     def _remember(self, name: str, value: int | str | None) -> None:
         """Raises MEMORY_FULL."""
-        share = self._connection.share
+        share = self._client.share
         if name in self._user_variables:
             share.give_back(size_of(name, self._user_variables.pop(name)))
         share.hold(size_of(name, value))
@@ -534,23 +535,23 @@ class StatementSession:
         self._take_effect(name, self._variables.set(name, None if value is None else str(value)))
 
     def _take_effect(self, name: str, value: int | str) -> None:
-        self._connection.changes.variable(name, value)
+        self._client.changes.variable(name, value)
         match name:
             case "autocommit":
-                self._connection.autocommit = value == "ON"
+                self._client.autocommit = value == "ON"
             case "character_set_client":
-                self._connection.charset = by_name(str(value))
+                self._client.charset = by_name(str(value))
             case "character_set_results":
-                self._connection.result_charset = by_name(str(value))
+                self._client.result_charset = by_name(str(value))
             case _:
                 pass  # it is remembered, and shown
 
     def _set_names(self, item: SetNames | SetCharacterSet) -> None:
         charset = by_name(item.charset or "utf8mb4")
-        self._connection.speak(charset)
+        self._client.speak(charset)
         for name in ("character_set_client", "character_set_connection", "character_set_results"):
             self._variables.set(name, charset.name)
-            self._connection.changes.variable(name, charset.name)
+            self._client.changes.variable(name, charset.name)
         if isinstance(item, SetNames) and item.collation is not None:
             self._variables.set("collation_connection", item.collation)
 

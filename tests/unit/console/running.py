@@ -9,7 +9,7 @@ from typing import Any, Self
 import pymysql
 from pymysql.constants import CLIENT
 
-from syncmgr.console.connection import Connection
+from syncmgr.console.commands.client import Client
 from syncmgr.console.limits import Limits
 from syncmgr.console.login.auth import xor
 from syncmgr.console.memory import Memory, Share
@@ -32,8 +32,8 @@ class Running:
         self.port = console.port
 
     @property
-    def connections(self) -> dict[int, Connection]:
-        return self.console._listener._registry.connections
+    def connections(self) -> dict[int, Client]:
+        return {number: each.client for number, each in self.console._listener._registry.connections.items()}
 
     def connect(self, *, multi: bool = True, **options: Any) -> "pymysql.Connection[Any]":
         settings = {"host": "127.0.0.1", "port": self.port, "user": "root", "password": self.frontend.password}

@@ -1,0 +1,1 @@
+"""The commands of the protocol (COM_QUERY, COM_STMT_PREPARE, ...) and what each answers."""
