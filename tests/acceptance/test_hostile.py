@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.acceptance.frontend import ROOT, FrontendProcess
-from tests.attacks.console import LOADER, NOBODY, PASSWORD, READER
+from tests.attacks.console import GUESSED, LOADER, NOBODY, PASSWORD, READER
 from tests.attacks.rounds import ATTACKS
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import HANG_SECOND, until
@@ -66,7 +66,7 @@ class Victim:
         self.fe.sql("CREATE DATABASE own")
         for name in ("attacked.t", "own.t"):
             self.fe.sql(f"CREATE TABLE {name} (id BIGINT NOT NULL) UNIQUE KEY(id)")
-        for user in (NOBODY, READER, LOADER):
+        for user in (NOBODY, READER, LOADER, GUESSED):
             self.fe.sql(f"CREATE USER {user} IDENTIFIED BY '{PASSWORD}'")
         self.fe.sql(f"GRANT SELECT_PRIV ON attacked.t TO {READER}")
         self.fe.sql(f"GRANT LOAD_PRIV ON own.* TO {LOADER}")

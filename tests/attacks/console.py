@@ -17,6 +17,7 @@ import pymysql
 
 PASSWORD: Final = "secret-of-a-test"
 NOBODY, READER, LOADER = "nobody", "reader", "loader"  # without a grant; SELECT on one table; LOAD on one database
+GUESSED: Final = "guessed"  # whose password is guessed at, and who is refused for a time by that
 PATIENCE_SECOND: Final = 600  # queries beyond max_queries_per_account wait until those before them are given up
 FINE: Final = 0  # beside the numbers of errors
 NO_ANSWER: Final = frozenset({0, 2006, 2013})  # what the client itself says of a connection that has ended

@@ -11,7 +11,7 @@ from typing import Final
 import pymysql
 
 from tests.attacks import jobs, queries
-from tests.attacks.console import NOBODY, Console
+from tests.attacks.console import GUESSED, NOBODY, Console
 
 BURST: Final = 50
 SILENCE_SECOND: Final = 0.1  # of a frontend that has no place for one more
@@ -20,7 +20,7 @@ PREPARED: Final = 1000  # of a connection: 100,000 of all
 
 def guesses(console: Console) -> None:
     for number in range(BURST):
-        user = NOBODY if number % 2 else f"guess{number}"
+        user = GUESSED if number % 2 else f"guess{number}"
         with console.counted(), console.as_user(user, f"wrong{number}"):
             pass
 
