@@ -27,7 +27,7 @@ BINLOG = (
 )
 COLUMNS = "id BIGINT {key}, c1 INT, c2 VARCHAR(40), c3 DECIMAL(12,2), c4 DATETIME, c5 BIGINT, c6 VARCHAR(60)"
 ROW = "{id}, {id} % 1000, CONCAT('name-', {id}), {id} / 7, '2026-01-01', {id} * 3, CONCAT('text of row ', {id})"
-SQL = {"count and sum": "SELECT count(*) AS n, sum(c1) AS s FROM t", "one row": "SELECT * FROM t WHERE id = 1234567"}
+SQL = {"count and sum": "SELECT count(*) AS n, sum(c1) AS s FROM t", "one row": "SELECT * FROM t WHERE id = 123456"}
 LOAD = 100_000  # rows of one loading transaction
 
 
