@@ -1,0 +1,1 @@
+"""What each statement does, and the table of all of them."""

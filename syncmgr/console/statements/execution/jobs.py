@@ -1,0 +1,54 @@
+"""The statements about sync jobs.
+
+Owns: which of them may wait for a source, which are answered together.
+Must not know: how jobs run.
+"""
+
+from functools import partial
+
+from syncmgr.console.statements import job_changes
+from syncmgr.console.statements.execution.context import Context
+from syncmgr.console.statements.job_changes import JobChange
+from syncmgr.console.statements.show import metadata
+from syncmgr.console.statements.show.show import listing
+from syncmgr.console.wire.results import Result
+from syncmgr.job.show_sync import EXPLAIN_COLUMNS, SHOW_COLUMNS
+from syncsql import ExplainSync, ShowCreateSync, ShowSync
+
+
+async def change(context: Context, statement: JobChange) -> Result:
+    run = context.ask if job_changes.asks_source(statement) else context.workers.quick
+    return context.done(await run(job_changes.change, statement, context.frontend.jobs, context.db))
+
+
+async def explain(context: Context, statement: ExplainSync) -> Result:
+    return listing(EXPLAIN_COLUMNS, await context.ask(context.frontend.jobs.explain, statement, context.db)).result()
+
+
+async def show_create(context: Context, statement: ShowCreateSync) -> Result:
+    text = await context.workers.quick(context.frontend.jobs.create_text, statement.job, context.db)
+    return listing(("Job", "Create Sync Job"), [(statement.job.name, text)]).result()
+
+
+async def show(context: Context, statement: ShowSync) -> Result:
+    rows = await _jobs_of(context, statement.db or context.db)
+    if statement.db is not None and not rows:
+        # only now is the lake asked, which may still be starting
+        await _check_database(context, statement.db)
+    return await context.shown(listing(SHOW_COLUMNS, rows, like="JobName"), statement.filter, statement)
+
+
+async def _jobs_of(context: Context, db: str | None) -> list[tuple[str | None, ...]]:
+    """Who may see everything is answered together with the others who may."""
+    workers = context.workers
+    if not context.frontend.access.rights.is_admin:
+        return await workers.quick(context.frontend.jobs.show, db)
+    return await workers.shown.ask(db, lambda: workers.quick(context.house.jobs.show, db))
+
+
+async def _check_database(context: Context, db: str) -> None:
+    workers = context.workers
+    if not context.frontend.access.rights.is_admin:
+        return await workers.slow(metadata.check_database, context.frontend.catalog, db)
+    check = partial(workers.slow, metadata.check_database, context.house.catalog, db)
+    return await workers.known.ask(db, check)
