@@ -75,7 +75,7 @@ def _serve(conf: Path) -> int:
         signal.signal(number, lambda *_: ending.set())
     sys.setswitchinterval(SWITCH_SECOND)
     values = settings.read(conf)
-    from syncmgr.fe import Frontend  # here, not above: workers import this module, and need no Spark
+    from syncmgr.fe.frontend import Frontend  # here, not above: workers import this module, and need no Spark
 
     frontend = Frontend(values)
     try:

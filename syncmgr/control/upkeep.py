@@ -1,0 +1,85 @@
+"""Upkeep and expiry of the targets of all live jobs.
+
+Owns: whose turn it is, which targets wait for what a crash has left, which trouble is logged.
+Must not know: what is done to a table.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, Protocol
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.host.log_files import Lasting
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.snapshot.retention import Kept
+from syncmgr.job.sync_job import JobId, SyncJob
+
+UPKEEP: Final = "upkeep"
+EXPIRY: Final = "expiry"
+
+log = logging.getLogger(__name__)
+
+
+class Lake(Protocol):
+    """Blocks, but never a commit."""
+
+    @property
+    def serves(self) -> bool: ...
+    def upkeep(self, db: str, table: str) -> object: ...
+    def expire(self, db: str, table: str, kept: Kept) -> object: ...
+
+
+class Store(Protocol):
+    """Which jobs there are, and what their tables must keep."""
+
+    def jobs(self, *, live: bool) -> Collection[SyncJob]: ...
+    def kept(self, job_id: JobId, tokens: Sequence[str], since: float) -> Kept: ...
+
+
+class TargetUpkeep:
+    """`recovers`: whether a job has yet to commit what an earlier life of the frontend left. `keep_second`: so long
+    consistent points are kept.
+    """
+
+    def __init__(
+        self, lake: Lake, store: Store, recovers: Callable[[JobId], bool], keep_second: Callable[[], float]
+    ) -> None:
+        self._lake, self._store, self._recovers, self._keep_second = lake, store, recovers, keep_second
+        self._troubles = {kind: Lasting(log) for kind in (UPKEEP, EXPIRY)}
+
+    def upkeep(self) -> None:
+        """What a crash has left is committed first: upkeep would take the time of it."""
+
+        def of(job: SyncJob, channel: ChannelDescription) -> None:
+            if not self._recovers(job.id):
+                self._lake.upkeep(channel.target_db, channel.target)
+
+        self._each_target(UPKEEP, of)
+
+    def expire(self) -> None:
+        """Snapshots that no consistent point needs."""
+
+        def of(job: SyncJob, channel: ChannelDescription) -> None:
+            target = channel.target_db, channel.target
+            tokens = [each.token for each in job.channels if (each.target_db, each.target) == target]
+            self._lake.expire(*target, self._store.kept(job.id, tokens, time.time() - self._keep_second()))
+
+        self._each_target(EXPIRY, of)
+
+    def _each_target(self, kind: str, do: Callable[[SyncJob, ChannelDescription], None]) -> None:
+        """One tick: every target of a live job, with the channel that fills it longest. An error is logged, once, and
+        the next tick tries again.
+        """
+        if not self._lake.serves:
+            return  # Spark itself says why
+        found = dict[str, str]()
+        for job in self._store.jobs(live=True):
+            for channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.values():
+                try:
+                    do(job, channel)
+                except SyncError as error:
+                    if error.code is Code.LAKE_STARTING:
+                        return  # so it is for every table; Spark itself says when it is ready
+                    found[f"{kind} of {channel.target_db}.{channel.target}"] = str(error)
+        self._troubles[kind].tell(found)

@@ -1,0 +1,131 @@
+"""The run of a job, put together from its description and the settings.
+
+Owns: what a run is given.
+Must not know: what a run does.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+
+from syncmgr.config.job_settings import JobSettings
+from syncmgr.config.settings import Settings
+from syncmgr.control.catalog import Catalog
+from syncmgr.control.jobs import OnArrival
+from syncmgr.control.statement_text import pattern_of, patterns
+from syncmgr.errors import SyncError
+from syncmgr.fe.limits import limits_of, retry_of
+from syncmgr.fe.places import staging
+from syncmgr.fe.sources import Sources
+from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, OnValueError
+from syncmgr.job.ddl.ddl_plan import Rules
+from syncmgr.job.ddl_policy import OnDdl, deeds_of, stop_of
+from syncmgr.job.failure import FailType
+from syncmgr.job.rows.value_error import rules_of
+from syncmgr.job.snapshot.renewal import becoming
+from syncmgr.job.source import MysqlDescription
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.types.schema import TargetTable
+from syncmgr.lake.lake import Lake
+from syncmgr.meta.ledger import JobLedger
+from syncmgr.meta.store import Store
+from syncmgr.pipeline.known_history import KnownHistory
+from syncmgr.pipeline.run import JobRun
+from syncmgr.pipeline.run_options import Listeners, RunOptions
+from syncmgr.pipeline.snapshot.snapshot import Snapshot, SnapshotOptions
+
+
+class Runs:
+    """Makes one for each life of a job."""
+
+    def __init__(
+        self, settings: Settings, sources: Sources, store: Store, catalog: Catalog, lake: Lake, pool: Executor
+    ) -> None:
+        self._settings, self._sources = settings, sources
+        self._store, self._catalog, self._lake, self._pool = store, catalog, lake, pool
+
+    def new(
+        self,
+        job: SyncJob,
+        on_trouble: Callable[[SyncError | None], None],
+        on_end: Callable[[SyncError | None, FailType], None],
+        on_arrival: OnArrival,
+    ) -> JobRun:
+        ledger = self._ledger(job)
+        lake = KnownHistory(self._lake, ledger)
+        listeners = Listeners(on_trouble=on_trouble, on_end=on_end, on_arrival=on_arrival)
+        snapshot = self._snapshot(job, ledger, lake)
+        opener = self._sources.opener(job)
+        return JobRun(self._options(job), ledger, lake, self._pool, opener, listeners, snapshot)
+
+    def staging(self, job_id: JobId) -> Path:
+        return staging(self._settings, job_id)
+
+    def _options(self, job: SyncJob) -> RunOptions:
+        settings = self._of(job)
+        return RunOptions(
+            job_id=job.id,
+            name=f"{job.db}.{job.name}",
+            channels=job.channels,
+            rules=self._rules(job),
+            folder=self.staging(job.id),
+            silence_second=self._sources.read_timeout / 2,  # two heartbeats
+            limits=partial(limits_of, settings),
+            retry=partial(retry_of, settings),
+            max_backlog_bytes=partial(settings.number, "max_channel_backlog_bytes"),
+            finish_second=partial(settings.seconds, "pause_timeout_second"),
+            families=tuple(map(pattern_of, patterns(job))),
+            leaves_out=isinstance(job.source, MysqlDescription),
+            synced_until=max(job.synced_until or 0.0, self._store.figures(job.id).synced_until or 0.0),
+        )
+
+    def _of(self, job: SyncJob) -> JobSettings:
+        return JobSettings(self._settings, job.properties)
+
+    def _ledger(self, job: SyncJob) -> JobLedger:
+        return JobLedger(
+            self._store,
+            job.id,
+            partial(self._settings.seconds, "consistent_point_keep_second"),
+            partial(self._of(job).number, "max_dead_letters"),
+            name=f"{job.db}.{job.name}",
+            labels={channel.token: channel.source.label for channel in job.channels},
+        )
+
+    def _snapshot(self, job: SyncJob, ledger: JobLedger, lake: KnownHistory) -> Snapshot | None:
+        """None where the job began without one, or has caught up with it."""
+        loads = ledger.loads().values()
+        if not isinstance(job.source, MysqlDescription) or all(load.caught_up for load in loads):
+            return None
+        settings, rules = self._of(job), self._rules(job)
+        options = SnapshotOptions(
+            description=job.source,
+            channels=job.channels,
+            connect_timeout=self._sources.connect_timeout,
+            connections=partial(settings.number, "snapshot_max_connections"),
+            chunk_rows=partial(settings.number, "snapshot_chunk_rows"),
+            rows_per_second=partial(settings.number, "snapshot_max_rows_per_second"),
+            retry_most=partial(settings.seconds, "snapshot_retry_max_second"),
+            values=lambda channel: rules_of(channel, rules.describe, rules.on_value_error),
+            max_dead_letters=partial(settings.number, "max_dead_letters"),
+        )
+        return Snapshot(options, self._sources.snapshot(job.source), ledger, lake)
+
+    def _rules(self, job: SyncJob) -> Rules:
+        on_value_error = job.properties.get("on_value_error")
+        return Rules(
+            policy=OnDdl(job.properties.get("on_ddl", OnDdl.EVOLVE)),
+            append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
+            describe=partial(self._becoming, job.id),
+            deeds=deeds_of(job.properties),
+            stop=stop_of(job.properties),
+            on_value_error=None if on_value_error is None else OnValueError(on_value_error),
+            unlogged=isinstance(job.source, MysqlDescription) and job.source.accepts_unlogged,
+        )
+
+    def _becoming(self, job_id: JobId, channel: ChannelDescription) -> TargetTable:
+        """The target of a channel, as it is once what is being read for it is there."""
+        target = self._catalog.table(channel.target_db, channel.target)
+        load = self._store.loads.of(job_id).get(channel.token)
+        return becoming(target, load.changes) if load is not None and load.reshapes else target
