@@ -33,7 +33,8 @@ from syncmgr.meta.store import Store
 from syncmgr.pipeline.known_history import KnownHistory
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
-from syncmgr.pipeline.snapshot.snapshot import Snapshot, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import SnapshotOptions
+from syncmgr.pipeline.snapshot.snapshot import Snapshot
 
 
 class Runs:

@@ -11,7 +11,7 @@ from typing import Protocol
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
-from syncmgr.pipeline.snapshot.snapshot import Lake
+from syncmgr.pipeline.snapshot.port import Lake
 
 
 class Progressed(Protocol):

@@ -15,7 +15,8 @@ from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners
-from syncmgr.pipeline.snapshot.snapshot import Snapshot, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import SnapshotOptions
+from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from tests.contract.test_failure_domains import TOKENS, batches, channel, expected, run_options
 from tests.support.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
 from tests.support.until import HANG_SECOND, until

@@ -16,7 +16,8 @@ from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows, Load
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.schema import SourceTable, TargetType
-from syncmgr.pipeline.snapshot.snapshot import Snapshot, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import SnapshotOptions
+from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from tests.support.until import HANG_SECOND, until
 from tests.unit.job.factories import make_channel, make_source
 
