@@ -1,6 +1,7 @@
 """The jars of a whole frontend: what it fetches, when, and what it says where it cannot."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,10 @@ def test_a_folder_of_jars_needs_no_network(mysql_server: MysqlServer, tmp_path: 
 def test_two_frontends_fetch_once_from_maven(tmp_path: Path) -> None:
     """Both start at once on a folder that is not there; what one fetches serves the other."""
     settings = {"jars_dir": tmp_path / "jars", JAVA_OPTIONS: f"-Duser.home={tmp_path}"}  # of no repository of Maven
-    frontends = [FrontendProcess(tmp_path / name, settings).start() for name in ("one", "other")]
+    frontends = [FrontendProcess(tmp_path / name, settings) for name in ("one", "other")]
     try:
+        with ThreadPoolExecutor(len(frontends)) as pool:
+            list(pool.map(FrontendProcess.start, frontends))
         for fe in frontends:
             fe.sql("CREATE DATABASE a")
     finally:

@@ -81,6 +81,10 @@ class Adversary:
         self._engine = engine
         self._others[self.another_engine] = 16
 
+    @property
+    def has_engine(self) -> bool:
+        return self._engine is not None
+
     def act(self) -> None:
         """Waits some time, does one thing."""
         time.sleep(min(self._dice.expovariate(1 / WAIT_SECOND), 4 * WAIT_SECOND))

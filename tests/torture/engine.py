@@ -50,6 +50,7 @@ GIVES_WAY: Final = (
     "already exists",
     "Cannot find partition field",
     "Cannot roll back",
+    "missing data files",
 )
 
 

@@ -14,6 +14,7 @@ from tests.torture.adversary import Adversary
 from tests.torture.victims import Victims
 
 DEED_SHARE: Final = 0.2  # so often something else is broken and mended before
+ENGINE_SHARE: Final = 0.7  # so often another engine, where there is one, works on the tables before
 AGAIN_SHARE: Final = 0.7  # so often the next kill comes in the recovery from the one before
 AGAIN_SECOND: Final = 8.0  # and at most so much later
 
@@ -38,6 +39,8 @@ class Killer:
         """One kill, or one with others in its recovery; returns when all is committed that was at the source then."""
         if self._dice.random() < DEED_SHARE:
             self._adversary.break_something()
+        if self._adversary.has_engine and self._dice.random() < ENGINE_SHARE:
+            self._adversary.another_engine()
         time.sleep(self._dice.uniform(0, 1))
         kind = self._kill_one()
         before = self._victims.figures.kills.copy()

@@ -126,16 +126,28 @@ def words(error: BaseException) -> str:
     if is_lost(error):
         return "Spark's JVM is gone"
     if isinstance(error, Py4JJavaError):
-        text = str(error.java_exception.toString())
-        return re.sub(r"^[\w.$]+(?:Exception|Error): ", "", text.split("\n", 1)[0])
+        return _line(str(error.java_exception.toString()))
     return str(error).split("\n", 1)[0]
+
+
+def _line(text: str) -> str:
+    return re.sub(r"^[\w.$]+(?:Exception|Error): ", "", text.split("\n", 1)[0])
+
+
+def words_and_cause(error: BaseException) -> str:
+    """The same, and what it came from, where that says more."""
+    what = words(error)
+    if is_lost(error) or not isinstance(error, Py4JJavaError):
+        return what
+    cause = _line(_causes(error)[-1])
+    return what if cause in what else f"{what}: {cause}"
 
 
 def failed(error: BaseException) -> NoReturn:
     """Raises what the operator is to see of a failed call."""
     if is_lost(error):
         raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
-    raise SyncError(of_lake(text_of(error)), reason=words(error)) from error
+    raise SyncError(of_lake(text_of(error)), reason=words_and_cause(error)) from error
 
 
 def told(error: BaseException) -> tuple[str, str]:
@@ -145,14 +157,17 @@ def told(error: BaseException) -> tuple[str, str]:
 
 def text_of(error: BaseException) -> str:
     """Everything that Spark said, causes included."""
-    if not isinstance(error, Py4JJavaError):
-        return str(error)
+    return "\n".join(_causes(error)) if isinstance(error, Py4JJavaError) else str(error)
+
+
+def _causes(error: Py4JJavaError) -> list[str]:
+    """What was said at each, the outermost first."""
     said: list[str] = []
     cause = error.java_exception
     while cause is not None and len(said) < MOST_CAUSES:
         said.append(str(cause.toString()))
         cause = cause.getCause()
-    return "\n".join(said)
+    return said
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
