@@ -39,8 +39,6 @@ class Killer:
         """One kill, or one with others in its recovery; returns when all is committed that was at the source then."""
         if self._dice.random() < DEED_SHARE:
             self._adversary.break_something()
-        if self._adversary.has_engine and self._dice.random() < ENGINE_SHARE:
-            self._adversary.another_engine()
         time.sleep(self._dice.uniform(0, 1))
         kind = self._kill_one()
         before = self._victims.figures.kills.copy()
@@ -52,6 +50,8 @@ class Killer:
 
     def _kill_one(self) -> str:
         """Of a kind that is still wanted, more likely of one that is wanted often."""
+        if self._adversary.has_engine and self._dice.random() < ENGINE_SHARE:
+            self._adversary.another_engine()
         kind = self._dice.choices(list(self._wanted), weights=list(self._wanted.values()))[0]
         died = self._kill[kind]()
         self._wanted[kind] = max(0, self._wanted[kind] - died)
