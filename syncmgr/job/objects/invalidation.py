@@ -217,7 +217,8 @@ def _rest(known: Known, concerned: Collection[Table], late: Collection[Table], f
         kept = _blank(fact) if table in late else _kept(fact, found)
         if kept is not None:
             facts[table] = kept
-    facts |= {table: _blank(fact) for table, fact in facts.items() if _is_child(fact, found)}
+    if found.kind is Kind.TABLE and found.takes_away and not found.of_base:  # a foreign key follows its parent's name
+        facts |= {table: _blank(fact) for table, fact in facts.items() if _is_child(fact, found.names)}
     unknown = [name for name in _still_there(found) if name[0] in known.schemas]
     return {**dict.fromkeys(unknown, Fact()), **facts}
 
@@ -249,10 +250,8 @@ def _without(fact: Fact, name: str) -> Triggers | None:
     return None if len(others) == len(fact.triggers) else others
 
 
-def _is_child(fact: Fact, found: Shaping) -> bool:
-    """Whether a foreign key of it may have followed its parent to another name."""
-    renames = found.kind is Kind.TABLE and found.takes_away and not found.of_base
-    return renames and isinstance(fact.shape, BaseTable) and not fact.shape.parents.isdisjoint(found.names)
+def _is_child(fact: Fact, parents: Collection[Table]) -> bool:
+    return isinstance(fact.shape, BaseTable) and not fact.shape.parents.isdisjoint(parents)
 
 
 def _still_there(found: Shaping) -> tuple[Table, ...]:
