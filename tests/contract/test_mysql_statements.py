@@ -16,7 +16,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.server import surroundings
 from syncmgr.sources.mysql.server.surroundings import Patience
 from syncmgr.sources.mysql.source import SourceOptions
-from tests.conftest import need_names
+from tests.conftest import need_names, need_own_binlog
 from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
@@ -36,6 +36,7 @@ FUNCTION: Final = "CREATE FUNCTION {db}.f() RETURNS INT MODIFIES SQL DATA BEGIN 
 @pytest.fixture
 def db(any_server: MysqlServer) -> Iterator[str]:
     """A database with the synced table t, a child of p, and others, that the reader sees."""
+    need_own_binlog(any_server)
     with database(any_server) as name:
         any_server.run(
             f"GRANT SHOW VIEW, TRIGGER ON {name}.* TO repl",
@@ -470,6 +471,7 @@ def test_a_table_that_lives_for_a_while_stops_nothing(
 
 def test_a_table_that_a_query_replaces_stops_nothing(mariadb_server: MysqlServer) -> None:
     """What the query reads is asked after the server has run it, and is no less certain for that."""
+    need_own_binlog(mariadb_server)
     with database(mariadb_server) as db:
         mariadb_server.run(
             f"GRANT SHOW VIEW, TRIGGER ON {db}.* TO repl",
