@@ -160,10 +160,11 @@ class Code(Enum):
         20164,
         "HY000",
         (
-            "Sessions of the MySQL server at {address}, whose binlog_format is not ROW, have written or read {objects}"
-            " before what this statement says, and whether that changed a table of the job is not known: the server was"
-            " asked before this statement was read, and had run it; compare the tables of the job with the source,"
-            " ALTER SYNC JOB ... RESYNC TABLE those that differ, and RESUME. Statement: {statement}"
+            "Sessions of the MySQL server at {address}, whose binlog_format is not ROW, have {done} before this statement,"
+            " and may have changed tables of the job by that: where it then led is not known, since the server was asked"
+            " only after it had run this statement, which took away or replaced what may have led there; compare the"
+            " tables of the job with the source, ALTER SYNC JOB ... RESYNC TABLE those that differ, and RESUME."
+            " Statement: {statement}"
         ),
     )
     SOURCE_ROW_IMAGE = 20106, "HY000", "binlog_row_image is {value} on the MySQL server at {address}; it must be FULL"

@@ -122,6 +122,20 @@ def need_gtids(mysql: MysqlServer) -> None:
         pytest.skip("this server has no GTIDs")
 
 
+def need_snapshots(mysql: MysqlServer) -> None:
+    """Of which every job begins with one, unless it says where else."""
+    if mysql.flavour == "mysql" and mysql.run("SELECT @@GLOBAL.gtid_mode")[0][0] != "ON":
+        need_names(mysql)
+
+
+def need_own_binlog(mysql: MysqlServer) -> None:
+    """In which a session decides what is logged, and how: a replica logs rows, whatever its source did, and ends its
+    replication where the source's tables are not its own.
+    """
+    if isinstance(mysql, ReplicaServer):
+        pytest.skip("a session writes into the binlog of the source, and this is the replica's")
+
+
 @pytest.fixture
 def canal(mysql_server: MysqlServer, tmp_path: Path) -> Iterator[Callable[..., CanalServer]]:
     """Starts canal servers, of the run's MySQL unless another is given; they end with the test."""

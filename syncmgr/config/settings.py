@@ -363,6 +363,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(1),
     ),
     Setting(
+        "source_lookahead_second",
+        5.0,
+        "seconds",
+        "How long the binlog is read ahead where a table of a pattern is made, for others that join with it; what it "
+        "does not see by then joins when the job itself has read so far.",
+        between(0.1, 600),
+    ),
+    Setting(
         "source_lock_wait_second",
         1,
         "seconds",

@@ -18,6 +18,7 @@ from syncmgr.control.planning import Inspect, Inspected, Plan, Planner, Survey, 
 from syncmgr.control.statement_text import (
     altered,
     excerpt,
+    excluding,
     forgetting,
     means,
     patterns,
@@ -228,10 +229,7 @@ class Alterations:
             case AlterSync():
                 self._store.save(altered(job, node))
             case LeaveTable(table=table):
-                channel = _channel(job, table)
-                if not any(means(job, other) for other in job.channels if other is not channel):
-                    raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
-                self._store.alter(without(job, channel), leaving=(channel.token,))
+                return self._leave(job, table)
             case ResyncTable():
                 self._resync(job, node, looked_at)
             case RenameSync(to=to):
@@ -242,6 +240,18 @@ class Alterations:
                 return False
             case _:
                 assert_never(node)
+        return True
+
+    def _leave(self, job: SyncJob, table: Name) -> bool:
+        """A table that could not join is left out by the patterns that mean it."""
+        without_it = None if table.db is None else excluding(job, table.db, table.name)
+        if without_it is not None:
+            self._store.save(without_it)
+            return True
+        channel = _channel(job, table)
+        if not any(means(job, other) for other in job.channels if other is not channel):
+            raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
+        self._store.alter(without(job, channel), leaving=(channel.token,))
         return True
 
     def _resync(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:

@@ -24,11 +24,14 @@ PlanOf = Callable[[tuple[Tables | Shards, ...]], Plan]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arrivals:
-    """`refused`: why tables cannot join. `waits`: tables that can when another of their target has joined."""
+    """`refused`: why tables cannot join. `waits`: tables that can when another of their target has joined. `there`: all
+    that the job's patterns mean and that it has not.
+    """
 
     plans: tuple[Plan, ...]
     refused: Mapping[Table, SyncError]
     waits: frozenset[Table] = frozenset()
+    there: frozenset[Table] = frozenset()
 
     @property
     def joining(self) -> Joining:
@@ -60,14 +63,15 @@ def arrivals(job: SyncJob, named: Collection[Table], survey: Survey, plan: PlanO
     """For those of the named tables that are there, that a job's patterns mean and that it has not. Any other may be a
     table of the job under a name that it gets further on in the binlog. Blocks. Raises what may pass.
     """
-    wanted, there = patterns(job), unseen(job, survey) & frozenset(named)
-    meant = {t: [only(each, t) for each in wanted if pattern_of(each).has(t)] for t in sorted(there)}
+    wanted, there = patterns(job), unseen(job, survey)
+    named_there = sorted(there & frozenset(named))
+    meant = {t: [only(each, t) for each in wanted if pattern_of(each).has(t)] for t in named_there}
     twice = {t: SyncError(Code.DUPLICATE_MAPPING, table=".".join(t)) for t, nodes in meant.items() if len(nodes) > 1}
     coming = {table: nodes[0] for table, nodes in meant.items() if len(nodes) == 1}
     planned, refused = _in_turn(job, coming, plan)
     plans = tuple(_alike(planned))
     waits = {table for one in planned if one not in plans for table in _tables(one)}
-    return Arrivals(plans=plans, refused=twice | refused, waits=frozenset(waits))
+    return Arrivals(plans=plans, refused=twice | refused, waits=frozenset(waits), there=there)
 
 
 def _in_turn(

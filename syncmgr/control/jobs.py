@@ -23,6 +23,8 @@ from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.channel.canal_text import caveats
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey, overrides_of
 from syncmgr.job.channel.patterns import Pattern
+from syncmgr.job.ddl.ddl_plan import found_there
+from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType, fail_type, is_due
 from syncmgr.job.overview import TableOverview
@@ -80,6 +82,13 @@ class Asked(Protocol):
     def settle(self, job_id: JobId) -> None: ...
 
 
+class DdlLog(alter_sync.DdlLog, showing.DdlLog, Protocol):
+    """The memory of DDL."""
+
+    def note(self, job_id: JobId, record: DdlRecord) -> None: ...
+    def mark_gone(self, job_id: JobId, *, but: Collection[str]) -> None: ...
+
+
 class Store(alter_sync.Store, showing.Store, Protocol):
     """The memory of jobs."""
 
@@ -97,6 +106,8 @@ class Store(alter_sync.Store, showing.Store, Protocol):
     def last_epoch(self, job_id: JobId) -> Epoch | None: ...
     @property
     def asked(self) -> Asked: ...
+    @property
+    def ddl(self) -> DdlLog: ...
 
 
 OnArrival = Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None]
@@ -446,15 +457,17 @@ class Jobs:
         families = tuple(map(pattern_of, patterns(job)))
         ahead = frozenset[Table]() if behind is None else self._binlog.named(job.source, behind, families)
         coming = self._altering.arrivals(job, ahead.union(tables))
+        synced = [channel.source.label for channel in job.channels]
+        self._store.ddl.mark_gone(job_id, but=[*synced, *(".".join(table) for table in coming.there)])
         try:
             self._wait_for_ending(coming.joining.channels, LOOK_SECOND)  # in a job's own thread, so for a moment only
             with made(self._catalog, coming.made), self._changing:
-                synced = self._take_in(job, coming, tables)
+                taken = self._take_in(job, coming, tables)
         except SyncError as error:
             if error.code not in {Code.STALE_JOB, Code.TARGET_IN_USE}:
                 raise
             return None
-        joined = coming.tables | synced
+        joined = coming.tables | taken
         gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more", hint="")
         told = (table for table in tables if table not in coming.waits)
         return {table: None if table in joined else coming.refused.get(table, gone) for table in told}
@@ -484,8 +497,15 @@ class Jobs:
         if not missed.tables:
             return True
         last = self._store.last_epoch(job_id)
-        is_read = last is not None and has_passed(last.end, missed.end)
-        return is_read and self._on_arrival(job_id, missed.tables, None) is not None
+        if last is None or not has_passed(last.end, missed.end):
+            return False
+        told = self._on_arrival(job_id, missed.tables, None)
+        before = {record.table: record.outcome for record in self._store.ddl.refused(job_id)}
+        for table, error in (told or {}).items():
+            record = found_there(missed.end, time.time(), table, error)
+            if record.state is DdlState.REFUSED and before.get(record.table) != record.outcome:
+                self._store.ddl.note(job_id, record)
+        return told is not None
 
     def _take_in(self, looked_at: SyncJob, coming: Arrivals, told: Collection[Table]) -> set[Table]:
         """Which of those that were told are the job's already, though its run does not know: it was stored by a call

@@ -8,22 +8,27 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from syncmgr.control.statement_text import lacked
 from syncmgr.job.channel.channel_state import Standing
+from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.freshness import Reading
 from syncmgr.job.overview import Facts, TableOverview, lag_second, needs_operator, overview, synced_until
 from syncmgr.job.show_sync import (
+    Fact,
     Figures,
     IndexStanding,
     Ran,
     index_facts,
     last_upkeep,
     pause_facts,
+    refused_facts,
     show_row,
     snapshot_facts,
     status_json,
 )
 from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 
 
@@ -64,6 +69,12 @@ class Progressed(Protocol):
     def stale_since(self) -> float | None: ...
 
 
+class DdlLog(Protocol):
+    """The memory of DDL."""
+
+    def refused(self, job_id: JobId) -> Sequence[DdlRecord]: ...
+
+
 class Store(Protocol):
     """The memory of jobs."""
 
@@ -72,6 +83,8 @@ class Store(Protocol):
     def progress(self, job_id: JobId) -> Mapping[str, Progressed]: ...
     @property
     def loads(self) -> Loads: ...
+    @property
+    def ddl(self) -> DdlLog: ...
 
 
 class Showing:
@@ -88,19 +101,26 @@ class Showing:
         figures = self._store.figures(job.id)
         facts = self._facts(job, figures)
         tables = overview(job, facts, time.time())
+        refused = self._refused(job)
         status = status_json(
             figures,
             tables=tables,
             synced=synced_until(job, tables),
             lag=lag_second(job, tables),
-            needs_operator=needs_operator(job, tables),
+            needs_operator=needs_operator(job, tables, refused),
             server=facts.reading.server or None if facts.reading is not None else None,
             paused=pause_facts(job),
             upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
             index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
             snapshot=snapshot_facts(tables, facts.loads, self.rates(job.id)),
+            refused=refused,
         )
         return show_row(job, status, is_ending=self._run_of(job.id) is not None)
+
+    def _refused(self, job: SyncJob) -> dict[str, dict[str, Fact]]:
+        """Tables that its patterns mean and that could not join it."""
+        records = [] if job.state is JobState.CANCELLED else self._store.ddl.refused(job.id)
+        return refused_facts(records, lacked(job, [record.table for record in records])) if records else {}
 
     def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
         """How each table of a job stands now."""

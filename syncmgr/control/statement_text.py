@@ -62,9 +62,41 @@ def renamed(job: SyncJob, to: str) -> SyncJob:
 
 
 def with_channels(job: SyncJob, channels: Iterable[Channel | Tables | Shards]) -> SyncJob:
-    """The job whose text has what ALTER SYNC ... ADD TABLE says, too."""
-    statement = _statement(job)
-    return job.with_statement(replace(statement, channels=(*statement.channels, *channels)).masked().sql())
+    """The job whose text has what ALTER SYNC ... ADD TABLE says, too; what its patterns mean they go on to say."""
+    statement, wanted = _statement(job), patterns(job)
+    new = (each for each in channels if not any(_is_said(each, pattern) for pattern in wanted))
+    return job.with_statement(replace(statement, channels=(*statement.channels, *new)).masked().sql())
+
+
+def _is_said(node: Channel | Tables | Shards, pattern: Tables | Shards) -> bool:
+    """Whether a pattern says the same of one of its tables."""
+    if not (isinstance(node, Tables) and isinstance(node.source, Name)):
+        return False
+    table = str(node.source.db), node.source.name
+    return pattern_of(pattern).has(table) and only(pattern, table) == node
+
+
+def lacked(job: SyncJob, labels: Iterable[str]) -> dict[str, str]:
+    """Of these tables those that the job's patterns mean and that it has not, with what ADD TABLE says of them."""
+    synced = {channel.source.label for channel in job.channels}
+    wanted = [(each, pattern_of(each)) for each in patterns(job)]
+    tables = {label: (label.partition(".")[0], label.partition(".")[2]) for label in labels if label not in synced}
+    meant = ((label, only(node, table)) for label, table in tables.items() for node, of in wanted if of.has(table))
+    return {label: node.sql() for label, node in meant}
+
+
+def excluding(job: SyncJob, db: str, name: str) -> SyncJob | None:
+    """The job whose patterns mean a table no more that it has not; None: they did not."""
+    label, out, statement = f"{db}.{name}", Name(db=db, name=name), _statement(job)
+    if not lacked(job, [label]):
+        return None
+    channels = (
+        each
+        if isinstance(each, Channel) or not pattern_of(each).has((db, name))
+        else replace(each, exclude=(*each.exclude, out))
+        for each in statement.channels
+    )
+    return job.with_statement(replace(statement, channels=tuple(channels)).masked().sql())
 
 
 def means(job: SyncJob, channel: ChannelDescription) -> bool:

@@ -75,6 +75,7 @@ class Sources:
         return mysql.Binlog(
             connect_timeout=self.connect_timeout,
             read_timeout=self.read_timeout,
+            lookahead=self._settings.seconds("source_lookahead_second"),
             limits=source_limits(self._settings),
         )
 

@@ -4,7 +4,7 @@ Owns: what is believed of a table: the run, or else what is stored; the freshnes
 Must not know: where these facts were found, their shape in SHOW. Times are unix seconds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, resting, shown
@@ -116,9 +116,11 @@ def lag_second(job: SyncJob, tables: Sequence[TableOverview]) -> float | None:
     return None if synced_until(job, tables) is None else max(lags, default=None)
 
 
-def needs_operator(job: SyncJob, tables: Sequence[TableOverview]) -> bool:
-    """Whether something does not pass by time alone, though it may be tried again meanwhile."""
+def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Collection[str] = ()) -> bool:
+    """Whether something does not pass by time alone, though it may be tried again meanwhile. `refused`: tables that
+    its patterns mean, and that could not join it.
+    """
     if job.state is JobState.CANCELLED:
         return False
     paused = job.fail is not None and needs_person(job.fail.code)
-    return paused or any(table.shown.needs_operator for table in tables)
+    return paused or bool(refused) or any(table.shown.needs_operator for table in tables)

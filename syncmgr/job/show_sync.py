@@ -124,6 +124,22 @@ def stopped_facts(tables: Iterable[TableOverview]) -> dict[str, dict[str, Fact]]
     return {table.channel.source.label: _reasons(table.shown) for table in stopped}
 
 
+def refused_facts(records: Iterable[DdlRecord], joining: Mapping[str, str]) -> dict[str, dict[str, Fact]]:
+    """What the Status column says of tables that patterns mean and that could not join, by source. `joining`: what ADD
+    TABLE says of those that count.
+    """
+    return {
+        record.table: {
+            "since": _time(record.at),
+            "reason": record.outcome,
+            "advice": f"Give the table what the reason says, and ALTER SYNC JOB ... ADD TABLE {joining[record.table]};"
+            f" or, if it is not to be synced, ALTER SYNC JOB ... DROP TABLE {record.table}.",
+        }
+        for record in records
+        if record.table in joining
+    }
+
+
 def _reasons(shown: Shown) -> dict[str, Fact]:
     return {"since": _time(shown.since), "error": shown.error, "reason": shown.reason, "advice": shown.advice}
 
@@ -199,12 +215,14 @@ def status_json(
     upkeep: Mapping[str, Mapping[str, str | None]],
     index: Mapping[str, Mapping[str, str | int | None]],
     snapshot: Mapping[str, Mapping[str, str | int | float | None]],
+    refused: Mapping[str, Mapping[str, Fact]],
 ) -> str:
     """The Status column. `server`: who is read now. `paused`: see pause_facts.
     `synced`: up to where of the source's time the oldest of its tables has all, `lag`: seconds since.
     `upkeep`: by target table, when each kind ran last.
     `index`: by target table with a key, how its key index stands.
     `snapshot`: by target table that began with one, how far it is.
+    `refused`: by source table that a pattern means, why it could not join.
     """
     at = figures.position
     facts = {
@@ -221,6 +239,7 @@ def status_json(
         "needs_operator": needs_operator,
         **paused,
         "stopped": stopped_facts(tables),
+        "refused": refused,
         "behind": behind_facts(tables),
         "upkeep": upkeep,
         "index": index,

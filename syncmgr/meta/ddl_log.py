@@ -6,9 +6,9 @@ Must not know: why a statement was followed or refused.
 
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select, update
 
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.epoch import Epoch
@@ -18,6 +18,9 @@ from syncmgr.meta.tables import CHANNELS, DDL, EPOCHS
 
 Connecting = Callable[[], AbstractContextManager[Connection]]
 KEPT: Final = 1000  # records of a job
+_SETTLED: Final = tuple(
+    state.value for state in (DdlState.DONE, DdlState.REFUSED, DdlState.GONE, DdlState.STOPPED, DdlState.RESYNCED)
+)
 
 
 class DdlLog:
@@ -31,18 +34,23 @@ class DdlLog:
         """Oldest first."""
         with self._reading() as connection:
             rows = connection.execute(select(DDL).where(DDL.c.job_id == job_id).order_by(DDL.c.id)).all()
-        return [
-            DdlRecord(
-                position=codec.position_of(row.position),
-                at=row.at,
-                table=row.table_name,
-                statement=row.statement,
-                state=DdlState(row.state),
-                outcome=row.outcome,
-                instead=row.instead,
-            )
-            for row in rows
-        ]
+        return [_read(row) for row in rows]
+
+    def refused(self, job_id: JobId) -> list[DdlRecord]:
+        """Of the tables that their newest statement did not let join the job, that one; oldest first."""
+        newest = select(func.max(DDL.c.id)).where(DDL.c.job_id == job_id).group_by(DDL.c.table_name)
+        this = DDL.c.id.in_(newest) & (DDL.c.state == DdlState.REFUSED.value)
+        with self._reading() as connection:
+            return [_read(row) for row in connection.execute(select(DDL).where(this).order_by(DDL.c.id))]
+
+    def mark_gone(self, job_id: JobId, *, but: Collection[str]) -> None:
+        """Tables that were refused are not there any more, or meant by no pattern, but for these."""
+        with self._writing() as connection:
+            mine = (DDL.c.job_id == job_id) & (DDL.c.state == DdlState.REFUSED.value)
+            gone = {row.table_name for row in connection.execute(select(DDL.c.table_name).where(mine))} - set(but)
+            for name in gone:
+                this = mine & (DDL.c.table_name == name)
+                connection.execute(update(DDL).where(this).values(state=DdlState.GONE.value))
 
     def refuse(self, job_id: JobId, record: DdlRecord) -> None:
         """A statement pauses the job, perhaps not for the first time; it is the only one that does."""
@@ -118,8 +126,19 @@ def follow(connection: Connection, job_id: JobId, epoch: Epoch, step: DdlStep) -
 
 
 def _unsettled(job_id: JobId) -> ColumnElement[bool]:
-    settled = (DdlState.DONE.value, DdlState.REFUSED.value, DdlState.STOPPED.value, DdlState.RESYNCED.value)
-    return and_(DDL.c.job_id == job_id, DDL.c.state.not_in(settled))
+    return and_(DDL.c.job_id == job_id, DDL.c.state.not_in(_SETTLED))
+
+
+def _read(row: Row[Any]) -> DdlRecord:
+    return DdlRecord(
+        position=codec.position_of(row.position),
+        at=row.at,
+        table=row.table_name,
+        statement=row.statement,
+        state=DdlState(row.state),
+        outcome=row.outcome,
+        instead=row.instead,
+    )
 
 
 def _record(connection: Connection, job_id: JobId, record: DdlRecord) -> None:

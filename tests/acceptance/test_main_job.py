@@ -9,6 +9,7 @@ import pymysql
 import pytest
 
 from tests.acceptance.frontend import FrontendProcess
+from tests.conftest import need_snapshots
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -72,6 +73,7 @@ class Shop:
 
 @pytest.fixture
 def shop(mysql_server: MysqlServer, frontend: FrontendProcess) -> Callable[..., Shop]:
+    need_snapshots(mysql_server)
     return lambda name, columns="": Shop(name, mysql_server, frontend, columns)
 
 

@@ -1,5 +1,6 @@
 """A whole database in one statement: its targets are made, its rows come, its changes follow."""
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -231,6 +232,39 @@ def test_a_job_that_lags_makes_of_new_names_what_a_replica_would(
     until(lambda: fe.job(db)["Msg"] is None, why="nothing to report")
     told = f"SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = '{db}' AND outcome LIKE 'joins%'"
     assert len(fe.sql(told)) == 1, "one run for all of them"
+
+
+def test_a_table_that_cannot_join_calls_for_an_operator(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:
+    """An alert sees it until the advice was taken: ADD TABLE once it has a key, or DROP TABLE where nobody wants it."""
+
+    def refused() -> dict[str, Any]:
+        status = frontend.job("lacking")["Status"]
+        assert status["needs_operator"] is bool(status["refused"])
+        found: dict[str, Any] = status["refused"]
+        return found
+
+    def lines(table: str) -> list[Any]:
+        return [row["line"] for row in frontend.sql(f"SELECT line FROM lacking.{table} ORDER BY line")]
+
+    mysql_server.run("CREATE DATABASE lacking", "CREATE TABLE lacking.a (line INT PRIMARY KEY)")
+    frontend.sql("CREATE DATABASE lacking")
+    frontend.sql(f"CREATE SYNC lacking.job1 (FROM lacking.* INTO lacking.*) {BINLOG.format(port=mysql_server.port)}")
+    mysql_server.run("CREATE TABLE lacking.log (line INT)", "INSERT INTO lacking.log VALUES (1)")
+    until(lambda: refused().keys() == {"lacking.log"}, why="a table that cannot join")
+    advice = refused()["lacking.log"]["advice"]
+    added = re.search(r"ADD TABLE [^;]*", advice)
+    assert added is not None, advice
+    mysql_server.run("ALTER TABLE lacking.log ADD PRIMARY KEY (line)")
+    frontend.sql(f"ALTER SYNC JOB lacking.job1 {added[0]}")
+    assert refused() == {}
+    until(lambda: lines("log") == [1], why="its rows")
+    mysql_server.run("CREATE TABLE lacking.scratch (line INT)")
+    until(lambda: refused().keys() == {"lacking.scratch"}, why="another")
+    frontend.sql("ALTER SYNC JOB lacking.job1 DROP TABLE lacking.scratch")
+    assert refused() == {}
+    mysql_server.run("INSERT INTO lacking.scratch VALUES (1)", "INSERT INTO lacking.a VALUES (7)")
+    until(lambda: lines("a") == [7], why="a row after that")
+    frontend.sql("STOP SYNC JOB lacking.job1")
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """Tables that come to a job by its patterns, and what else goes on meanwhile, on the real metadata."""
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,8 @@ import syncsql
 from syncmgr.control.jobs import LOOK_SECOND, Jobs
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Found
+from syncmgr.job.ddl.ddl_plan import found_there
+from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
@@ -76,6 +79,13 @@ class Lake:
 
     def check_channel(self, channel: object) -> None: ...
 
+    def upkeep_log(self, db: str, table: str) -> list[Any]:
+        return []
+
+    def index(self, db: str, table: str) -> SimpleNamespace:
+        numbers = dict.fromkeys(("rows", "bytes", "equality_deletes", "missing"), 0)
+        return SimpleNamespace(state="ready", reason=None, snapshot=None, **numbers)
+
     def is_empty(self, db: str, table: str, part: object = None) -> bool:
         return True
 
@@ -104,6 +114,13 @@ class Run:
 
     def synced_until(self) -> float:
         return 0.0
+
+    def reading(self) -> None: ...
+
+    def standings(self) -> dict[str, Any]:
+        return {}
+
+    backlogs = rates = standings
 
     def join(self, timeout: float) -> bool:
         self.waited.append(timeout)
@@ -266,6 +283,95 @@ def test_what_nobody_told_joins_once_all_is_read_that_was_there(house: House) ->
     house.store.commit_epoch(house.id, Epoch(number=1, end=house.last, last_seq=0), {}, at=1.0, keep_since=0.0)
     until(lambda: run.told == ["finish"])
     assert house.joined == {"shop.late": "ods.late"}
+
+
+def refused(house: House) -> dict[str, Any]:
+    """What Status says of tables that could not join, where it calls for an operator, and only there."""
+    [row] = house.jobs.show("demo")
+    status = json.loads(str(row[5]))
+    assert status["needs_operator"] is bool(status["refused"])
+    found: dict[str, Any] = status["refused"]
+    return found
+
+
+def note(house: House, *tables: Table) -> None:
+    """As a run does with what it is told of these."""
+    told = house.told(*tables)
+    for table, error in (told or {}).items():
+        house.store.ddl.note(house.id, found_there(NOW, 1.6e9, table, error))
+
+
+def alter(house: House, text: str) -> None:
+    [parsed] = syncsql.parse(f"ALTER SYNC JOB demo.job1 {text}")
+    house.jobs.alter(parsed.statement, None)  # type: ignore[arg-type]
+
+
+def test_a_table_that_cannot_join_calls_for_an_operator(house: House) -> None:
+    """Until it has joined as the advice says, whose words the job's text has already."""
+    house.come(SHOP)
+    house.keyless.add(SHOP)
+    note(house, SHOP)
+    [(label, facts)] = refused(house).items()
+    assert (label, facts["since"]) == ("shop.t", "2020-09-13 12:26:40")
+    assert "No unique key" in facts["reason"]
+    added = "ADD TABLE FROM `shop`.`t` INTO `ods`.*"
+    assert f"ALTER SYNC JOB ... {added};" in facts["advice"]
+    house.keyless.clear()
+    before = house.job.statement
+    [parsed] = syncsql.parse(f"ALTER SYNC JOB demo.job1 {added}")
+    house.jobs.add_tables(parsed.statement, None)  # type: ignore[arg-type]
+    assert house.joined == {"shop.t": "ods.t"}
+    assert refused(house) == {}
+    assert house.job.statement == before
+
+
+def test_a_table_that_is_not_wanted_calls_for_nobody(house: House) -> None:
+    """DROP TABLE of one that could not join leaves it out of the patterns that mean it, also if it comes again."""
+    house.come(SHOP)
+    house.keyless.add(SHOP)
+    note(house, SHOP)
+    advice = refused(house)["shop.t"]["advice"]
+    assert "ALTER SYNC JOB ... DROP TABLE shop.t." in advice
+    alter(house, "DROP TABLE shop.t")
+    assert refused(house) == {}
+    assert "EXCLUDE (`shop`.`t`)" in house.job.statement
+    assert house.runs[house.id].told == ["finish"]
+    with pytest.raises(SyncError) as raised:
+        alter(house, "DROP TABLE shop.t")
+    assert raised.value.code is Code.NO_SUCH_CHANNEL
+
+
+def test_a_table_that_is_gone_calls_for_nobody(house: House) -> None:
+    """Whether it was gone when the job came to it, or is when the next one comes."""
+    note(house, LATE)
+    assert [record.state for record in house.store.ddl.of(house.id)] == [DdlState.GONE]
+    house.come(SHOP)
+    house.keyless |= {SHOP, MALL}
+    note(house, SHOP)
+    assert refused(house).keys() == {"shop.t"}
+    house.sources.clear()
+    house.come(MALL)
+    note(house, MALL)
+    assert refused(house).keys() == {"mall.t"}
+    assert [record.state for record in house.store.ddl.of(house.id)] == [DdlState.GONE] * 2 + [DdlState.REFUSED]
+    house.keyless.clear()
+    note(house, MALL)
+    assert refused(house) == {}
+
+
+def test_a_table_that_is_found_and_cannot_join_is_told_once(house: House) -> None:
+    """No statement in the binlog is there to tell it, and each start looks again."""
+    house.come(LATE)
+    house.keyless.add(LATE)
+    house.store.add_intent(house.id, Epoch(number=1, end=NOW, last_seq=0))
+    house.store.commit_epoch(house.id, Epoch(number=1, end=NOW, last_seq=0), {}, at=1.0, keep_since=0.0)
+    for _ in range(2):
+        house.jobs.recover()
+        house.ends[house.id]()
+        house.jobs.tick()
+        until(lambda: not house.jobs._unseen, why="the look")
+    assert refused(house).keys() == {"shop.late"}
+    assert len(house.store.ddl.of(house.id)) == 1
 
 
 @pytest.mark.parametrize("statement", ["PAUSE", "STOP", "ALTER"])

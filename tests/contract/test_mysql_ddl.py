@@ -24,7 +24,7 @@ from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerChannel
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, subscriptions
 from syncmgr.sources.mysql.source import SourceOptions
-from tests.conftest import need_names
+from tests.conftest import need_names, need_own_binlog
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
@@ -323,6 +323,7 @@ def test_a_table_begins_behind_a_place_of_its_own(any_server: MysqlServer, db: s
 @pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
 def test_a_column_that_came_unlogged_stops_its_table(any_server: MysqlServer, db: str, metadata: str) -> None:
     """The rows behind it disagree with what the job knows of the table: both are told, and no column is left out."""
+    need_own_binlog(any_server)
     any_server.run(f"CREATE TABLE {db}.u (id BIGINT PRIMARY KEY, v VARCHAR(100))")
     known = channel_of(facts(any_server, [(db, "u")]).tables[0])
     with any_server.global_variable("binlog_row_metadata", f"'{metadata}'"):

@@ -525,3 +525,25 @@ def test_partial_json_is_refused(mysql_server: MysqlServer) -> None:
             error = reader.until_error()
             assert error.code is Code.SOURCE_UNSUPPORTED
             assert f"updates of {db}.t; SET GLOBAL binlog_row_value_options" in str(error)
+
+
+@ALIKE
+def test_the_list_of_binlog_files_is_asked_for_once(any_server: MysqlServer, db: str) -> None:
+    """At a connection, whose checks all go by it: a server with thousands of files opens each of them for an answer."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
+        reader.until(latest(any_server))
+    here = reader.batches[-1].end
+    any_server.run("SET GLOBAL log_output = 'TABLE'", "TRUNCATE mysql.general_log", "SET GLOBAL general_log = ON")
+    try:
+        with reading(any_server, {(db, "t"): WANTED}, here, options=QUICK) as reader:
+            any_server.run(f"INSERT INTO {db}.t VALUES (2, 'x')")
+            reader.until(latest(any_server))
+    finally:
+        any_server.run("SET GLOBAL general_log = OFF", "SET GLOBAL log_output = 'FILE'")
+    asked = any_server.run(
+        "SELECT thread_id, COUNT(*) FROM mysql.general_log WHERE user_host LIKE 'repl%'"
+        " AND CONVERT(argument USING utf8mb4) = 'SHOW BINARY LOGS' GROUP BY thread_id"
+    )
+    assert asked
+    assert {times for _, times in asked} == {1}

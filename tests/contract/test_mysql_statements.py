@@ -16,7 +16,7 @@ from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.server import surroundings
 from syncmgr.sources.mysql.server.surroundings import Patience
 from syncmgr.sources.mysql.source import SourceOptions
-from tests.conftest import need_names
+from tests.conftest import need_names, need_own_binlog
 from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.support.alike import ALIKE
 from tests.support.servers.mysql import MysqlServer
@@ -36,6 +36,7 @@ FUNCTION: Final = "CREATE FUNCTION {db}.f() RETURNS INT MODIFIES SQL DATA BEGIN 
 @pytest.fixture
 def db(any_server: MysqlServer) -> Iterator[str]:
     """A database with the synced table t, a child of p, and others, that the reader sees."""
+    need_own_binlog(any_server)
     with database(any_server) as name:
         any_server.run(
             f"GRANT SHOW VIEW, TRIGGER ON {name}.* TO repl",
@@ -188,6 +189,111 @@ def test_a_foreign_key_that_comes_by_ddl_is_known(any_server: MysqlServer, db: s
         )
         any_server.run(STATEMENT, f"DELETE FROM {db}.root WHERE id = 1")
         assert "foreign keys" in str(refused(reader))
+
+
+def test_a_foreign_key_is_known_by_its_parents_new_name(any_server: MysqlServer, db: str) -> None:
+    """Also where it was asked for under the old one."""
+    any_server.run(
+        f"CREATE TABLE {db}.top (id INT PRIMARY KEY)",
+        f"INSERT INTO {db}.top VALUES (1), (2)",
+        f"ALTER TABLE {db}.p ADD FOREIGN KEY (id) REFERENCES {db}.top (id) ON DELETE CASCADE",
+    )
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        any_server.run(STATEMENT, f"DELETE FROM {db}.o")
+        reader.until(latest(any_server))
+        until(lambda: any_server.run("SELECT UNIX_TIMESTAMP()")[0][0] > max(reader.kept))
+        any_server.run(f"RENAME TABLE {db}.top TO {db}.root")
+        any_server.run(STATEMENT, f"DELETE FROM {db}.root WHERE id = 1")
+        assert "foreign keys" in str(refused(reader))
+
+
+ELSEWHERE: Final = [  # what is there, and what becomes of it, in another database
+    (
+        ("CREATE DATABASE {x}",),
+        (
+            "DROP DATABASE {x}",
+            "CREATE DATABASE IF NOT EXISTS {x}",
+            "CREATE TABLE IF NOT EXISTS {x}.a (id INT PRIMARY KEY)",
+            "CREATE VIEW {x}.v AS SELECT * FROM {x}.a",
+            "INSERT INTO {x}.v VALUES (1)",
+            "CREATE TRIGGER {x}.r AFTER INSERT ON {x}.a FOR EACH ROW SET @a = 1",
+            "INSERT INTO {x}.a VALUES (2)",
+            "DROP TRIGGER {x}.r",
+            "CREATE OR REPLACE VIEW {x}.v AS SELECT t.id FROM {db}.t JOIN {x}.a USING (id)",
+            "INSERT INTO {x}.a SELECT id + 100 FROM {x}.v",
+            "DROP VIEW {x}.v",
+            "DROP TABLE {x}.a",
+            "DROP DATABASE {x}",
+        ),
+    ),
+    (
+        ("CREATE DATABASE {x}",),
+        (
+            "CREATE FUNCTION {x}.f(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT COUNT(*) FROM {db}.t)",
+            "INSERT INTO {db}.o VALUES ({x}.f(50), 1)",
+            "DROP FUNCTION {x}.f",
+            "CREATE TABLE {x}.p (id INT PRIMARY KEY)",
+            "CREATE TABLE {x}.c (id INT, FOREIGN KEY (id) REFERENCES {x}.p (id) ON DELETE CASCADE)",
+            "INSERT INTO {x}.p VALUES (1)",
+            "INSERT INTO {x}.c SELECT * FROM {x}.p",
+            "DELETE FROM {x}.p",
+            "DROP TABLE {x}.c, {x}.p",
+            "DROP DATABASE {x}",
+        ),
+    ),
+    (
+        ("CREATE DATABASE {x}", "CREATE TABLE {x}.read_only (id INT)", "INSERT INTO {x}.read_only VALUES (60)"),
+        (
+            "INSERT INTO {db}.o SELECT id, 1 FROM {x}.read_only",
+            "DROP TABLE {x}.read_only",
+            "CREATE TABLE {x}.read_only (id INT)",
+        ),
+    ),
+    (
+        ("CREATE DATABASE {x}", "CREATE TABLE {x}.t (id INT)", "CREATE TABLE {x}.o (id INT)"),
+        (
+            "UPDATE {db}.o SET v = 1",
+            "DROP TABLE IF EXISTS {x}.t, {x}.o",
+            "CREATE VIEW {x}.w AS SELECT 1",
+            "CREATE OR REPLACE VIEW {x}.w AS SELECT t.id FROM {db}.t JOIN {db}.o USING (id)",
+            "ALTER DATABASE {db} CHARACTER SET utf8mb4",
+            "USE {db}",
+            "DROP DATABASE {x}",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("made", "statements"), ELSEWHERE, ids=["views", "functions", "read", "names"])
+def test_ddl_of_another_database_stops_nothing(
+    any_server: MysqlServer, db: str, made: tuple[str, ...], statements: tuple[str, ...]
+) -> None:
+    """Beside sessions that log statements, and also where the reader lags, so that the server has run all of it."""
+    x = f"{db}_x"
+    any_server.run("SET GLOBAL log_bin_trust_function_creators = ON", *(each.format(db=db, x=x) for each in made))
+    try:
+        start = latest(any_server)
+        any_server.run(STATEMENT, *(each.format(db=db, x=x) for each in statements))
+        any_server.run(f"INSERT INTO {db}.t VALUES (3, 3, 2)")
+        with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+            reader.until(latest(any_server))
+            assert [row["id"] for row in reader.rows((db, "t"))] == [3]
+    finally:
+        any_server.run(f"DROP DATABASE IF EXISTS {x}")
+
+
+def test_ddl_of_the_second_of_an_answer_stops_nothing(any_server: MysqlServer, db: str) -> None:
+    """The binlog tells that it came after the answer."""
+    any_server.run(f"CREATE VIEW {db}.w AS SELECT * FROM {db}.o")
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        for number in range(5):  # some within one second
+            any_server.run(STATEMENT, f"INSERT INTO {db}.w VALUES ({number}, 1)")
+            reader.until(latest(any_server))
+            any_server.run(f"CREATE OR REPLACE VIEW {db}.w AS SELECT * FROM {db}.o WHERE id >= {number}")
+            reader.until(latest(any_server))
+        any_server.run(f"CREATE OR REPLACE VIEW {db}.w AS SELECT * FROM {db}.t")
+        any_server.run(STATEMENT, f"UPDATE {db}.w SET v = 9")
+        refused(reader)
 
 
 @ALIKE
@@ -365,6 +471,7 @@ def test_a_table_that_lives_for_a_while_stops_nothing(
 
 def test_a_table_that_a_query_replaces_stops_nothing(mariadb_server: MysqlServer) -> None:
     """What the query reads is asked after the server has run it, and is no less certain for that."""
+    need_own_binlog(mariadb_server)
     with database(mariadb_server) as db:
         mariadb_server.run(
             f"GRANT SHOW VIEW, TRIGGER ON {db}.* TO repl",

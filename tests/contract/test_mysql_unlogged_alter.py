@@ -19,6 +19,7 @@ from syncmgr.sources.mysql.binlog import unlogged_alter
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, subscriptions
 from syncmgr.sources.mysql.server.tables import schemas_of
 from syncmgr.sources.mysql.source import SourceOptions
+from tests.conftest import need_own_binlog
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.contract.test_mysql_ddl import QUICK, channel_of
 from tests.support.servers.mysql import MysqlServer
@@ -38,6 +39,11 @@ def db(any_server: MysqlServer) -> Iterator[str]:
         yield name
 
 
+def alter_unlogged(server: MysqlServer, statement: str) -> None:
+    need_own_binlog(server)
+    server.run("SET sql_log_bin = 0", statement)
+
+
 @pytest.mark.parametrize(
     ("alter", "reason"),
     [
@@ -55,7 +61,7 @@ def test_an_alter_that_is_not_logged_stops_the_table(any_server: MysqlServer, db
         reader = stack.enter_context(reading(any_server, wanted, known.start, options=OFTEN))
         any_server.run(f"INSERT INTO {db}.u VALUES (1, 10, 100, 'x')")
         reader.until(latest(any_server))
-        any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {alter}")
+        alter_unlogged(any_server, f"ALTER TABLE {db}.u {alter}")
         error = reader.until_error()
     assert error.code is Code.SOURCE_SCHEMA
     assert error.context["table"] == f"{db}.u"
@@ -121,7 +127,7 @@ def test_names_that_the_binlog_loses_while_it_is_read(any_server: MysqlServer, d
         any_server.run(f"INSERT INTO {db}.u VALUES (1, 10, 100)")
         reader.until(latest(any_server))
         with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
-            any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+            alter_unlogged(any_server, f"ALTER TABLE {db}.u {SWAP}")
             any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
             stops(reader, f"{db}.u")
 
@@ -130,7 +136,7 @@ def test_names_that_the_binlog_lacked_while_nobody_read(any_server: MysqlServer,
     """Rows of that time stay without names when the server writes them again."""
     wanted, start = swapped
     with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
-        any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+        alter_unlogged(any_server, f"ALTER TABLE {db}.u {SWAP}")
         any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
     with reading(any_server, wanted, start, options=OFTEN) as reader:
         stops(reader, f"{db}.u")
@@ -143,7 +149,7 @@ def test_an_alter_that_is_not_logged_needs_no_stop_where_rows_have_names(
     wanted, start = swapped
     other = facts(any_server, [(db, "t")]).tables[0]
     wanted = {**wanted, (db, "t"): Subscription(columns=("id", "v"), keys=("id",), schema=other)}
-    any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+    alter_unlogged(any_server, f"ALTER TABLE {db}.u {SWAP}")
     any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
     with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"):
         any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
@@ -182,7 +188,7 @@ def test_the_first_names_say_what_rows_without_were(
             any_server.run(f"INSERT INTO {db}.u VALUES (1, 10, 100, 'x')")
             reader.until(latest(any_server))
             until(lambda: (reader.get(), asked)[1], why="the look at the beginning")
-            any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {alter}")
+            alter_unlogged(any_server, f"ALTER TABLE {db}.u {alter}")
             any_server.run(f"INSERT INTO {db}.u (id, a, b, e) VALUES (2, 20, 200, 'x')")
             reader.until(latest(any_server))
         assert nameless(reader) == {(db, "u")}
@@ -210,7 +216,7 @@ def test_the_next_reader_knows_of_rows_without_names(
     ):
         any_server.run(f"INSERT INTO {db}.u VALUES (1, 10, 100)")
         reader.until(latest(any_server))
-        any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+        alter_unlogged(any_server, f"ALTER TABLE {db}.u {SWAP}")
         any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
         reader.until(latest(any_server))
         end = reader.batches[-1].end
@@ -232,7 +238,7 @@ def test_one_look_after_the_names_came_is_enough(
         any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
         until(lambda: reader.get() is not None and not nameless(reader), why="the look")
         looks = len(asked)
-        any_server.run("SET sql_log_bin = 0", f"ALTER TABLE {db}.u {SWAP}")
+        alter_unlogged(any_server, f"ALTER TABLE {db}.u {SWAP}")
         any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")
         reader.until(latest(any_server))
         assert reader.rows((db, "u")) == [{"id": 2, "a": 20, "b": 200, OP: 0}]

@@ -141,12 +141,18 @@ def refused(said: DdlStatement, position: Position, table: Table, error: SyncErr
 
 def arrived(said: DdlStatement, position: Position, table: Table, error: SyncError | None) -> DdlRecord:
     """The record of a statement that made a table which a pattern means; `error`: why that does not join."""
+    return replace(found_there(position, float(said.moment.at), table, error), statement=said.text)
+
+
+def found_there(position: Position, at: float, table: Table, error: SyncError | None) -> DdlRecord:
+    """The same of a table that was found by looking, at that second: no statement told it."""
+    refusal = DdlState.GONE if error is not None and error.code is Code.NO_TABLE_MATCHES else DdlState.REFUSED
     return DdlRecord(
         position=position,
-        at=float(said.moment.at),
+        at=at,
         table=".".join(table),
-        statement=said.text,
-        state=DdlState.DONE if error is None else DdlState.REFUSED,
+        statement="",
+        state=DdlState.DONE if error is None else refusal,
         outcome="joins the job, its rows first" if error is None else f"not synced: {error}",
     )
 

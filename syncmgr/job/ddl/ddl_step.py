@@ -62,6 +62,7 @@ class DdlState(StrEnum):
 
     DONE = "DONE"
     REFUSED = "REFUSED"  # the table that it made does not join the job
+    GONE = "GONE"  # that table is not there any more, or not meant
     STOPPED = "STOPPED"  # its table is not read any more
     RESYNCED = "RESYNCED"  # it had stopped its table, whose rows were read anew since
     PAUSED = "PAUSED"

@@ -1,26 +1,22 @@
 """What a statement of DDL makes of what is known of a server's objects.
 
-Owns: which facts it ends, which it tells itself, and where a fact was asked too late: the stream lags behind the
-server, which told how things stood after a statement that comes only now.
-Must not know: how a server is asked, what becomes of the job.
+Owns: which facts it ends, and where a fact was asked too late: the stream lags behind the server, which told how
+things stood after a statement that comes only now.
+Must not know: how a server is asked, what a statement's own text tells, what becomes of the job.
 """
 
-import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, assert_never
 
-from syncmgr.job.objects.surroundings import FRESH, Fact, Known, fold
-from syncmgr.job.statement import nodes
+from syncmgr.job.objects.surroundings import FRESH, BaseTable, Fact, Known, Triggers, fold
+from syncmgr.job.objects.telling import told_by
+from syncmgr.job.position import Position, has_passed
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.reading import Modes, UnclearError, read
-from syncmgr.job.statement.words import NAME, WORD, Token, Words
+from syncmgr.job.statement.shaping import Kind, Shaping, shaping
+from syncmgr.job.statement.words import Modes, UnclearError
 
 MOST: Final = 20_000  # facts that are kept, so many temporary tables too
-_SHAPING: Final = frozenset({"CREATE", "ALTER", "DROP", "RENAME"})
-_WHOLE: Final = frozenset({"DATABASE", "SCHEMA", "TRIGGER"})  # DROP TRIGGER does not name the table
-_LEADING: Final = _WHOLE | {"TABLE", "TABLES", "VIEW", "SEQUENCE", "FUNCTION"}
-_OTHERS: Final = frozenset({"PROCEDURE", "PACKAGE", "EVENT", "INDEX", "USER", "ROLE", "SERVER"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,126 +28,254 @@ class Late:
     tables: tuple[Table, ...]
 
 
-def after(known: Known, text: str, db: str, modes: Modes, *, at: int, thread: int = 0) -> Known | Late:
-    """`at`: the second in which the statement began, by the clock that `Fact.asked_at` has too."""
-    try:
-        tokens = _tokens(text, modes)
-    except UnclearError:
-        every = tuple(table for table, fact in known.facts.items() if fact.asked_at >= at)
-        return Late(tables=every) if every or _forgot(known, at) else replace(known, facts={})
-    words = [token.word for token in tokens]
-    kind = next((word for word in words if word in _LEADING | _OTHERS), "")
-    if words[0] not in _SHAPING or kind in _OTHERS:
-        return known
-    if "TEMPORARY" in words[:4]:
-        return _bounded(_of_session(known, text, db, modes, thread))
-    own = frozenset(table for of, table in known.temporary if of == thread)
-    of_kind = [table for table, fact in known.facts.items() if _is_of(fact, kind)]
-    concerned = frozenset(_concerned(of_kind, tokens, db, whole=kind in _WHOLE)) - own
-    late = sorted(table for table in concerned if known.facts[table].asked_at >= at)
-    takes_away = _takes_away(words, kind)
-    unsure = _forgot(known, at) and kind in _LEADING and not _remembered(known, text, db, modes, own)
-    if takes_away and (late or unsure):
-        return Late(tables=tuple(late))
-    facts = dict(known.facts)
-    if takes_away or words[0] == "CREATE" or "REFERENCES" in words:
-        facts = {table: fact for table, fact in facts.items() if table not in concerned}
-        facts |= {table: Fact(asked_at=known.facts[table].asked_at) for table in late}
-    named = [table for table in _fresh(known, text, db, modes, words) if table not in own]
-    fresh = {table: FRESH for table in named if table not in facts or facts[table].function is None}
-    known = _of_session(known, text, db, modes, thread)
-    return _bounded(replace(known, facts={**facts, **fresh}))
-
-
-def _tokens(text: str, modes: Modes) -> Sequence[Token]:
-    tokens = Words(text, modes).tokens
-    if [token.word for token in tokens[:2]] != ["SET", "STATEMENT"]:  # MariaDB: ... FOR one of the others
-        return tokens
-    return tokens[next((at + 1 for at, token in enumerate(tokens) if token.word == "FOR"), 0) :]
-
-
-def _concerned(facts: Collection[Table], tokens: Sequence[Token], db: str, *, whole: bool) -> tuple[Table, ...]:
-    """Those whose bare names stand somewhere in the text; `whole`: those of every database there."""
-    names = {token.text.casefold() for token in tokens if token.kind in {WORD, NAME}} | {db.casefold()}
-    return tuple(table for table in facts if table[0 if whole else 1].casefold() in names)
-
-
-def _is_of(fact: Fact, kind: str) -> bool:
-    if fact == Fact(asked_at=fact.asked_at):  # nobody knows of what any more
-        return True
-    match kind:
-        case "FUNCTION":
-            return fact.function is not None
-        case "DATABASE" | "SCHEMA":
-            return True
-        case _:
-            return fact.shape is not None or fact.triggers is not None
-
-
-def _takes_away(words: Sequence[str], kind: str) -> bool:
-    """Whether something may lead on no more that did, or a name may have meant another object before."""
-    pairs = set(itertools.pairwise(words))
-    if words[0] == "ALTER" and kind == "TABLE":
-        renamed = {second for first, second in pairs if first == "RENAME"} - {"COLUMN", "INDEX", "KEY"}
-        return bool(renamed) or bool({("DROP", "FOREIGN"), ("DROP", "CONSTRAINT")} & pairs)
-    return words[0] != "CREATE" or ("OR", "REPLACE") in set(itertools.pairwise(words[:4]))
-
-
-def _forgot(known: Known, at: int) -> bool:
-    """Whether the server was asked in that second or later of what is not known any more."""
-    return 0 < known.forgotten >= at
-
-
-def _remembered(known: Known, text: str, db: str, modes: Modes, own: Collection[Table]) -> bool:
-    """Whether all that it takes away is known, or a session's own, so that its facts say whether it was asked too
-    late. What else a statement takes away its text does not name as certainly.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Of a statement: `at`: the second in which it began, by the clock that `Fact.asked_at` has too. `before`: what
+    stands before it in the binlog. `thread`: whose it is.
     """
-    match _parsed(text, db, modes):
-        case nodes.DropTables(tables=tables):
-            dropped = {fold(table, modes) for table in tables}.difference(own)
-            return all(known.facts.get(table, Fact()).shape is not None for table in dropped)
-        case _:
+
+    at: int
+    before: Position | None = None
+    thread: int = 0
+
+    def is_late(self, fact: Fact) -> bool:
+        """Whether the answer may show what the statement did."""
+        if not 0 < fact.asked_at >= self.at:
             return False
+        return self.before is None or fact.asked_by is None or not has_passed(self.before, fact.asked_by)
 
 
-def _of_session(known: Known, text: str, db: str, modes: Modes, thread: int) -> Known:
-    """Tables of one session alone."""
-    match _parsed(text, db, modes):
-        case nodes.CreateTable(temporary=True, table=table):
-            return replace(known, temporary=known.temporary | {(thread, fold(table, modes))})
-        case nodes.DropTables(tables=tables):
-            ended = {(thread, fold(table, modes)) for table in tables}
-            return replace(known, temporary=known.temporary - ended)
-        case _:
-            return known
-
-
-def _fresh(known: Known, text: str, db: str, modes: Modes, words: Sequence[str]) -> tuple[Table, ...]:
-    """What the stream shows to begin anew, and to lead nowhere. IF EXISTS may leave a view of that name."""
-    match _parsed(text, db, modes):
-        case nodes.DropTables(tables=tables) if "EXISTS" not in words[:4]:
-            return tuple(fold(table, modes) for table in tables)
-        case nodes.CreateTable(temporary=False, table=made) as found if not {"REFERENCES", "UNION"} & {*words}:
-            table = fold(made, modes)
-            is_new = not found.if_not_exists or known.facts.get(table) == FRESH
-            return (table,) if is_new else ()
-        case _:
-            return ()
-
-
-def _parsed(text: str, db: str, modes: Modes) -> nodes.Statement | None:
+def after(known: Known, text: str, db: str, modes: Modes, place: Place, synced: Iterable[Table] = ()) -> Known | Late:
+    """`db`: of names without one."""
     try:
-        return read(text, db, modes)
+        found = shaping(text, db, modes)
     except UnclearError:
-        return None
+        every = tuple(table for table, fact in known.facts.items() if place.is_late(fact))
+        doubtful = every or _forgot(known, place)
+        return Late(tables=every) if doubtful else replace(known, facts={}, schemas=frozenset())
+    if found is None:
+        return known
+    found = _folded(found, modes)
+    known, found = _of_session(known, found, place.thread), _without_own(known, found, place.thread)
+    if not found.names:
+        return _bounded(known)
+    concerned = frozenset(_concerned(known, found))
+    late = frozenset(table for table in concerned if place.is_late(known.facts[table]))
+    if found.takes_away:
+        judged = _judged(known, late, found, synced)
+        if judged or (_forgot(known, place) and not _remembered(known, found)):
+            return Late(tables=tuple(judged))
+    found = _settled(known, found, late)
+    facts = {**_rest(known, concerned, late, found), **dict(told_by(found, known.facts, db, modes))}
+    return _bounded(replace(known, facts=facts, schemas=_schemas(known, found)))
+
+
+def _folded(found: Shaping, modes: Modes) -> Shaping:
+    """As facts are named."""
+    match found.kind:
+        case Kind.FUNCTION:
+            names = tuple((fold(name, modes)[0], name[1].lower()) for name in found.names)
+        case Kind.TRIGGER:
+            names = tuple((fold(name, modes)[0], name[1]) for name in found.names)
+        case _:
+            names = tuple(fold(name, modes) for name in found.names)
+    return replace(found, names=names, on=None if found.on is None else fold(found.on, modes))
+
+
+def _without_own(known: Known, found: Shaping, thread: int) -> Shaping:
+    """A session's temporary table hides the other of its name."""
+    if found.temporary:
+        return replace(found, names=())
+    if found.kind is not Kind.TABLE:
+        return found
+    return replace(found, names=tuple(name for name in found.names if (thread, name) not in known.temporary))
+
+
+def _of_session(known: Known, found: Shaping, thread: int) -> Known:
+    """Tables of one session alone."""
+    own = {(thread, name) for name in found.names} if found.kind is Kind.TABLE else set()
+    if found.temporary and found.verb == "CREATE":
+        return replace(known, temporary=known.temporary | own)
+    return replace(known, temporary=known.temporary - own) if found.verb == "DROP" else known
+
+
+# -- what it concerns
+
+
+def _concerned(known: Known, found: Shaping) -> Iterator[Table]:
+    """What may lead elsewhere by it than it did, or is as nobody knows."""
+    match found.kind:
+        case Kind.DATABASE if found.verb == "CREATE" and not found.certain:
+            pass  # it is there, or empty
+        case Kind.DATABASE:
+            yield from (table for table in known.facts if table[0] == found.names[0][0])
+        case Kind.TRIGGER:
+            alone = None if found.takes_away else found.on
+            of_schema = ((table, fact) for table, fact in known.facts.items() if table[0] == found.names[0][0])
+            fired = (table for table, fact in of_schema if fact.triggers is not None or _is_blank(fact))
+            yield from (table for table in fired if alone in {None, table})
+        case Kind.FUNCTION:
+            yield from (name for name in found.names if _may_be(known.facts.get(name), is_function=True))
+        case _:
+            yield from (name for name in found.names if _may_be(known.facts.get(name), is_function=False))
+
+
+def _may_be(fact: Fact | None, *, is_function: bool) -> bool:
+    if fact is None:
+        return False
+    return _is_blank(fact) or (fact.function is not None if is_function else _is_table(fact))
+
+
+def _is_table(fact: Fact) -> bool:
+    return fact.shape is not None or fact.triggers is not None
+
+
+def _is_blank(fact: Fact) -> bool:
+    """Nobody knows of what any more."""
+    return not _is_table(fact) and fact.function is None
+
+
+# -- what was judged before
+
+
+def _judged(known: Known, late: Collection[Table], found: Shaping, synced: Iterable[Table]) -> list[Table]:
+    """Those by which an earlier statement may have led elsewhere than it was judged to."""
+    if not (late and found.of_base):
+        return sorted(late)
+    chain = _chain(known, synced)
+    return sorted(table for table in late if table in chain or not _was_only_read(known.facts[table]))
+
+
+def _was_only_read(fact: Fact) -> bool:
+    """Of a base table that leads nowhere: where a statement writes one, its triggers are asked for."""
+    return isinstance(fact.shape, BaseTable) and fact.triggers is None and fact.function is None
+
+
+def _chain(known: Known, synced: Iterable[Table]) -> frozenset[Table]:
+    """The synced tables, and those from which foreign keys lead to them."""
+    found, open_ = set[Table](), list(synced)
+    while open_:
+        table = open_.pop()
+        found.add(table)
+        match known.facts.get(table, Fact()).shape:
+            case BaseTable(parents=parents):
+                open_ += parents - found
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _forgot(known: Known, place: Place) -> bool:
+    """Whether the server was asked in that second or later of what is not known any more."""
+    return 0 < known.forgotten >= place.at
+
+
+def _remembered(known: Known, found: Shaping) -> bool:
+    """Whether all that it takes away is known, or was made since: then its facts say whether it was asked too late."""
+    return all(name[0] in known.schemas or _is_known(known, found.kind, name) for name in found.names)
+
+
+def _is_known(known: Known, kind: Kind, name: Table) -> bool:
+    fact = known.facts.get(name, Fact())
+    match kind:
+        case Kind.DATABASE:
+            return False
+        case Kind.TRIGGER:
+            return any(_has_trigger(each, name[1]) for table, each in known.facts.items() if table[0] == name[0])
+        case Kind.FUNCTION:
+            return fact.function is not None
+        case _:
+            return fact.shape is not None
+
+
+def _has_trigger(fact: Fact, name: str) -> bool:
+    triggers = fact.triggers if isinstance(fact.triggers, tuple) else ()
+    return any(each.name.casefold() == name.casefold() for each in triggers)
+
+
+# -- what is left
+
+
+def _settled(known: Known, found: Shaping, late: Collection[Table]) -> Shaping:
+    """Certain also where what is known says what IF EXISTS leaves open."""
+    if found.certain or found.kind not in {Kind.TABLE, Kind.VIEW}:
+        return found
+    nothing = {name for name in found.names if name[0] in known.schemas and name not in known.facts}
+    facts = {name: known.facts.get(name, Fact()) for name in found.names if name not in nothing | set(late)}
+    if found.kind is Kind.TABLE and found.verb == "DROP":
+        nothing |= {name for name, fact in facts.items() if isinstance(fact.shape, BaseTable)}
+    if found.kind is Kind.TABLE and found.verb == "CREATE":
+        nothing |= {name for name, fact in facts.items() if fact == FRESH}
+    return replace(found, certain=nothing == set(found.names))
+
+
+def _rest(known: Known, concerned: Collection[Table], late: Collection[Table], found: Shaping) -> dict[Table, Fact]:
+    """What was asked too late stays known as that, though nothing else of it."""
+    facts = {table: fact for table, fact in known.facts.items() if table not in concerned}
+    for table in concerned:
+        fact = known.facts[table]
+        kept = _blank(fact) if table in late else _kept(fact, found)
+        if kept is not None:
+            facts[table] = kept
+    if found.kind is Kind.TABLE and found.takes_away and not found.of_base:  # a foreign key follows its parent's name
+        facts |= {table: _blank(fact) for table, fact in facts.items() if _is_child(fact, found.names)}
+    unknown = [name for name in _still_there(found) if name[0] in known.schemas]
+    return {**dict.fromkeys(unknown, Fact()), **facts}
+
+
+def _blank(fact: Fact) -> Fact:
+    return Fact(asked_at=fact.asked_at, asked_by=fact.asked_by)
+
+
+def _kept(fact: Fact, found: Shaping) -> Fact | None:
+    match found.kind:
+        case Kind.DATABASE:
+            return None
+        case Kind.TRIGGER:
+            return replace(fact, triggers=_without(fact, found.names[0][1]) if found.takes_away else None)
+        case Kind.FUNCTION:
+            return replace(fact, function=None) if _is_table(fact) else None
+        case Kind.TABLE | Kind.VIEW:
+            return replace(fact, shape=None, triggers=None) if fact.function is not None else None
+        case _:
+            assert_never(found.kind)
+
+
+def _without(fact: Fact, name: str) -> Triggers | None:
+    """None where it may have another of a name that a server takes for the same."""
+    if not _has_trigger(fact, name):
+        return fact.triggers
+    assert isinstance(fact.triggers, tuple)
+    others = tuple(each for each in fact.triggers if each.name != name)
+    return None if len(others) == len(fact.triggers) else others
+
+
+def _is_child(fact: Fact, parents: Collection[Table]) -> bool:
+    return isinstance(fact.shape, BaseTable) and not fact.shape.parents.isdisjoint(parents)
+
+
+def _still_there(found: Shaping) -> tuple[Table, ...]:
+    """What a schema may have by those names."""
+    if found.kind in {Kind.TRIGGER, Kind.DATABASE} or (found.verb == "DROP" and found.kind is not Kind.TABLE):
+        return ()
+    return found.names
+
+
+def _schemas(known: Known, found: Shaping) -> frozenset[str]:
+    if found.kind is not Kind.DATABASE or (found.verb == "CREATE" and not found.certain):
+        return known.schemas
+    return known.schemas | {found.names[0][0]}
 
 
 def _bounded(known: Known) -> Known:
     """The newest answers stay."""
     if len(known.temporary) > MOST:
         known = replace(known, temporary=frozenset())
+    if len(known.schemas) > MOST:
+        known = replace(known, schemas=frozenset())
     if len(known.facts) <= MOST:
         return known
     by_age = sorted(known.facts.items(), key=lambda item: item[1].asked_at)
     dropped, kept = by_age[: -MOST // 2], by_age[-MOST // 2 :]
-    return replace(known, facts=dict(kept), forgotten=max(known.forgotten, dropped[-1][1].asked_at))
+    forgotten = max(known.forgotten, dropped[-1][1].asked_at)
+    return replace(known, facts=dict(kept), forgotten=forgotten, schemas=frozenset())

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from syncmgr.job.position import Position
 from syncmgr.job.statement.body import body, of_function
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import Modes, UnclearError, Words
@@ -78,6 +79,7 @@ Function = Written | Gone | Hidden | Unreadable  # what its body may do
 class Fact:
     """As far as it was asked. `asked_at`: the server's second once it had answered; 0: the stream told it.
 
+    `asked_by`: where its binlog then ended, which has all that the answer shows; None: not known.
     `function`: the stored function of the name; it has nothing to do with the table or view.
     """
 
@@ -85,6 +87,7 @@ class Fact:
     triggers: Triggers | None = None
     function: Function | None = None
     asked_at: int = 0
+    asked_by: Position | None = None
 
 
 FRESH: Final = Fact(shape=BaseTable(), triggers=())  # a table, as the stream shows it made, or no object at all
@@ -94,13 +97,15 @@ FRESH: Final = Fact(shape=BaseTable(), triggers=())  # a table, as the stream sh
 class Known:
     """`temporary`: tables that sessions have made for themselves, by thread. `account`: ours, as a GRANT names it.
 
-    `forgotten`: the second of the newest answer that may be among the facts no more; 0: none.
+    `forgotten`: the second of the newest answer that may be among the facts no more; 0: none. `schemas`: those that
+    the stream has shown to be made, in which there is nothing but what the facts have.
     """
 
     facts: Mapping[Table, Fact] = field(default_factory=dict)
     temporary: frozenset[tuple[int, Table]] = frozenset()
     account: str = ""
     forgotten: int = 0
+    schemas: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +119,16 @@ class Unasked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answers:
-    """Of one server. `at`: the second by its clock when all of them had been given."""
+    """Of one server. `at`: the second by its clock when all of them had been given; `by`: where its binlog then ended,
+    where that has all that they show.
+    """
 
     at: int
     account: str
     shapes: Mapping[Table, Shape]
     triggers: Mapping[Table, Triggers]
     functions: Mapping[Table, Function] = field(default_factory=dict)
+    by: Position | None = None
 
 
 MERGE: Final = "MRG_MYISAM"
@@ -130,18 +138,35 @@ MERGED: Final = Unreadable(reason="it is a MERGE table, whose rows are those of 
 def told(known: Known, answers: Answers) -> Known:
     facts = dict(known.facts)
     for table, shape in answers.shapes.items():
-        facts[table] = replace(facts.get(table, Fact()), shape=shape, asked_at=answers.at)
+        facts[table] = replace(facts.get(table, Fact()), shape=shape)
     for table, triggers in answers.triggers.items():
-        facts[table] = replace(facts.get(table, Fact()), triggers=triggers, asked_at=answers.at)
+        facts[table] = replace(facts.get(table, Fact()), triggers=triggers)
     for name, function in answers.functions.items():
-        facts[name] = replace(facts.get(name, Fact()), function=function, asked_at=answers.at)
+        facts[name] = replace(facts.get(name, Fact()), function=function)
+    for name in {*answers.shapes, *answers.triggers, *answers.functions}:
+        facts[name] = replace(facts[name], asked_at=answers.at, asked_by=answers.by)
     return replace(known, facts=facts, account=answers.account)
+
+
+def used(known: Known, names: Iterable[Table]) -> str:
+    """What sessions have done with these objects, as far as the questions show it."""
+    by_verb: dict[str, list[str]] = {}
+    for name in names:
+        by_verb.setdefault(_did(known.facts[name]), []).append(f"'{name[0]}.{name[1]}'")
+    return " and ".join(f"{verb} {', '.join(labels)}" for verb, labels in by_verb.items())
+
+
+def _did(fact: Fact) -> str:
+    """Triggers are asked of what is written, functions of what is called."""
+    if fact.triggers is not None:
+        return "written"
+    return "called" if fact.function is not None else "used"
 
 
 def unasked(known: Known) -> Known:
     """What the stream has told alone: no answer has been gone by that matters any more."""
     facts = {table: fact for table, fact in known.facts.items() if not fact.asked_at}
-    return replace(known, facts=facts, forgotten=0)
+    return replace(known, facts=facts, forgotten=0, schemas=frozenset())
 
 
 def trigger(name: str, event: str, text: str, db: str, sql_mode: str, modes: Modes) -> Trigger:
@@ -184,10 +209,9 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
             return view(_query(created, words), table[0], modes)
         if any(token.word == MERGE for token in words.tokens):
             return MERGED
-        parents = frozenset(_parents(words, table[0]))
+        return BaseTable(parents=frozenset(fold(parent, modes) for parent in _parents(words, table[0])))
     except UnclearError as error:
         return Unreadable(reason=str(error))
-    return BaseTable(parents=frozenset(fold(parent, modes) for parent in parents))
 
 
 def view(query: str, db: str, modes: Modes) -> Shape:
@@ -201,6 +225,11 @@ def view(query: str, db: str, modes: Modes) -> Shape:
         return View(query=folded(replace(found, calls=calls, names=tables, common=frozenset()), modes))
     except UnclearError as error:
         return Unreadable(reason=str(error))
+
+
+def parents(text: str, db: str, modes: Modes) -> frozenset[Table]:
+    """Of the foreign keys in a text that makes or alters a table of `db`. Raises UnclearError."""
+    return frozenset(fold(parent, modes) for parent in _parents(Words(text, modes), db))
 
 
 def _query(created: str, words: Words) -> str:

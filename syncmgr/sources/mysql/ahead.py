@@ -19,7 +19,6 @@ from syncmgr.job.position import Position, has_passed
 from syncmgr.sources.mysql.address import MysqlAddress
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 
-AHEAD_SECOND: Final = 5.0  # what is named later joins when the job itself has read so far
 GET_SECOND: Final = 0.1
 
 
@@ -29,24 +28,25 @@ def named_ahead(
     end: Position,
     families: Sequence[Pattern],
     options: SourceOptions,
+    *,
+    second: float,
 ) -> frozenset[Table]:
     """The tables of these families that statements between both places make, under their last names. Of a binlog that
-    cannot be read so far: those up to there.
+    cannot be read so far, or not in as many seconds: those up to there.
     """
     server_id = secrets.randbelow(1 << 31) + (1 << 31) - 1
     source = MysqlSource(addresses, server_id, start, {}, options=options, families=families)
     said: list[DdlStatement] = []
     try:
         with contextlib.suppress(SyncError):
-            said.extend(_statements(source, end))  # those before an error stay
+            said.extend(_statements(source, end, time.monotonic() + second))  # those before an error stay
     finally:
         source.close()
         source.get(0)
     return named(said)
 
 
-def _statements(source: MysqlSource, end: Position) -> Iterator[DdlStatement]:
-    until = time.monotonic() + AHEAD_SECOND
+def _statements(source: MysqlSource, end: Position, until: float) -> Iterator[DdlStatement]:
     while time.monotonic() < until:
         batch = source.get(GET_SECOND)
         if batch is not None and batch.ddl is not None and batch.ddl.said is not None:

@@ -172,6 +172,7 @@ class Binlog:
 
     connect_timeout: float
     read_timeout: float
+    lookahead: float
     limits: Limits
 
     def end(self, source: MysqlDescription) -> Position:
@@ -179,7 +180,7 @@ class Binlog:
         return _of_one(_addresses(source, self.connect_timeout), _end)
 
     def named(self, source: MysqlDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
-        """The tables of the families that statements behind a place make, as far as a look of a moment sees."""
+        """The tables of the families that statements behind a place make, as far as a look of `lookahead` sees."""
         options = SourceOptions(
             limits=self.limits,
             heartbeat=self.read_timeout / HEARTBEATS,
@@ -187,7 +188,8 @@ class Binlog:
             position_interval=0.0,
             retry=Retry(times=0),
         )
-        return named_ahead(_addresses(source, self.connect_timeout), start, self.end(source), families, options)
+        addresses, end = _addresses(source, self.connect_timeout), self.end(source)
+        return named_ahead(addresses, start, end, families, options, second=self.lookahead)
 
 
 def _end(address: MysqlAddress) -> Position:

@@ -29,7 +29,7 @@ from tests.unit.job.factories import make_channel, make_job, make_source_table
 TABLE = TableOverview(
     channel=make_channel(), shown=Shown(state=ChannelState.STREAMING), synced_until=98.0, lag_second=2.0
 )
-SILENT = {"server": None, "paused": {}, "upkeep": {}, "index": {}, "snapshot": {}}
+SILENT = {"server": None, "paused": {}, "upkeep": {}, "index": {}, "snapshot": {}, "refused": {}}
 
 
 def status(figures: Figures, *tables: TableOverview, synced: float | None = None, **told: Any) -> dict[str, Any]:
@@ -116,6 +116,7 @@ def test_status_is_json() -> None:
         "lag_second": 1.235,
         "needs_operator": False,
         "stopped": {},
+        "refused": {},
         "behind": {},
         "upkeep": {"orders": {"fold": "2020-09-13 12:26:40"}},
         "index": {

@@ -34,7 +34,7 @@ def test_a_pause_by_an_error_resumes_by_itself_later_each_time() -> None:
 
 def test_a_resume_settles_only_what_paused_the_job() -> None:
     """Answers that came too late, of a job that stands by that error alone."""
-    late = SyncError(Code.SOURCE_LATE, address="db1:3306", objects="'d.o'", statement="DROP TRIGGER r")
+    late = SyncError(Code.SOURCE_LATE, address="db1:3306", done="written 'd.o'", statement="DROP TRIGGER r")
     paused = running().failed(late, FailType.SUBMIT_FAIL, at=100.0)
     assert paused.settles_answers
     assert paused.resume_at is None

@@ -509,23 +509,23 @@ class Router:
     def _statement(self, said: events.Query, data: memoryview, start: int) -> None:
         at = int.from_bytes(data[start : start + 4], "little")
         passed = self._subscriptions.passed(self._gtid_now, self._behind(data, start))
-        if not self._subscriptions.stands_for_rows(said, at, passed) and not self._alters_nothing:
+        here = replace(self.position(), file=self._file, offset=self._begin_of(data, start))
+        if not self._subscriptions.stands_for_rows(said, at, here, passed) and not self._alters_nothing:
             if self._subscriptions.begins(said):
                 self._in_transaction = True
             if not self._followed_inside:
-                self._meet(said, at, self._begin_of(data, start))
+                self._meet(said, at, here)
         if not self._in_transaction:
             self._end_transaction(data, start)
             if self.ddl is not None:
                 self.ddl = replace(self.ddl, behind=self.position())
 
-    def _meet(self, said: events.Query, at: int, begin: int) -> None:
+    def _meet(self, said: events.Query, at: int, here: Position) -> None:
         """CREATE TABLE ... SELECT is followed by its rows: what it made is reached with a part of its transaction.
 
-        `begin`: the offset at which the statement stands.
+        `here`: where the statement stands.
         """
         inside, before = self._in_transaction, self.position()
-        here = replace(before, file=self._file, offset=begin)
         self.ddl = self._subscriptions.met(said, at, here, followable=not self._taken, with_rows=inside)
         self._before_ddl = before if self.ddl else None
         if self.ddl is not None and inside and not self._taken:

@@ -11,7 +11,7 @@ import ssl
 import struct
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -143,9 +143,10 @@ class BinlogStream:
             raise self._position_lost(f"it was read from server {self._start.server}; {server.why_not_shared}")
         if isinstance(gtids, GtidSet) and gtids:
             self._refuse_gap(gtids)
-        self._refuse_other_history(server)
+        files = server.binlog_files() if self._was_read_from(server) else {}
+        self._refuse_other_history(files)
         if gtids:
-            self._refuse_other_transaction(server)
+            self._refuse_other_transaction(server, files)
         if self.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
@@ -154,7 +155,7 @@ class BinlogStream:
         self.asked_at, self._answered = float(clock["at"]), time.monotonic()
         register(self._address, self._connection, options.server_id)
         if isinstance(gtids, GtidSet) and gtids:
-            self._refuse_leaving_out(server, gtids)
+            self._refuse_leaving_out(gtids, list(files))
             self._dump_gtid(gtids, options.server_id)
         else:
             self._dump_file(options.server_id, by_gtid=bool(gtids))
@@ -175,22 +176,24 @@ class BinlogStream:
         if reason is not None:
             raise self._position_lost(reason)
 
-    def _refuse_other_history(self, server: Server) -> None:
-        """Of the server that was read: files of another one say nothing. Nodes of Galera may share one id."""
+    def _was_read_from(self, server: Server) -> bool:
+        """Files of another one say nothing. Nodes of Galera may share one id."""
+        return bool(self._start.file) and self._start.server == server.id and not server.in_galera
+
+    def _refuse_other_history(self, sizes: Mapping[str, int]) -> None:
+        """`sizes`: of the files of the server that was read; empty where it is another one."""
         at = self._start
-        if at.server != server.id or not at.created or not at.file or server.in_galera:
+        if not at.created or not sizes:
             return
-        sizes = server.binlog_files()
         reason = other_history(at, sizes, self._made_at(at.file) if at.file in sizes else 0)
         if reason is not None:
             raise self._position_lost(reason)
 
-    def _refuse_leaving_out(self, server: Server, read: GtidSet) -> None:
-        """Of the server that was read: only there the place tells what stands behind it without a GTID."""
+    def _refuse_leaving_out(self, read: GtidSet, files: Sequence[str]) -> None:
+        """`files`: of the server that was read: only there the place tells what stands behind it without a GTID."""
         at = self._start
-        if at.server != server.id or not at.file or server.in_galera:
+        if not files:
             return
-        files = list(server.binlog_files())
         passed = left_out(self._connection, at, read, files)
         if passed is not None and at.file in files:
             raise LeftOutError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=WITHOUT_GTID)
@@ -198,15 +201,14 @@ class BinlogStream:
             lost = self._position_lost(left_out_for_good(passed))
             raise LeftOutError(lost.code, **lost.context)
 
-    def _refuse_other_transaction(self, server: Server) -> None:
+    def _refuse_other_transaction(self, server: Server, files: Collection[str]) -> None:
         """Of a server that has not been read to here itself: GTIDs say that it has what was read, not that it is that.
 
-        What it has purged it cannot show, and neither can it where nothing comes: it is believed.
+        What it has purged it cannot show, and neither can it where nothing comes: it is believed. `files`: of the
+        server that was read; empty where it is another one.
         """
         last = LastRead.parse(self._start.last)
-        if last is None or server.in_galera:
-            return
-        if self._start.server == server.id and self._start.file in server.binlog_files():
+        if last is None or server.in_galera or self._start.file in files:
             return
         begin = place_before(self._connection, last, mariadb=server.mariadb)
         if begin is None:

@@ -254,13 +254,14 @@ class Subscriptions:
 
     # -- statements
 
-    def stands_for_rows(self, query: Query, at: int, passed: Collection[Table]) -> bool:
+    def stands_for_rows(self, query: Query, at: int, here: Position, passed: Collection[Table]) -> bool:
         """Whether it was logged in place of the rows that it changed. Where they may be subscribed ones, it raises
 
-        SOURCE_NOT_ROW, SOURCE_UNSEEN or SOURCE_LATE. `at`: its second. `passed`: tables whose rows were read after it.
+        SOURCE_NOT_ROW, SOURCE_UNSEEN or SOURCE_LATE. `at`: its second; `here`: where it begins. `passed`: tables whose
+        rows were read after it.
         """
         tables = [table for table in self.tables if table not in passed]
-        return self._unlogged.heed(query, self._modes(query), tables, at)
+        return self._unlogged.heed(query, self._modes(query), tables, at, here)
 
     def begins(self, query: Query) -> bool:
         """Whether it is a CREATE TABLE whose rows follow in its transaction."""

@@ -11,9 +11,10 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.objects.invalidation import Late, after
+from syncmgr.job.objects.invalidation import Late, Place, after
 from syncmgr.job.objects.reach import Reach, reach
-from syncmgr.job.objects.surroundings import Answers, Known, Unasked, fold, told, unasked
+from syncmgr.job.objects.surroundings import Answers, Known, Unasked, fold, told, unasked, used
+from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.writing import selected, stands_for_rows
 from syncmgr.sources.mysql.binlog.events import Query
@@ -21,7 +22,8 @@ from syncmgr.sources.mysql.binlog.events import Query
 Ask = Callable[[Unasked, Modes], Answers]  # of as many as it can; raises StreamLostError where of none
 Keep = Callable[[int], None]  # the second of an answer, over every end of this process
 SHOWN: Final = 200  # characters of a statement in an error
-NOT_KNOWN: Final = "objects that are not known any more"
+MOST_NAMES: Final = 5
+NOT_KNOWN: Final = "used objects that are not known any more"
 
 
 class Unlogged:
@@ -35,8 +37,10 @@ class Unlogged:
         self._kept = asked_until
         self._known = Known(forgotten=asked_until)
 
-    def heed(self, query: Query, modes: Modes, tables: Collection[Table], at: int) -> bool:
-        """Whether it is such a statement, and not DDL; `at`: its second.
+    def heed(
+        self, query: Query, modes: Modes, tables: Collection[Table], at: int, before: Position | None = None
+    ) -> bool:
+        """Whether it is such a statement, and not DDL; `at`: its second, `before`: where it begins.
 
         Raises SOURCE_NOT_ROW, SOURCE_UNSEEN where rows of these tables may have changed by it, SOURCE_LATE where that
         was judged of an earlier one by what this one has made.
@@ -46,7 +50,7 @@ class Unlogged:
             return True
         if not tables:  # they are read after it, and after all that was judged before
             self._known = unasked(self._known)
-        self._shaped(query, modes, at)
+        self._shaped(query, modes, tables, Place(at=at, before=before, thread=query.thread))
         if text := selected(query.text, modes):
             self._refuse(replace(query, text=text), modes, tables)
         return False
@@ -90,9 +94,9 @@ class Unlogged:
             self._kept = answers.at
         return answers
 
-    def _shaped(self, query: Query, modes: Modes, at: int) -> None:
-        found = after(self._known, query.text, query.db, modes, at=at, thread=query.thread)
+    def _shaped(self, query: Query, modes: Modes, tables: Collection[Table], place: Place) -> None:
+        found = after(self._known, query.text, query.db, modes, place, [fold(table, modes) for table in tables])
         if isinstance(found, Late):
-            names = ", ".join(f"'{db}.{name}'" for db, name in found.tables[:5]) or NOT_KNOWN
-            raise SyncError(Code.SOURCE_LATE, address=self._address, objects=names, statement=query.text[:SHOWN])
+            done = used(self._known, found.tables[:MOST_NAMES]) or NOT_KNOWN
+            raise SyncError(Code.SOURCE_LATE, address=self._address, done=done, statement=query.text[:SHOWN])
         self._known = found

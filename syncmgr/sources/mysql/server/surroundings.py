@@ -45,6 +45,7 @@ from syncmgr.job.objects.surroundings import (
 from syncmgr.job.statement.words import Modes
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.server.grants import NO_SUCH
+from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.tables import quoted
 
 T = TypeVar("T")
@@ -89,14 +90,17 @@ def asked(
 ) -> Answers:
     """Of as many as there was time for, at least one. `server`: whose answers count, as a position names it.
 
-    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED.
+    Raises SOURCE_UNREACHABLE, SOURCE_ACCESS_DENIED, SOURCE_GRANT_MISSING.
     """
     address = replace(address, query_timeout=patience.question)
     with naming_failures(address), contextlib.closing(connect(address, opened)) as connection:
-        row = query(connection, f"SELECT @@global.{'server_id' if modes.mariadb else 'server_uuid'} id")[0]
-        if str(row["id"]) != server:
+        here = Server(address, connection)
+        if here.id != server:
             raise unreachable(address, "another server has come to its address")
-        return _answers(connection, unasked, modes, patience)
+        answers = _answers(connection, unasked, modes, patience)
+        if modes.mariadb and answers.functions:  # it has none before its binlog has the DROP
+            return answers
+        return replace(answers, by=here.latest())
 
 
 def _answers(connection: Connection, unasked: Unasked, modes: Modes, patience: Patience) -> Answers:
