@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What the scripts of this folder need on the machine: found, or made.
-# Owns: Python's environment, Java, a MySQL or MariaDB server and a client, canal, and the words when one cannot be had.
+# Owns: Python's environment, Java, a MySQL or MariaDB server and a client, PostgreSQL, canal, and the words when one
+# cannot be had.
 # Must not know: what the scripts do with them.
 # Sourced. Sets PROJECT and PYTHON; says what takes time, on stderr, and nothing else.
 
@@ -181,6 +182,21 @@ need_both_servers() {
   else
     need_mysql_server
   fi
+}
+
+# A PostgreSQL server, for the tests. Its package would make a cluster and start it, and is told not to; what cannot be had
+# is told, and its tests are skipped.
+need_postgresql() {
+  has_postgresql || (install_postgresql) || say "there is no PostgreSQL server, so that its tests are skipped"
+}
+
+has_postgresql() { has pg_ctl || compgen -G '/usr/lib/postgresql/*/bin/pg_ctl' >/dev/null; }
+
+install_postgresql() {
+  apt_install "what PostgreSQL's package reads first" postgresql-common
+  as_root sed -i 's/^#* *create_main_cluster *=.*/create_main_cluster = false/' \
+    /etc/postgresql-common/createcluster.conf
+  apt_install "a PostgreSQL server" postgresql
 }
 
 # A canal server and a ZooKeeper, for the tests.

@@ -97,6 +97,7 @@ gentle() {
 need_servers() {
   need_java
   need_both_servers
+  need_postgresql
   need_canal
   need_clients
 }

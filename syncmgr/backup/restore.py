@@ -20,7 +20,7 @@ from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfini
 from syncmgr.lake.iceberg import catalog_file
 from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.lake.iceberg.moving import ORDER, Move, rewritten
-from syncmgr.meta.engine import META_FILE
+from syncmgr.meta.engine import META_FILE, refuse_charset
 from syncmgr.meta.staged import make_foreign
 
 
@@ -50,10 +50,11 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
 
 
 def _refuse_full(here: Places) -> None:
-    """Raises RESTORE_REFUSED where the database of a server has metadata."""
+    """Raises RESTORE_REFUSED where the database of a server has metadata, META_CHARSET where it cannot hold them."""
     if here.meta_server is None:
         return
     with served_metadata.opened(here.meta_server) as engine:
+        refuse_charset(engine)
         there = served_metadata.ours(engine)
     if there:
         reason = f"the database of meta_url has table '{there[0]}'; name an empty one, or drop what is there"

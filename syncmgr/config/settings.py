@@ -60,7 +60,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "meta_url",
         "",
         "SQLAlchemy URL",
-        "Database of the metadata instead of SQLite in meta_dir, e.g. of a MySQL or PostgreSQL server.",
+        "Database of the metadata instead of SQLite in meta_dir, of MySQL or MariaDB (mysql+pymysql://..., with"
+        " CHARACTER SET utf8mb4) or of PostgreSQL (postgresql+psycopg://..., with the extra syncmgr[postgresql]).",
         secret=True,
     ),
     Setting(

@@ -23,7 +23,7 @@ from syncmgr.control.statement_text import (
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.canal_text import check_exact as check_canal_exact
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey, check_loadable, plan_channel, quoted
-from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, sharded, target_of
+from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern, sharded, target_of
 from syncmgr.job.channel.positional import plan_positional, untold
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.channel.table_pattern import literal
@@ -304,7 +304,7 @@ class Planner:
         """Raises what is wrong with the names: twice, not there, in use."""
         _refuse_servers_own(wanted)
         found = self._found(wanted)
-        wishes = [wish for each in wanted.channels for wish in _expanded(each, found)]
+        wishes = [wish for each in wanted.channels for wish in self._meant(wanted, each, found)]
         refuse_twice(f"{wish.node.source.db}.{wish.node.source.name}" for wish in wishes)
         homes = {each.target_db for each in wanted.channels if isinstance(each, Tables)}
         homes |= {each.target.db or wanted.db for each in wanted.channels if isinstance(each, Shards)}
@@ -312,6 +312,29 @@ class Planner:
         places = [self._place(wanted, wish, there) for wish in wishes]
         refuse_twice(_filled(places, wanted.db))
         return places
+
+    def _meant(
+        self, wanted: SyncRequest, each: Channel | Tables | Shards, found: Mapping[Table, Found]
+    ) -> list[_PlannedChannel]:
+        """Of a user who sees no table all that is lacking is told at once."""
+        try:
+            return list(_expanded(each, found))
+        except SyncError as unseen:
+            lacking = self._lacking(wanted, pattern_of(each)) if not isinstance(each, Channel) else None
+            raise (lacking or unseen) from unseen
+
+    def _lacking(self, wanted: SyncRequest, pattern: Pattern) -> SyncError | None:
+        """The grants that are missing; those on tables that nobody has named cannot be asked for."""
+        named, where = [], "the databases of the pattern"
+        if isinstance(pattern, DatabasePattern):
+            named, where = [(pattern.db, pattern.named)] if pattern.named is not None else [], f"`{pattern.db}`.*"
+        try:
+            self._inspect(wanted.source, named)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_GRANT_MISSING:
+                return None
+            return error if named else error.saying(f"; and SELECT on {where}, of which no table shows")
+        return None
 
     def _found(self, wanted: SyncRequest) -> Mapping[Table, Found]:
         patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}

@@ -152,10 +152,6 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "End the other replica of that id, or give that one another; the job resumes by itself. Else STOP the job, and "
         "create it with another 'mysql.server_id' and the position of Status as \"start\"."
     ),
-    Code.SOURCE_UNKNOWN_TABLE: _O(
-        "Create the table again under its name, then RESUME; or STOP the job.", of_many=_LEAVE
-    ),
-    Code.SOURCE_UNKNOWN_COLUMN: _O("STOP the job and create it with the columns that the table has."),
     Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL_PAST),
     Code.SOURCE_DDL: _O(
         "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME.",
@@ -172,10 +168,6 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
     Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
-    Code.SOURCE_CASCADES: _O(
-        "Let the server log what foreign keys change, then RESUME; or STOP the job and create it with "
-        '"unlogged_cascades" = "accept".'
-    ),
     Code.SOURCE_UNLOGGED: _O("Read the server that it replicates from, or let it log. Rows are missing: " + _AGAIN),
     Code.SOURCE_FILTERED: _O("Start the server without the filter. Rows of filtered databases are missing: " + _AGAIN),
     Code.REPLICA_FILTERED: _O(
@@ -233,7 +225,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.LAKE_DAMAGED: _O(
         "Stop the frontend, restore the catalog from a backup, together with the metadata, start it, then RESUME."
     ),
-    Code.JAVA_MISSING: _RP("Install Java 17 or 21 and start the frontend again."),
+    Code.JAVA_MISSING: _RP("Install Java 17 or 21 and start the frontend again; the job resumes by itself."),
     Code.JAR_ALTERED: _TP("Put the right jar into the folder jars_dir; the job goes on by itself."),
     Code.JARS_MISSING: _TP(
         "Let the machine reach Maven, or put the jars into the folder jars_dir; the job goes on by itself."
@@ -255,7 +247,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal="Restore metadata and lake of one moment. Else " + _CANAL,
         on_shards="Restore metadata and lake of one moment, then RESUME. Else " + _AGAIN,
     ),
-    Code.FENCED: _O("Two frontends commit for one job: stop the one that is not wanted, then RESUME."),
+    Code.FENCED: _RP("Another frontend has taken over, and this one ends by itself: ask the other one."),
     Code.NO_SUCH_TABLE: _O(
         "Bring the target back under its name, then RESUME: its rows wait. Else STOP the job.", of_many=_LEAVE
     ),

@@ -1,6 +1,6 @@
 """How the metadata database is opened.
 
-Owns: the options of its connections, where the one of a folder lies.
+Owns: the options of its connections, where the one of a folder lies, which character sets keep every name.
 Must not know: what is in it.
 """
 
@@ -8,10 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 
+from syncmgr.errors import Code, SyncError
+from syncmgr.meta.tables import METADATA
+
 META_FILE: Final = "meta.db"
+WIDE: Final = "utf8mb4"
+NARROW: Final = """SELECT DISTINCT table_name FROM information_schema.columns
+    WHERE table_schema = DATABASE() AND character_set_name <> :wide ORDER BY table_name"""
+HELD: Final = """SELECT k.table_name, k.constraint_name, k.column_name,
+    k.referenced_table_name, k.referenced_column_name
+    FROM information_schema.key_column_usage k JOIN information_schema.columns c
+    ON (c.table_schema, c.table_name, c.column_name) = (k.table_schema, k.table_name, k.column_name)
+    WHERE k.table_schema = DATABASE() AND k.referenced_table_name IS NOT NULL AND c.character_set_name IS NOT NULL"""
 TIMEOUTS: Final[Mapping[str, tuple[str, ...]]] = {"pymysql": ("connect_timeout", "read_timeout", "write_timeout")}
 
 
@@ -33,6 +44,51 @@ def engine_of(url: str, timeout: float | None = None) -> Engine:
     if is_file:
         event.listen(engine, "connect", _set_pragmas)
     return engine
+
+
+def refuse_charset(engine: Engine) -> None:
+    """Raises META_CHARSET where a database, its tables or its connections cannot hold every name; says what to type."""
+    with engine.connect() as connection:
+        match engine.dialect.name:
+            case "mysql" | "mariadb":
+                reason = _narrow_mysql(connection)
+            case "postgresql":
+                reason = _narrow_postgresql(connection)
+            case _:
+                return
+    if reason is not None:
+        raise SyncError(Code.META_CHARSET, reason=reason)
+
+
+def _narrow_mysql(connection: Connection) -> str | None:
+    name, of_database, of_connection = connection.execute(
+        text("SELECT DATABASE(), @@character_set_database, @@character_set_connection")
+    ).one()
+    if of_connection != WIDE:
+        return f"meta_url connects with the character set {of_connection}; write charset={WIDE} there, or leave it out"
+    tables = [table for (table,) in connection.execute(text(NARROW), {"wide": WIDE}) if table in METADATA.tables]
+    if of_database == WIDE and not tables:
+        return None
+    held = [tuple(row) for row in connection.execute(text(HELD)) if tables]
+    cure = [f"ALTER DATABASE `{name}` CHARACTER SET {WIDE}"]
+    cure += [f"ALTER TABLE `{name}`.`{table}` DROP FOREIGN KEY `{key}`" for table, key, *_ in held]
+    cure += [f"ALTER TABLE `{name}`.`{table}` CONVERT TO CHARACTER SET {WIDE}" for table in tables]
+    cure += [
+        f"ALTER TABLE `{name}`.`{table}` ADD CONSTRAINT `{key}` FOREIGN KEY (`{column}`) REFERENCES `{name}`.`{other}` "
+        f"(`{there}`) ON DELETE CASCADE"
+        for table, key, column, other, there in held
+    ]
+    return f"the database of meta_url has tables or a default of another character set than {WIDE}; {'; '.join(cure)}"
+
+
+def _narrow_postgresql(connection: Connection) -> str | None:
+    encoding = connection.execute(text("SHOW server_encoding")).scalar_one()
+    if encoding == "UTF8":
+        return None
+    return (
+        f"the database of meta_url has the encoding {encoding}; make another one by "
+        "CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0, and name it in meta_url"
+    )
 
 
 def _set_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection

@@ -39,7 +39,7 @@ from syncmgr.job.types.schema import SourceTable
 from syncmgr.meta import asked, channels, codec, ddl_log, dead_letters, loads, progress, versions
 from syncmgr.meta.accounts import AccountStore
 from syncmgr.meta.channels import ChannelProgress, Joining
-from syncmgr.meta.engine import engine_of
+from syncmgr.meta.engine import engine_of, refuse_charset
 from syncmgr.meta.tables import EPOCHS, JOBS, OWNER, TOTALS
 
 
@@ -69,6 +69,15 @@ class Store:
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
         self.dead_letters = dead_letters.DeadLetters(self._reading)
+        try:
+            self._prepare()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def _prepare(self) -> None:
+        """Raises META_CHARSET, META_NEWER."""
+        refuse_charset(self._engine)
         versions.refuse_newer(self._engine)
         if not self._was_taken():
             versions.migrate(self._engine)

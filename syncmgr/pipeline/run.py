@@ -465,7 +465,7 @@ class JobRun:
 
     def _commit(self, epoch: Epoch, step: Callable[[Epoch], None]) -> None:
         self._committing_since = time.monotonic()
-        self._watermark.commits(epoch)
+        epoch = self._watermark.commits(epoch)
         step(epoch)
         if epoch.ddl is not None:
             self._channels = tuple(epoch.ddl.channels.get(c.token, c) for c in self._channels)

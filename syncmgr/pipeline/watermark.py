@@ -7,6 +7,7 @@ Must not know: who asks. Tables that are behind the others are the caller's.
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.freshness import Reading, of_commit, of_reading
@@ -37,10 +38,14 @@ class Watermark:
             self._progress = progress
             self._advance()
 
-    def commits(self, epoch: Epoch) -> None:
-        """Its rows are neither staged nor in any more."""
+    def commits(self, epoch: Epoch) -> Epoch:
+        """Its rows are neither staged nor in any more. They came after all that was known, whatever time their
+        sessions have set: so nothing falls where a table has to wait with them.
+        """
         with self._lock:
-            self._committing = epoch
+            dated = replace(epoch, oldest_time=max(epoch.since, self._known)) if epoch.since else epoch
+            self._committing = dated
+            return dated
 
     def committed(self) -> None:
         """All channels have it, but for those that are behind."""

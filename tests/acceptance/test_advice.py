@@ -89,6 +89,10 @@ class Patient(Altered):
     def staging(self) -> Path:
         return self.fe.folder / "var" / "staging" / f"job-{self.job['JobId']}"
 
+    def until_resumed(self) -> None:
+        """By itself."""
+        until(lambda: self.job["State"] == "RUNNING", why="a job that resumes by itself")
+
     def until_well(self) -> None:
         """A change of now arrives, and nothing is left to say."""
         self.run(f"REPLACE INTO {self.name}.t (id, a) VALUES (4711, 1)")

@@ -12,7 +12,9 @@ from tests.acceptance.test_advice import Patient
 from tests.acceptance.test_canal_job import has_cursor
 from tests.acceptance.test_xa import finish, prepare
 from tests.support.servers.canal import CANAL_PASSWORD, CanalServer
+from tests.support.servers.hostile import HostileServer
 from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.proxy import Proxy
 from tests.support.until import until
 
 pytestmark = [pytest.mark.mysql, pytest.mark.spark, pytest.mark.long]
@@ -29,9 +31,9 @@ class CanalPatient(Patient):
         self.canal = canal
         fe.sql(f"STOP SYNC JOB {name}.job1")
 
-    def read(self, channels: str = "", more: str = "") -> None:
-        """Its job, once more."""
-        place = f'"canal.server.ip" = "127.0.0.1", "canal.server.port" = "{self.canal.port}"'
+    def read(self, channels: str = "", more: str = "", port: int = 0) -> None:
+        """Its job, once more. `port`: of what is between, 0: nothing."""
+        place = f'"canal.server.ip" = "127.0.0.1", "canal.server.port" = "{port or self.canal.port}"'
         login = f'"canal.username" = "canal", "canal.password" = "{CANAL_PASSWORD}"'
         self.fe.sql(
             f"CREATE SYNC {self.name}.job1 ({channels or f'FROM {self.name}.t INTO t'}) FROM BINLOG "
@@ -124,6 +126,27 @@ def test_a_reader_that_canal_refuses_is_let_in(
         stand_in.stop()
     t.canal.start()
     t.until_well()
+
+
+def test_somebody_else_at_the_address_of_canal_passes(
+    mysql_server: MysqlServer, frontend: FrontendProcess, canal: Start
+) -> None:
+    """20126: the job resumes by itself once canal answers again, and lacks nothing of meanwhile."""
+    server = canal()
+    proxy = Proxy(server.port)
+    t = CanalPatient("advised_stranger", mysql_server, frontend, server)
+    t.read(port=proxy.port)
+    t.until_cursor()
+    with HostileServer(lambda talk: talk.raw(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as stranger:
+        proxy.target = stranger.port
+        proxy.cut()
+        t.run("INSERT INTO advised_stranger.t VALUES (2, 2, 'meanwhile', 1)")
+        assert t.until_paused(Code.CANAL_PROTOCOL) == "Nothing if it passes; else look at the version of canal."
+        proxy.target = server.port
+    t.until_resumed()
+    t.until_well()
+    frontend.sql("STOP SYNC JOB advised_stranger.job1")
+    proxy.close()
 
 
 @pytest.mark.parametrize(

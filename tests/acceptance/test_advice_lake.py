@@ -9,8 +9,9 @@ import os
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import closing
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from syncmgr.errors import Code
 from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
+from tests.acceptance.test_bad_input import WITHOUT_JAVA
 from tests.acceptance.test_faults import small_disk
 from tests.acceptance.test_restores import metadata, rename, set_back, set_to
 from tests.acceptance.test_shards import Shards
@@ -435,9 +437,83 @@ def test_a_table_that_waits_for_room_with_too_much_goes_on(
         advice = t.until_paused(Code.BACKLOG_WAITS)
         assert advice == "Mend what the reason says; the job resumes by itself and the table catches up."
         disk.free()
-        until(lambda: t.job["State"] == "RUNNING", why="a job that resumes by itself")
+        t.until_resumed()
         t.until_well()
         frontend.sql("STOP SYNC JOB advised_waits.job1")
         frontend.sql("DROP TABLE advised_waits.t")
     finally:
         disk.unmount()
+
+
+# -- the frontend itself
+
+
+FAULTY = """
+import sys
+from pathlib import Path
+from syncmgr.pipeline.known_history import KnownHistory
+commit = KnownHistory.commit
+def faulty(self, epoch):
+    if Path("faulty").exists():
+        raise ZeroDivisionError("a fault of ours")
+    return commit(self, epoch)
+KnownHistory.commit = faulty
+from syncmgr.__main__ import main
+sys.exit(main(["--conf", "conf/fe.conf"]))
+"""
+
+
+@contextmanager
+def started_by(fe: FrontendProcess, program: str, environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """In the place of one that was stopped, as that program starts it; stopped at the end."""
+    fe.process = subprocess.Popen([sys.executable, "-c", program], cwd=fe.folder, env=environment)
+    try:
+        until(fe._answers, why="the console's port")
+        yield
+    finally:
+        assert fe.stop() == 0
+
+
+@pytest.mark.long
+def test_a_job_waits_for_java(mysql_server: MysqlServer, tmp_path: Path) -> None:
+    """20207: once the frontend is started again where there is one, the job goes on by itself."""
+    fe = FrontendProcess(tmp_path).start()
+    try:
+        t = Patient("advised_java", mysql_server, fe)
+        t.until_well()
+        assert fe.stop() == 0
+        nowhere = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": "/nothing"}
+        with started_by(fe, WITHOUT_JAVA, nowhere):
+            t.run("INSERT INTO advised_java.t VALUES (1, 1, 'waits', 1)")
+            advice = t.until_paused(Code.JAVA_MISSING)
+            assert advice == "Install Java 17 or 21 and start the frontend again; the job resumes by itself."
+            assert "Java 17 or 21 is needed and was not found" in t.job["Msg"]
+            assert t.job["Status"]["needs_operator"]
+        fe.start()
+        t.until_resumed()
+        t.until_well()
+        fe.sql("STOP SYNC JOB advised_java.job1")
+    finally:
+        fe.kill_if_alive()
+
+
+@pytest.mark.long
+def test_a_fault_is_reported_and_skips_nothing(mysql_server: MysqlServer, tmp_path: Path) -> None:
+    """1105: log/fe.log has what a report needs; the job tries again by itself, and is well once the fault is gone."""
+    fe = FrontendProcess(tmp_path)
+    try:
+        with started_by(fe, FAULTY):
+            t = Patient("advised_fault", mysql_server, fe)
+            t.until_well()
+            (tmp_path / "faulty").touch()
+            t.run("INSERT INTO advised_fault.t VALUES (1, 1, 'waits', 1)")
+            assert t.until_paused(Code.INTERNAL).startswith("A fault of syncmgr: report it with log/fe.log")
+            log = (tmp_path / "log" / "fe.log").read_text()
+            assert "Traceback" in log
+            assert "ZeroDivisionError: a fault of ours" in log
+            (tmp_path / "faulty").unlink()
+            t.until_resumed()
+            t.until_well()
+            fe.sql("STOP SYNC JOB advised_fault.job1")
+    finally:
+        fe.kill_if_alive()

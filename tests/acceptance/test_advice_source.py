@@ -1,7 +1,7 @@
 """What Status advises of a source is typed, and the job is well again; beside what test_advice.py has."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from tests.acceptance.frontend import FrontendProcess
 from tests.acceptance.test_advice import Patient
 from tests.acceptance.test_xa import finish, prepare
 from tests.contract.mysql_reader import reading
+from tests.support.servers.hostile import HostileServer, Talk, Thief
 from tests.support.servers.mysql import PASSWORD, MysqlServer
 from tests.support.servers.proxy import Proxy
 from tests.support.until import until
@@ -200,7 +201,7 @@ def test_another_replica_of_the_same_id_is_ended(mysql_server: MysqlServer, fron
     t.until_well()
     use_id(t, 471100)
     assert "End the other replica of that id" in t.until_paused(Code.SOURCE_SERVER_ID)
-    until(lambda: t.job["State"] == "RUNNING", why="a job that resumes by itself")
+    t.until_resumed()
     t.until_well()
     use_id(t, 471100)
     assert "create it with another 'mysql.server_id' and the position of Status" in t.until_paused(
@@ -225,9 +226,55 @@ def test_bytes_that_something_changes_pause_the_job(mysql_server: MysqlServer, f
     advice = t.until_paused(Code.SOURCE_PROTOCOL)
     assert advice == "Nothing if it passes; else the binlog is damaged, or something between changes bytes."
     proxy.changes = lambda data: data
-    until(lambda: t.job["State"] == "RUNNING", why="a job that resumes by itself")
+    t.until_resumed()
     t.until_well()
     frontend.sql("STOP SYNC JOB advised_bytes.job1")
+    proxy.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "script", "code", "said"),
+    [
+        (
+            "advised_file",
+            Thief(Path("/etc/hostname"), after=b"").script,
+            Code.SOURCE_ASKS_FILE,
+            "Somebody else answers at the server's address",
+        ),
+        (
+            "advised_answer",
+            lambda talk: talk.raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            Code.SOURCE_ANSWER,
+            "Nothing if it passes; else no MySQL server answers at the address",
+        ),
+    ],
+    ids=["a thief", "a web server"],
+)
+def test_somebody_else_at_the_address_passes(
+    mysql_server: MysqlServer,
+    frontend: FrontendProcess,
+    name: str,
+    script: Callable[[Talk], None],
+    code: Code,
+    said: str,
+) -> None:
+    """20172 and 20173: the job resumes by itself once the server answers again, and lacks nothing of meanwhile."""
+    t = Patient(name, mysql_server, frontend)
+    frontend.sql(f"STOP SYNC JOB {name}.job1")
+    proxy = Proxy(mysql_server.port)
+    frontend.sql(f"CREATE SYNC {name}.job1 (FROM {name}.t INTO t) {BINLOG.format(port=proxy.port, start='latest')}")
+    t.until_well()
+    with HostileServer(script) as stranger:
+        proxy.target = stranger.port
+        proxy.cut()
+        t.run(f"INSERT INTO {name}.t VALUES (2, 2, 'meanwhile', 1)")
+        assert t.until_paused(code).startswith(said)
+        assert t.job["Status"]["resume_at"]
+        proxy.target = mysql_server.port
+    t.until_resumed()
+    t.until_well()
+    frontend.sql(f"STOP SYNC JOB {name}.job1")
     proxy.close()
 
 
@@ -303,3 +350,43 @@ def test_a_transaction_that_is_too_large_comes_by_a_setting(mysql_server: MysqlS
         fe.sql("STOP SYNC JOB advised_large.job1")
     finally:
         fe.kill_if_alive()
+
+
+@pytest.mark.long
+def test_a_replica_that_leaves_rows_out_is_left_alone(frontend: FrontendProcess, tmp_path: Path) -> None:
+    """20174: of a replica without a filter RESUME reads on; or another job reads all rows where the first lacked some,
+    without that replica.
+    """
+    source, replica = (MysqlServer(tmp_path / n, variables={"server-id": n}).start() for n in ("1", "2"))
+    try:
+        t = Patient("advised_replica", source, frontend)
+        frontend.sql("STOP SYNC JOB advised_replica.job1")
+        t.run("INSERT INTO advised_replica.t VALUES (1, 1, 'x', 1)")
+        replica.follow(source)
+        frontend.sql("DROP TABLE advised_replica.t")
+        spared = f'snapshot", "snapshot.host" = "127.0.0.1:{replica.port}'
+        t.make("(FROM advised_replica.t INTO advised_replica.*)", start=spared)
+        t.until_well()
+        for advised in ("make it anew, without one, then RESUME", "create the job again, without it in snapshot.host"):
+            t.pause()
+            t.alter("RESYNC TABLE advised_replica.t")
+            filtering(replica, "(advised_replica)")
+            t.run("INSERT INTO advised_replica.t (id, a) VALUES (7, 7)", "DELETE FROM advised_replica.t WHERE id = 7")
+            t.resume()
+            assert advised in t.until_paused(Code.REPLICA_FILTERED)
+            if advised.endswith("RESUME"):
+                filtering(replica, "()")  # nothing that it left out is there any more: it is as if made anew
+                t.resume()
+            else:
+                t.again()
+            t.until_well()
+        frontend.sql("STOP SYNC JOB advised_replica.job1")
+    finally:
+        replica.stop()
+        source.stop()
+
+
+def filtering(replica: MysqlServer, ignored: str) -> None:
+    replica.run(
+        "STOP REPLICA SQL_THREAD", f"CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = {ignored}", "START REPLICA"
+    )

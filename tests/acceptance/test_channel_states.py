@@ -11,6 +11,7 @@ import pytest
 from syncmgr.errors import Code
 from tests.acceptance.altered import BINLOG
 from tests.acceptance.frontend import FrontendProcess
+from tests.acceptance.test_restores import rename
 from tests.support.servers.mysql import MysqlServer
 from tests.support.until import until
 
@@ -189,3 +190,48 @@ def test_a_job_that_was_paused_is_as_old_as_its_pause(mysql_server: MysqlServer,
     fe.kill()
     fe.start()
     assert 0 < job.job["Status"]["lag_second"] < 600
+
+
+@pytest.mark.parametrize("ahead", [-86400, 86400], ids=["yesterday", "tomorrow"])
+def test_a_session_that_sets_its_time_moves_nothing_by_a_day(
+    mariadb_server: MysqlServer, fe: FrontendProcess, ahead: int
+) -> None:
+    """MariaDB's binlog has no time but that of sessions: whatever they say, `synced_until` is never later than now and
+    never falls, also while a table has to wait with such a row; and a table that waits shows as late.
+    """
+    name = f"dated{ahead > 0:d}"
+    job = Job(name, mariadb_server, fe, "snapshot")
+    job.await_states()
+    until(lambda: job.job["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    claims = [0.0]
+
+    def claimed() -> dict[str, Any]:
+        status: dict[str, Any] = job.job["Status"]
+        claims.append(datetime.fromisoformat(status["synced_until"]).replace(tzinfo=UTC).timestamp())
+        assert claims[-2] <= claims[-1] <= time.time()
+        assert status["lag_second"] < 3600
+        return status
+
+    def write(table: str, row: int) -> None:
+        mariadb_server.run(
+            f"SET timestamp = UNIX_TIMESTAMP() + {ahead}", f"INSERT INTO {name}.{table} VALUES ({row}, 1)"
+        )
+
+    def has(table: str, row: int) -> bool:
+        claimed()
+        return fe.sql(f"SELECT count(*) AS n FROM {name}.{table} WHERE id = {row}")[0]["n"] == 1
+
+    claimed()
+    write("one", 100)
+    until(lambda: has("one", 100), why="the row")
+    catalog = fe.folder / "var" / "lake" / "catalog.db"
+    rename(catalog, name, "two", "away")
+    write("two", 101)
+    until(lambda: job.states()["two"] == "BEHIND", why="a table that is behind")
+    write("one", 102)
+    until(lambda: has("one", 102), why="the row of the other table")
+    until(lambda: claimed()["lag_second"] > 2, why="the lag of the table that waits")
+    rename(catalog, name, "away", "two")
+    until(lambda: has("two", 101), why="the row that waited")
+    until(lambda: claimed()["lag_second"] == 0, why="lag 0 when caught up")
+    assert claims[-1] > claims[1]

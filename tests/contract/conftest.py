@@ -1,4 +1,4 @@
-"""The lake that all contract tests of a run share."""
+"""The lake and the PostgreSQL server that all contract tests of a run share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.queries.queries import Queries
+from tests.support.servers.postgres import PostgresServer, is_installed
 from tests.support.spark_session import Tables, new_queries, running_lake
 
 
@@ -28,3 +29,14 @@ def queries(lake: Lake) -> Iterator[Queries]:
 def tables(lake: Lake, tmp_path: Path) -> Tables:
     """Fresh tables in a fresh database."""
     return Tables(lake, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """For the metadata; skips where the server or its driver is not installed."""
+    pytest.importorskip("psycopg", reason="the driver of PostgreSQL (psycopg) is not installed")
+    if not is_installed():
+        pytest.skip("no PostgreSQL server is installed")
+    server = PostgresServer().start()
+    yield server
+    server.stop()

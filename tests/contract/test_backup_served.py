@@ -20,12 +20,12 @@ from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.store import Store
 from tests.contract.test_backup import START, House, assert_is_refused
-from tests.support.servers.postgres import PostgresServer, is_installed
 from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_job
 
 if TYPE_CHECKING:
     from tests.support.servers.mysql import MysqlServer
+    from tests.support.servers.postgres import PostgresServer
 
 pytestmark = pytest.mark.mysql
 
@@ -52,16 +52,6 @@ def asking(url: str) -> Iterator[Connection]:
     with engine.connect() as connection:
         yield connection
     engine.dispose()
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    pytest.importorskip("psycopg")
-    if not is_installed():
-        pytest.skip("no PostgreSQL server is installed")
-    server = PostgresServer().start()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(params=["mysql", "mariadb", "postgres"])

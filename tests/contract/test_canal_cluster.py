@@ -72,7 +72,9 @@ def numbers(reader: Reader, db: str) -> list[int]:
 def test_zookeeper_tells_the_server_and_keeps_others_out(
     canal: Start, zookeeper: ZooKeeper, mysql_server: MysqlServer, db: str, destination: str
 ) -> None:
-    """The active server is found, the reader stands in ZooKeeper as canal's own clients do, and a second one waits."""
+    """The active server is found, the reader stands in ZooKeeper as canal's own clients do, and a second one is told to
+    wait: once the first has ended, as the advice says, it reads.
+    """
     server = canal(destination=destination, zookeeper=zookeeper)
     own = f"/otter/canal/destinations/{destination}/1001/running"
     options = SourceOptions(retry=Retry(first=0.05, times=2))
@@ -89,6 +91,9 @@ def test_zookeeper_tells_the_server_and_keeps_others_out(
         reader.source.close()
         reader.source.get(0)
         until(lambda: client.exists(own) is None, why="the end of the reader's node")
+        with reading(zookeeper, [channel((db, "t"))], destination=destination, owner="other") as second:
+            insert(mysql_server, db, 2)
+            second.until(lambda: 2 in numbers(second, db))
 
 
 def test_an_earlier_life_of_a_job_is_not_waited_for(

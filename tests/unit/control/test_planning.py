@@ -454,3 +454,21 @@ def test_tables_that_come_all_the_time_keep_no_statement_from_its_end() -> None:
     assert (house.inspections, plan.has_grown) == (3, True)
     assert [channel.source.name for channel in plan.channels][-1] == f"t{len(house.sources) - 2}"
     assert not House().planner().plan(wanted(whole("log"))).has_grown
+
+
+@pytest.mark.parametrize(
+    ("channel", "lacking"),
+    [
+        (Tables(source=Name(db="shop", name="hidden"), target_db="demo"), "REPLICATION SLAVE, SELECT on hidden"),
+        (Tables(source=WholeDatabase(db="hidden"), target_db="demo"), "SELECT on `hidden`.*, of which no table shows"),
+    ],
+)
+def test_who_sees_no_table_is_told_all_grants_at_once(channel: Tables, lacking: str) -> None:
+    """Not that the table is not there, and after a GRANT the next one; who lacks none is told that nothing is meant."""
+    with pytest.raises(SyncError) as raised:
+        House(lacking="REPLICATION SLAVE").planner().plan(wanted(channel))
+    assert raised.value.code is Code.SOURCE_GRANT_MISSING
+    assert lacking in str(raised.value)
+    with pytest.raises(SyncError) as raised:
+        House().planner().plan(wanted(channel))
+    assert raised.value.code is Code.NO_TABLE_MATCHES

@@ -46,6 +46,14 @@ def test_what_the_worker_says_overtakes_its_epochs() -> None:
     assert mark.until() == 99.5, "the worker had read nothing after it when it said so"
 
 
+def test_rows_of_an_older_session_came_after_what_was_known() -> None:
+    """A session may have set its time back by a day: a table that waits with its rows is no day old."""
+    mark = watermark()
+    assert mark.commits(replace(NEXT, oldest_time=10.0)).since == 95.0
+    assert mark.commits(NEXT) == NEXT
+    assert mark.commits(replace(NEXT, oldest_time=0.0, source_time=0.0)).since == 0.0, "nobody knows"
+
+
 def test_a_worker_that_is_lost_takes_nothing_back() -> None:
     """Also an epoch that failed half way: what was known before it stays known, and no more."""
     mark = watermark()

@@ -7,7 +7,7 @@ Must not know: what information_schema holds, threads. All that is not certain i
 import datetime as dt
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import sqlglot
@@ -16,7 +16,7 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
 from syncmgr.accounts.user import Account
 from syncmgr.console.limits import MiB
-from syncmgr.console.statements.local.sqlite_functions import CONCAT_BY, LEFT_OF, RIGHT_OF
+from syncmgr.console.statements.local.mysql_words import as_sqlite
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 
@@ -36,6 +36,7 @@ _SAFE: Final = (
     *(exp.Concat, exp.Coalesce, exp.Where),
 )
 _OF_TIMES: Final = {"CONVERT_TZ", "TIMEDIFF", "TIME_FORMAT"}  # by which tools ask for the zone of the server
+_CLOCKS: Final = {"NOW", "SYSDATE"}
 _WITHOUT_BRACKETS: Final = {"CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA", "USER"}  # Spark's functions
 _ENDS_OF_ITEMS: Final = {
     TokenType.FROM,
@@ -142,9 +143,8 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Sessi
     for table in tables:
         table.set("db", exp.to_identifier(INFORMATION_SCHEMA))
         table.set("this", exp.to_identifier(table.name.lower()))
-    told = _told(tree, asker)
-    _order_concats(told)
-    _replace_functions(told)
+    told = _told(tree, replace(asker, now=asker.now.astimezone(dt.UTC)))  # as all times there are
+    as_sqlite(told)
     for collate in list(told.find_all(exp.Collate)):
         collate.replace(collate.this)
     return LocalSelect(
@@ -154,28 +154,6 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Sessi
         columns=_columns(told),
         db=_only_database(told),
     )
-
-
-def _order_concats(tree: exp.Query) -> None:
-    """GROUP_CONCAT(a ORDER BY b DESC SEPARATOR s), by which tools ask for the columns of a key."""
-    for node in list(tree.find_all(exp.GroupConcat)):
-        order = node.this
-        if not isinstance(order, exp.Order) or len(order.expressions) != 1 or isinstance(order.this, exp.Distinct):
-            continue
-        [by] = order.expressions
-        separator = node.args.get("separator") or exp.Literal.string(",")
-        parts = [order.this, by.this, exp.Literal.number(int(bool(by.args.get("desc")))), separator]
-        node.replace(exp.Anonymous(this=CONCAT_BY, expressions=parts))
-
-
-def _replace_functions(tree: exp.Query) -> None:
-    """LEFT and RIGHT are words of a join in SQLite. What JSON_EXTRACT finds is compared as a value, not as its text."""
-    for node in list(tree.find_all(exp.Left, exp.Right)):
-        name = LEFT_OF if isinstance(node, exp.Left) else RIGHT_OF
-        node.replace(exp.Anonymous(this=name, expressions=[node.this, node.expression]))
-    for node in list(tree.find_all(exp.JSONExtract)):
-        if isinstance(node.parent, (exp.Predicate, exp.Connector, exp.Not, exp.Where, exp.Having)):
-            node.replace(exp.Anonymous(this="JSON_EXTRACT", expressions=[node.this, node.expression]))
 
 
 def _columns(tree: exp.Query) -> tuple[str, ...]:
@@ -229,7 +207,7 @@ def _refuse_long_values(tree: exp.Query, asker: SessionFacts) -> None:
         raise SyncError(Code.QUERY_FAILED, reason=reason)
 
 
-def _literal(node: exp.Expr, asker: SessionFacts) -> exp.Expr:  # noqa: PLR0911 - one row per kind of node
+def _literal(node: exp.Expr, asker: SessionFacts) -> exp.Expr:
     match node:
         case exp.SessionParameter():
             return _of_value(_switch(asker.variable(node.name)))
@@ -243,14 +221,26 @@ def _literal(node: exp.Expr, asker: SessionFacts) -> exp.Expr:  # noqa: PLR0911 
             return _of_value(f"{asker.user}@{asker.host}")
         case exp.CurrentVersion():
             return _of_value(VERSION)
-        case exp.CurrentTimestamp() | exp.Localtimestamp() | exp.Localtime() | exp.UtcTimestamp():
-            return _of_value(_second(_now(node, asker)))
-        case exp.CurrentDate() | exp.UtcDate():
-            return _of_value(str(_now(node, asker).date()))
-        case exp.Anonymous() if not node.expressions:
+        case exp.Anonymous() if not node.expressions or node.name.upper() in _CLOCKS:
             return _function(node, asker)
         case _:
-            return node
+            return _of_clock(node, asker.now) or node
+
+
+def _of_clock(node: exp.Expr, now: dt.datetime) -> exp.Expr | None:
+    """In whole seconds, whatever fraction was asked for; `now`: of the session."""
+    utc = now.astimezone(dt.UTC)
+    match node:
+        case exp.CurrentTimestamp() | exp.Localtimestamp() | exp.Localtime():
+            return _of_value(_second(now))
+        case exp.UtcTimestamp():
+            return _of_value(_second(utc))
+        case exp.CurrentTime() | exp.UtcTime():
+            return _of_value((utc if isinstance(node, exp.UtcTime) else now).strftime("%H:%M:%S"))
+        case exp.CurrentDate() | exp.UtcDate():
+            return _of_value(str((utc if isinstance(node, exp.UtcDate) else now).date()))
+        case _:
+            return None
 
 
 def _function(node: exp.Anonymous, asker: SessionFacts) -> exp.Expr:
@@ -271,10 +261,6 @@ def _function(node: exp.Anonymous, asker: SessionFacts) -> exp.Expr:
             return _of_value(int(asker.now.timestamp()))
         case _:
             return node
-
-
-def _now(node: exp.Expr, asker: SessionFacts) -> dt.datetime:
-    return asker.now.astimezone(dt.UTC) if isinstance(node, exp.UtcTimestamp | exp.UtcDate) else asker.now
 
 
 def _second(at: dt.datetime) -> str:

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Self
 
 from syncmgr.console.limits import KiB, MiB
+from syncmgr.console.statements.local import sqlite_times
 from syncmgr.console.statements.local.sqlite_functions import AGGREGATES, FUNCTIONS, MAX_VALUE
 from syncmgr.console.wire.protocol import FieldType
 from syncmgr.console.wire.results import Column, Row, Rows, at_once
 from syncmgr.errors import Code, SyncError
 
 SECONDS: Final = 3.0
+KNOWN: Final = 'docs/sql.md, "information_schema", has the words that it may have'
 MAX_ROWS: Final = 100_000
 MAX_COLUMNS: Final = 500  # of one SELECT, and of what it reads
 MAX_ANSWER: Final = 64 * MiB
@@ -48,7 +50,7 @@ class SqliteEngine:
     def __init__(self) -> None:
         # made on one thread and used on another, never on two at once
         self._db = sqlite3.connect(":memory:", check_same_thread=False, cached_statements=0, isolation_level=None)
-        for name, count, function in FUNCTIONS:
+        for name, count, function in (*FUNCTIONS, *sqlite_times.FUNCTIONS):
             self._db.create_function(name, count, function, deterministic=True)
         for name, count, aggregate in AGGREGATES:
             self._db.create_aggregate(name, count, aggregate)  # type: ignore[arg-type]  # typeshed knows sums alone
@@ -122,6 +124,10 @@ def _explain(error: sqlite3.Error) -> SyncError:
         return SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name)
     if text.startswith("user-defined "):
         text = "one of its values is too long, or would take too long to compute"
+    if text.startswith("no such function: "):
+        text = f"there is no function {text.removeprefix('no such function: ')}; {KNOWN}"
+    if text.endswith(": syntax error"):
+        text = f"it cannot be asked so, {text.removesuffix(': syntax error')}; {KNOWN}"
     return SyncError(Code.QUERY_FAILED, reason=f"a question about metadata: {text}")
 
 

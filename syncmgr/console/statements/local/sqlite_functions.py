@@ -5,7 +5,7 @@ in the middle of a function, and its own LIKE, INSTR, REPLACE and TRIM take the 
 Must not know: who asks, how long a question may take.
 """
 
-import datetime as dt
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from syncmgr.console.limits import KiB, MiB
-from syncmgr.console.wire.results import text_of
 
 MAX_VALUE: Final = 4 * MiB
 MAX_JOINED: Final = 10_000  # values of one GROUP_CONCAT
@@ -22,22 +21,22 @@ MAX_COMPARED: Final = 20_000_000  # characters of a text by those of a part of a
 CONCAT_BY: Final = "GROUP_CONCAT_BY"
 LEFT_OF: Final = "LEFT_OF"  # a word of a join
 RIGHT_OF: Final = "RIGHT_OF"
-UTC: Final = {"UTC", "SYSTEM", "+00:00"}
-LONGEST_TIME: Final = 16  # characters
+FORMAT: Final = "FORMATTED_NUMBER"
+MOST_DECIMALS: Final = 30
 
 
 class TooMuchError(ValueError):
     """The value would be too long, or too dear."""
 
 
-def _refuse_above(limit: int, size: int) -> None:
+def refuse_above(limit: int, size: int) -> None:
     if size > limit:
         raise TooMuchError
 
 
 def _joined(separator: str, parts: Sequence[object]) -> str:
     texts = [str(part) for part in parts]
-    _refuse_above(MAX_VALUE, sum(map(len, texts)) + len(separator) * len(texts))
+    refuse_above(MAX_VALUE, sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
 
@@ -63,8 +62,8 @@ class _ConcatBy:
             return
         self._found.append((str(value), key))
         self._size += len(self._found[-1][0]) + (len(key) if isinstance(key, str | bytes) else 0)
-        _refuse_above(MAX_VALUE, self._size)
-        _refuse_above(MAX_JOINED, len(self._found))
+        refuse_above(MAX_VALUE, self._size)
+        refuse_above(MAX_JOINED, len(self._found))
 
     def finalize(self) -> str | None:
         self._found.sort(key=lambda one: _rank(one[1]), reverse=self._descending)
@@ -105,7 +104,7 @@ def _behind(whole: str, mark: str, count: int) -> str:
 
 def _field(wanted: object, *words: object) -> int:
     """As MySQL's default collation, without case."""
-    _refuse_above(MAX_VALUE, sum(len(str(word)) for word in words))
+    refuse_above(MAX_VALUE, sum(len(str(word)) for word in words))
     folded = [str(word).casefold() for word in words]
     return 0 if wanted is None or str(wanted).casefold() not in folded else folded.index(str(wanted).casefold()) + 1
 
@@ -118,6 +117,13 @@ def _right(text: object, count: int) -> str | None:
     return None if text is None else str(text)[-count:] if count > 0 else ""
 
 
+def _format(number: object, decimals: int) -> str | None:
+    try:
+        return None if number is None else f"{float(str(number)):,.{min(max(decimals, 0), MOST_DECIMALS)}f}"
+    except ValueError:
+        return None
+
+
 def _instr(text: object, part: object) -> int | None:
     return None if text is None or part is None else str(text).lower().find(str(part).lower()) + 1
 
@@ -128,7 +134,7 @@ def _replace(text: object, old: object, new: object) -> str | None:
     whole, before, after = str(text), str(old), str(new)
     if not before:
         return whole
-    _refuse_above(MAX_VALUE, len(whole) + whole.count(before) * (len(after) - len(before)))
+    refuse_above(MAX_VALUE, len(whole) + whole.count(before) * (len(after) - len(before)))
     return whole.replace(before, after)
 
 
@@ -160,7 +166,7 @@ class _Part(NamedTuple):
 def _like(pattern: object, value: object, escape: object = "\\") -> bool | None:
     if pattern is None or value is None or escape is None:
         return None
-    _refuse_above(MAX_PATTERN, len(str(pattern)))
+    refuse_above(MAX_PATTERN, len(str(pattern)))
     text, parts = str(value).casefold(), _parts(str(pattern).casefold(), str(escape).casefold())
     first, last = parts[0], parts[-1]
     if len(parts) == 1:
@@ -184,7 +190,7 @@ def _is_at(part: _Part, text: str, place: int) -> bool:
 def _found(part: _Part, text: str, place: int) -> int:
     if part.pattern is None:
         return text.find(part.text, place)
-    _refuse_above(MAX_COMPARED, (len(text) - place) * len(part.text))
+    refuse_above(MAX_COMPARED, (len(text) - place) * len(part.text))
     match = part.pattern.search(text, place)
     return -1 if match is None else match.start()
 
@@ -216,31 +222,33 @@ def _units(pattern: str, escape: str) -> list[str]:
     return found
 
 
-# -- times, by which tools ask for the zone of the server
+# -- JSON, of which SQLite has the rest
 
 
-def _convert_tz(moment: object, source: object, target: object) -> str | None:
-    """Everything here is in UTC; a zone that is another is not known, which MySQL answers with NULL."""
-    return str(moment) if {str(source).upper(), str(target).upper()} <= UTC else None
+def _json_unquote(text: float | str | None) -> float | str | None:
+    """Of a value that is no text of JSON: that value."""
+    found = _json(text) if isinstance(text, str) and text.startswith('"') else text
+    return found if isinstance(found, str) else text
 
 
-def _timediff(left: object, right: object) -> str | None:
+def _json_length(document: object) -> int | None:
+    found = _json(document)
+    if document is None or found is None:
+        return None
+    return len(found) if isinstance(found, dict | list) else 1
+
+
+def _json_keys(document: object) -> str | None:
+    found = _json(document)
+    return json.dumps(list(found)) if isinstance(found, dict) else None
+
+
+def _json(document: object) -> object:
+    """What SQLite's own functions have found is no JSON where it is a text."""
     try:
-        apart = dt.datetime.fromisoformat(str(left)) - dt.datetime.fromisoformat(str(right))
-    except ValueError:
-        return None
-    return text_of(apart)
-
-
-def _time_format(time_of_day: object, pattern: object) -> str | None:
-    parts = str(time_of_day).split(":", maxsplit=3)
-    if time_of_day is None or len(parts) != 3 or len(str(time_of_day)) > LONGEST_TIME:
-        return None
-    text = str(pattern)
-    _refuse_above(MAX_VALUE, len(text) * LONGEST_TIME)
-    for word, part in zip(("%H", "%i", "%s"), parts, strict=True):
-        text = text.replace(word, part)
-    return text
+        return json.loads(str(document))
+    except (ValueError, RecursionError):
+        return document
 
 
 # no REGEXP: Python's re cannot be interrupted
@@ -250,6 +258,7 @@ FUNCTIONS: Final = (
     ("CONCAT_WS", -1, _concat_ws),
     ("FIELD", -1, _field),
     ("SUBSTRING_INDEX", 3, _substring_index),
+    (FORMAT, 2, _format),
     (LEFT_OF, 2, _left),
     (RIGHT_OF, 2, _right),
     ("LIKE", 2, _like),
@@ -259,10 +268,10 @@ FUNCTIONS: Final = (
     ("TRIM", 2, _trimmed(left=True, right=True)),
     ("LTRIM", 2, _trimmed(left=True, right=False)),
     ("RTRIM", 2, _trimmed(left=False, right=True)),
-    ("CONVERT_TZ", 3, _convert_tz),
-    ("TIMEDIFF", 2, _timediff),
-    ("TIME_FORMAT", 2, _time_format),
     ("UCASE", 1, lambda text: text if text is None else str(text).upper()),
+    ("JSON_UNQUOTE", 1, _json_unquote),
+    ("JSON_LENGTH", 1, _json_length),
+    ("JSON_KEYS", 1, _json_keys),
     ("LCASE", 1, lambda text: text if text is None else str(text).lower()),
 )
 AGGREGATES: Final = ((CONCAT_BY, 4, _ConcatBy),)
