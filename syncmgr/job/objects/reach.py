@@ -136,7 +136,7 @@ class _Ways:
             return
         self._met[table] = before | events
         if table in self._synced:
-            yield Reach(how=f"{how}, and so {_labels([table])} of the job", tables=(table,))
+            yield Reach(how=f"{how} of the job", tables=(table,))
             return
         fact = self._known.facts.get(table, Fact())
         match fact.shape:
@@ -149,7 +149,7 @@ class _Ways:
             case View(query=query):
                 yield from self._called(query, f"{how}, a view that calls")
                 for shown in sorted(query.names):
-                    yield from self._written(shown, events, f"{how}, a view")
+                    yield from self._written(shown, events, f"{how}, a view of {_labels([shown])}")
             case Gone() | Hidden() | Unreadable():
                 yield from self._unseen(table, fact.shape, how)
             case _:
