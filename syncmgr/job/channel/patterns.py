@@ -20,7 +20,9 @@ from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, Ta
 UNSEEN: Final = "; tables that the job's user may not SELECT from do not show"
 BUCKET_ROWS: Final = 20_000_000  # of a table that is made: below twice that a partition would only make files small
 MOST_BUCKETS: Final = 64
-_OF_TOOLS: Final = re.compile(r"_.+_(?:gho|ghc|del|new|old)")
+_OF_TOOLS: Final = re.compile(  # gh-ost, pt-online-schema-change, Spirit, LHM
+    r"_.+_(?:gho|ghc|ghk|del|new|old|chkpnt)|_.+_old_\d+_\d+|_spirit_(?:checkpoint|sentinel)|lhm[an]_.+"
+)
 SERVERS_OWN: Final = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 _NO_KEY: Final = frozenset({"FLOAT", "DOUBLE", "JSON"})
 

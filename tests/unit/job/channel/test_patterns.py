@@ -11,7 +11,9 @@ ID = SourceColumn(name="id", type="bigint", unsigned=True, nullable=False, key=1
 FOUND = Found(db="shop", name="orders")
 
 
-MADE = [("shop", f"_orders_1_{kind}") for kind in ("gho", "del", "new", "old")]
+KINDS = ("gho", "ghc", "ghk", "del", "new", "old", "chkpnt", "old_20260102_030405")
+LHM = ("lhmn_orders_1", "lhma_2026_01_02_03_04_05_678_orders_1")
+MADE = [("shop", name) for name in (*(f"_orders_1_{kind}" for kind in KINDS), "_spirit_checkpoint", *LHM)]
 
 
 def like(text: str) -> TablePattern:
