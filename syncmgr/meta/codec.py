@@ -26,7 +26,7 @@ from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.charset import of_today
-from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType
+from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType, UniqueKey
 
 Json = dict[str, Any]
 _CHANGES: Final = {kind.__name__: kind for kind in get_args(LakeChange)}
@@ -108,13 +108,24 @@ def _stop_of(stored: Json | str | None) -> Stop | None:
 
 def _shadow_of(stored: Json) -> Shadow:
     alters = tuple(PastDdl(**(each | {"modes": Modes(**each["modes"])})) for each in stored["alters"])
-    return Shadow(db=stored["db"], name=stored["name"], alters=alters, left=stored.get("left", False))
+    triggers = tuple((name, event) for name, event in stored.get("triggers", ()))
+    return Shadow(**(stored | {"alters": alters, "triggers": triggers}))
 
 
 def _table_of(stored: Json) -> SourceTable:
-    """Earlier versions stored charsets under the names that the server gave them."""
+    """Earlier versions stored charsets under the names that the server gave them, and no unique keys."""
     charset = of_today(stored.get("charset"))
-    return SourceTable(**(stored | {"columns": tuple(map(_column_of, stored["columns"])), "charset": charset}))
+    unique = stored.get("unique")
+    made = {
+        "columns": tuple(map(_column_of, stored["columns"])),
+        "charset": charset,
+        "unique": None if unique is None else tuple(map(_unique_key_of, unique)),
+    }
+    return SourceTable(**(stored | made))
+
+
+def _unique_key_of(stored: Json) -> UniqueKey:
+    return UniqueKey(name=stored["name"], columns=tuple(stored["columns"]))
 
 
 def _column_of(stored: Json) -> SourceColumn:

@@ -28,7 +28,7 @@ def pt_osc(db: str, created: str, change: str) -> list[str]:
     replaces = f"REPLACE INTO {new} ({NAMES}) VALUES ({values})"
 
     def trigger(name: str, event: str) -> str:
-        return f"CREATE TRIGGER `{db}`.`pt_osc_{name}` AFTER {event} ON `{db}`.`t` FOR EACH ROW"
+        return f"CREATE TRIGGER `{db}`.`pt_osc_{db}_t_{name}` AFTER {event} ON `{db}`.`t` FOR EACH ROW"
 
     return [
         created.replace("CREATE TABLE `t`", f"CREATE TABLE {new}", 1),
@@ -43,7 +43,7 @@ def pt_osc(db: str, created: str, change: str) -> list[str]:
         f"ANALYZE TABLE {new}",
         f"RENAME TABLE `{db}`.`t` TO `{db}`.`_t_old`, {new} TO `{db}`.`t`",
         f"DROP TABLE IF EXISTS `{db}`.`_t_old`",
-        *(f"DROP TRIGGER IF EXISTS `{db}`.`pt_osc_{name}`" for name in ("del", "upd", "ins")),
+        *(f"DROP TRIGGER IF EXISTS `{db}`.`pt_osc_{db}_t_{name}`" for name in ("del", "upd", "ins")),
     ]
 
 
@@ -83,6 +83,31 @@ def test_migration_tools_end_as_the_change_that_they_make(any_server: MysqlServe
     told = frontend.sql(f"SELECT outcome FROM information_schema.sync_ddl WHERE job_schema = '{db}'")
     swaps = [row["outcome"] for row in told if "took its place" in row["outcome"]]
     assert len(swaps) == 2
+
+
+def test_a_copy_that_a_person_has_filled_is_read_after_resync(
+    mysql_server: MysqlServer, frontend: FrontendProcess
+) -> None:
+    """Under a tool's name, with some of the rows, one of them changed: the table stops there, the other goes on."""
+    t = Altered("by_hand", mysql_server, frontend, tables=("t", "u"), rows=3)
+    t.wait_until_equal()
+    before = t.lake()
+    t.run(
+        "CREATE TABLE by_hand._t_new LIKE by_hand.t",
+        "ALTER TABLE by_hand._t_new ADD COLUMN c INT NOT NULL DEFAULT 5",
+        "INSERT INTO by_hand._t_new (id, a, b, d) SELECT * FROM by_hand.t WHERE id < 2",
+        "UPDATE by_hand._t_new SET a = 70 WHERE id = 1",
+        "RENAME TABLE by_hand.t TO by_hand._t_old, by_hand._t_new TO by_hand.t",
+        "INSERT INTO by_hand.u VALUES (9, 9, 'nine', 9)",
+    )
+    t.wait_until_equal("u", "u")
+    assert t.lake() == before
+    told = "SELECT state, reason FROM information_schema.sync_channels WHERE job_schema = 'by_hand'"
+    [stopped] = frontend.sql(f"{told} AND target_table = 't'")
+    assert stopped["state"] == "STOPPED"
+    assert "does not show that a migration tool has filled it" in str(stopped["reason"])
+    frontend.sql("ALTER SYNC JOB by_hand.job1 RESYNC TABLE by_hand.t")
+    t.wait_until_equal()
 
 
 def test_several_tables_are_renamed_by_one_statement(mysql_server: MysqlServer, frontend: FrontendProcess) -> None:

@@ -17,7 +17,7 @@ from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, Batch, ChangeKind, Ddl
 from syncmgr.job.types.derived_type import derived
-from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable
+from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable, UniqueKey
 from syncmgr.pipeline.messages import WorkerChannel
 from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
 from syncmgr.sources.mysql.source import SourceOptions
@@ -105,7 +105,7 @@ class Followed:
             yield f"{now.source.name} is {where} at the server: {done.statement.line}"
         self.channel = now
         if found is not None:
-            different = list(unlike(now.source, found))
+            different = [*unlike(now.source, found), *lost_keys(now.source, found)]
             yield from (f"{each}: {done.statement.line}" for each in different)
             self.channel = planned(found if different else now.source, now)
 
@@ -160,6 +160,20 @@ class Followed:
                 yield f"{name} was {old[name]!r} and is {gone[name]!r}"
         if SWAPPED not in step.done.get(self.before.db, ""):  # after which the row is that of the copy
             yield from new_values(changes, gone)
+
+
+def lost_keys(made: SourceTable, found: SourceTable) -> Iterator[str]:
+    """The unique keys that the server has, and those that were derived have not; more of them do no harm."""
+    assert found.unique is not None
+    for key in found.unique:
+        if made.unique is not None and not any(_covers(mine, key) for mine in made.unique):
+            yield f"no {key} in {made.unique}"
+
+
+def _covers(mine: UniqueKey, key: UniqueKey) -> bool:
+    """Where it has more than columns, nobody asks which."""
+    known = {column.casefold() for column in mine.columns}
+    return known == {column.casefold() for column in key.columns} or "" in known
 
 
 def follow_all(server: MysqlServer, runs: Sequence[Run]) -> list[str]:

@@ -1,3 +1,4 @@
+import json
 import os
 import socket
 import sqlite3
@@ -29,7 +30,7 @@ from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.sync_job import SyncJob
-from syncmgr.job.types.schema import SourceTable, TargetType
+from syncmgr.job.types.schema import SourceTable, TargetType, UniqueKey
 from syncmgr.meta import ddl_log
 from syncmgr.meta.channels import Joining
 from syncmgr.meta.codec import Vault, channel_json, channel_of
@@ -183,8 +184,10 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     """The intent has the channels and the changes; the committed epoch makes them those of the job, and is told."""
     job = store.add(make_job(), START, 0.0)
     [before] = job.channels
-    shadow = Shadow(db="shop", name="_orders_gho", alters=(PastDdl(text="x", db="shop", modes=Modes(strict=True)),))
-    after = replace(before, source=replace(before.source, name="other"), follows=True, shadows=(shadow,))
+    alter = PastDdl(text="x", db="shop", modes=Modes(strict=True))
+    shadow = Shadow(db="shop", name="_orders_new", alters=(alter,), triggers=(("pt_osc_shop_orders_del", "DELETE"),))
+    log = Shadow(db="shop", name="_orders_ghc", log=True)
+    after = replace(before, source=replace(before.source, name="other"), follows=True, shadows=(shadow, log))
     changes = (
         AddField(name="c", type=TargetType(name="DECIMAL", args=(5, 2)), comment="x", initial='"1.00"'),
         MoveField(name="c", after=None),
@@ -790,3 +793,13 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     assert told(replace(one, way="of other columns")) is None
     ledger.begin_loads({"token-1": other})
     assert store.loads.of(job.id) == {"token-1": opened(store, job, excerpt=other)}
+
+
+def test_unique_keys_are_stored_and_not_known_of_earlier_versions(store: Store) -> None:
+    """Tables are equal without them, as rows do not tell them; a job that was stored before has none to go by."""
+    channel = store.add(make_job(), START, 0.0).channels[0]
+    keys = (UniqueKey(name="by_mail", columns=("mail", "")),)
+    stored = json.loads(json.dumps(channel_json(replace(channel, source=replace(channel.source, unique=keys)))))
+    assert channel_of(stored).source.unique == keys
+    del stored["source"]["unique"]
+    assert channel_of(stored).source.unique is None

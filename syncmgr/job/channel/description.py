@@ -190,13 +190,21 @@ class PastDdl:
 class Shadow:
     """A copy of a source table that a migration tool alters, fills, and puts in its place in the end.
 
-    `alters`: what has changed it since it was a copy. `left`: no copy, but a name that the table itself had before.
+    `alters`: what has changed it since it was a copy. `triggers`: those by which a tool brings changes of the table
+    into it, each with its event. `left`: no copy, but a name that the table itself had before. `log`: no copy, but a
+    table that its tool keeps beside it.
     """
 
     db: str
     name: str
     alters: tuple[PastDdl, ...] = ()
     left: bool = False
+    log: bool = False
+    triggers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_copy(self) -> bool:
+        return not (self.left or self.log)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ Must not know: targets, policies, values.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from syncmgr.job.ddl.unique_keys import altered_keys
 from syncmgr.job.statement.nodes import (
     AddColumn,
     AddPrimaryKey,
@@ -89,7 +90,8 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
     columns = [replace(column, now=_told(column.now, charset)) for column in columns]
     keys, index_dropped = _primary_key(table, clauses, columns)
     columns = [_keyed(column, keys) for column in columns]
-    after = replace(table, columns=tuple(column.now for column in columns), charset=charset)
+    unique = altered_keys(table.unique, clauses)
+    after = replace(table, columns=tuple(column.now for column in columns), charset=charset, unique=unique)
     dropped = tuple(c for c in table.columns if isinstance(fates.get(c.name.casefold()), DropColumn))
     return Alteration(table=after, columns=tuple(columns), dropped=dropped, index_dropped=index_dropped)
 

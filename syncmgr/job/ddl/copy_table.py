@@ -1,18 +1,19 @@
 """Copies of a source table that migration tools make, alter, fill, and put in its place.
 
-Owns: what is such a copy, and which of them may have lost rows or values.
-Must not know: channels' lives, targets, when a copy takes the place.
+Owns: which of them may have lost rows or values.
+Must not know: channels, targets, when a copy takes the place, how a tool is known.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 
-from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.ddl.alteration import Alteration
+from syncmgr.job.ddl.alteration import Alteration, has_charset
 from syncmgr.job.ddl.evolution import RefusedError
+from syncmgr.job.ddl.migration_tool import heeds_warnings
+from syncmgr.job.ddl.unique_keys import remaining
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.types.keeping import kept
-from syncmgr.job.types.schema import SourceColumn, SourceTable
+from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey
 
 
 def refuse_refilled(alteration: Alteration, copy: Table) -> None:
@@ -26,34 +27,80 @@ def refuse_refilled(alteration: Alteration, copy: Table) -> None:
         raise RefusedError(f"its copy {'.'.join(copy)} has another column '{name}', into which values may be copied")
 
 
-def refuse_lossy(channel: ChannelDescription, clauses: Iterable[nodes.Clause], copy: Table) -> None:
+def refuse_lossy(table: SourceTable, clauses: Sequence[nodes.Clause], copy: Table) -> None:
     """Raises RefusedError. Tools copy with INSERT IGNORE: of rows that a new unique key forbids, one remains, and so of
-    those whose keys become one. Unique keys besides the primary key are not known.
+    those whose keys become one. `table`: as the copy was before these clauses.
     """
-    keys = {column.name.casefold(): column for column in channel.source.columns if column.key}
+    name = ".".join(copy)
+    if any(_brings_key(table, clause) for clause in clauses):
+        raise RefusedError(f"its copy {name} has a new unique key, for which rows may have been left out")
+    if not heeds_warnings(copy) and any(_leaves_out(clause) for clause in clauses):
+        raise RefusedError(f"its copy {name} has a new constraint or partitions, for which rows may have been left out")
+    joined = next(_joined(table, clauses), None)
+    if joined is not None:
+        key = "a key" if table.unique is not None or joined.key else "what may be a unique key"
+        raise RefusedError(
+            f"its copy {name} has column '{joined.name}' of {key} with another type or collation, or no more, so that "
+            "keys may be equal that were not, and rows may have been left out"
+        )
+
+
+def _brings_key(table: SourceTable, clause: nodes.Clause) -> bool:
+    match clause:
+        case nodes.AddPrimaryKey(columns=names):
+            keys = {column.name.casefold() for column in table.columns if column.key}
+            return not keys or not keys <= {name.casefold() for name in names}
+        case nodes.AddUnique():
+            return True
+        case nodes.AddColumn(definition=definition) | nodes.ChangeColumn(definition=definition):
+            return definition.unique or definition.primary
+        case _:
+            return False
+
+
+def _leaves_out(clause: nodes.Clause) -> bool:
+    """Whether INSERT IGNORE passes rows over with a warning that do not fit it."""
+    match clause:
+        case nodes.Quiet(what=what):
+            return what == "PARTITION BY" or what.startswith(("ADD CHECK", "ADD FOREIGN KEY"))
+        case nodes.AddColumn(definition=definition) | nodes.ChangeColumn(definition=definition):
+            return definition.checked
+        case _:
+            return False
+
+
+def _joined(table: SourceTable, clauses: Sequence[nodes.Clause]) -> Iterator[SourceColumn]:
+    """Columns of keys that remain, under which two of them may become one."""
+    keys = None if table.unique is None else remaining(table.unique, clauses)
     for clause in clauses:
-        loses = joins = False
         match clause:
-            case nodes.AddPrimaryKey(columns=names):
-                loses = not keys or not set(keys) <= {name.casefold() for name in names}
-            case nodes.Quiet(what=what):
-                loses = what.startswith("ADD UNIQUE")
-            case nodes.AddColumn(definition=definition):
-                loses = definition.unique or definition.primary
             case nodes.ChangeColumn(old=old, definition=definition):
-                loses = definition.unique or definition.primary
-                joins = old.casefold() in keys and _may_join(keys[old.casefold()], definition.column)
+                found = table.column(old)
+                if found is not None and _is_in_key(found, keys) and _may_join(found, definition.column):
+                    yield found
             case nodes.ConvertCharset():
-                joins = any(column.charset is not None for column in keys.values())
+                yield from (c for c in table.columns if has_charset(c) and _is_in_key(c, keys))
+            case nodes.DropColumn(name=name):
+                found = table.column(name)
+                if found is not None and _shortens(found, keys):
+                    yield found
             case _:
                 pass
-        if loses:
-            raise RefusedError(f"its copy {'.'.join(copy)} has a new unique key, for which rows may have been left out")
-        if joins:
-            raise RefusedError(
-                f"its copy {'.'.join(copy)} has another type or collation of a key, under which keys may be equal that "
-                "were not, so that rows may have been left out"
-            )
+
+
+def _is_in_key(column: SourceColumn, keys: Sequence[UniqueKey] | None) -> bool:
+    """Where the unique keys are not known, any column may be in one; so may it where one is over more."""
+    if column.key or keys is None:
+        return True
+    return any(each.casefold() in {column.name.casefold(), ""} for key in keys for each in key.columns)
+
+
+def _shortens(column: SourceColumn, keys: Sequence[UniqueKey] | None) -> bool:
+    """Whether a unique key remains without the column."""
+    if keys is None:
+        return True
+    names = [{each.casefold() for each in key.columns} for key in keys]
+    return any(column.name.casefold() in key and len(key) > 1 for key in names)
 
 
 def _may_join(key: SourceColumn, now: SourceColumn) -> bool:

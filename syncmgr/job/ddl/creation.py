@@ -31,4 +31,5 @@ def told(
         raise RefusedError(f"it creates the table anew like {name}, whose columns are not known: no table of the job")
     keys = sorted((column for column in template.columns if column.key), key=lambda column: column.key)
     columns = tuple(ColumnDefinition(column=column) for column in template.columns)
-    return replace(statement, columns=columns, primary=tuple(column.name for column in keys)), template.charset
+    primary = tuple(column.name for column in keys)
+    return replace(statement, columns=columns, primary=primary, unique=template.unique), template.charset

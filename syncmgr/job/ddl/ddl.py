@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from syncmgr.job.ddl.migration_tool import is_copy, is_log, keeps_up
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
@@ -20,8 +21,6 @@ __all__ = [
     "arrivals",
     "begins",
     "concerned",
-    "is_copy",
-    "is_set_aside",
     "meant",
     "mentioned",
     "named",
@@ -88,17 +87,26 @@ def meant(
 ) -> tuple[Table, ...]:
     """The synced tables that a statement is about; of one that cannot be read, those that it can mean.
 
-    `with_rows`: they follow it in its transaction, so that it makes no copy for a tool to fill.
+    `synced` may have the names of triggers, too. `with_rows`: they follow it in its transaction, so that it makes no
+    copy for a tool to fill.
     """
     try:
         parsed = read(statement, default_db, modes)
     except UnclearError:
         return touched(statement, default_db, synced)
     effect = _effect(parsed)
-    if isinstance(parsed, nodes.CreateTable | nodes.ChangeIndex):
-        effect.tables.append(parsed.table)
-    if isinstance(parsed, nodes.CreateTable) and not with_rows:
-        effect.tables += _copied(parsed, synced)
+    match parsed:
+        case nodes.CreateTable(table=table):
+            effect.tables += [table, *([] if with_rows else _copied(parsed, synced))]
+        case nodes.ChangeIndex(table=table):
+            effect.tables.append(table)
+        case nodes.CreateTrigger(table=table):
+            heeded = keeps_up(parsed) or any(is_copy(table, of=t) for t in synced)
+            effect.tables += [table] * heeded
+        case nodes.DropTrigger(name=name):
+            effect.tables.append(name)
+        case _:
+            pass
     folded = _folded if modes.folds else _as_it_is
     named = {folded(table) for table in effect.tables}
     database = None if effect.database is None else folded((effect.database, ""))[0]
@@ -149,24 +157,10 @@ def begins(statement: str, default_db: str, modes: Modes) -> bool:
 
 
 def _copied(statement: nodes.CreateTable, synced: Collection[Table]) -> list[Table]:
-    """Of which tables it may be the copy of a migration tool."""
-    return [] if statement.select or statement.begins else [t for t in synced if is_copy(statement.table, of=t)]
-
-
-def is_copy(table: Table, *, of: Table) -> bool:
-    """Whether it has the name that gh-ost, pt-online-schema-change, Spirit or LHM give to their copy of a table.
-
-    The names of others tell nothing of the rows: who swaps by hand may have copied a part of them.
-    """
-    name = re.escape(of[1])
-    return table[0] == of[0] and re.fullmatch(rf"_+{name}_(?:gho|new)|lhmn_{name}", table[1]) is not None
-
-
-def is_set_aside(table: Table, *, of: Table) -> bool:
-    """Whether it has the name that such a tool gives to the table that its copy is to replace."""
-    name = re.escape(of[1])
-    names = rf"_+{name}(?:_\d+)?_(?:del|old)|lhma_[\d_]+_{name}"
-    return table[0] == of[0] and re.fullmatch(names, table[1]) is not None
+    """Of which tables it may be the copy of a migration tool, or made beside one."""
+    if statement.select or statement.begins:
+        return []
+    return [t for t in synced if is_copy(statement.table, of=t) or is_log(statement.table, of=t)]
 
 
 def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:
@@ -216,7 +210,7 @@ def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per 
             effect.database, effect.rows_survive = (name, False) if replaces else (None, True)
         case nodes.DropDatabase(name=name):
             effect.database, effect.rows_survive = name, False
-        case nodes.ChangeIndex() | nodes.Other():
+        case nodes.ChangeIndex() | nodes.CreateTrigger() | nodes.DropTrigger() | nodes.Other():
             pass
         case _:
             assert_never(statement)

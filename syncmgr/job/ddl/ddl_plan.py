@@ -19,6 +19,8 @@ from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.evolution import RefusedError, Step, Terms, evolve
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, LakeChange
+from syncmgr.job.ddl.migration_tool import is_copy, is_filled, is_log, is_set_aside
+from syncmgr.job.ddl.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
 from syncmgr.job.position import Position
 from syncmgr.job.statement import nodes
@@ -27,9 +29,9 @@ from syncmgr.job.statement.reading import Modes, UnclearError, read
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 SHOWN_STATEMENT: Final = 500
-MAX_SHADOWS: Final = 16  # of a table; the newest count
 MAX_ALTERS: Final = 100
 CASCADES: Final = "ADD FOREIGN KEY with an action"
+UNFILLED: Final = ", and the binlog does not show that a migration tool has filled it with all rows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -177,7 +179,7 @@ class _Following:
         return DdlStep(
             statement=self._said.text,
             at=float(self._said.moment.at),
-            channels={token: c for token, c in self._channels.items() if c != self._before[token]},
+            channels={token: c for token, c in self._channels.items() if _differs(c, self._before[token])},
             changes={token: changes for token, changes in self._changes.items() if changes},
             done={token: "; ".join(done) or "nothing to do" for token, done in self._done.items()},
             resynced=frozenset(self._resynced),
@@ -202,11 +204,12 @@ class _Following:
         match statement:
             case nodes.AlterTable():
                 self._alter(statement)
-            case nodes.ChangeIndex(table=table, dropped=dropped):
-                clauses = (nodes.DropIndex(name=dropped),) if dropped is not None else ()
+            case nodes.ChangeIndex(table=table, clauses=clauses):
                 self._alter(nodes.AlterTable(table=table, clauses=clauses))
             case nodes.CreateTable():
                 self._create(statement)
+            case nodes.CreateTrigger() | nodes.DropTrigger():
+                self._trigger(statement)
             case nodes.DropTables(tables=tables, temporary=temporary):
                 self._drop([] if temporary else [c for t in tables for c in self._of(t)])
                 for table in () if temporary else tables:
@@ -310,7 +313,7 @@ class _Following:
             return
         table = self._said.seen.get(_table(channel))
         if table is not None:
-            channel = replace(channel, source=replace(table, charset=channel.source.charset))
+            channel = replace(channel, source=_with_untold(table, channel.source))
         target = self._rules.describe(channel)
         terms = self._terms(defaults=_shows_defaults(channel, target))
         self._take(evolve(channel, target, altered(channel.source, tuple(clauses)), terms))
@@ -354,6 +357,7 @@ class _Following:
         target = self._rules.describe(channel)
         terms = replace(self._terms(defaults=True), empty=True, emptied=emptied)
         alteration = altered(replace(channel.source, charset=charset), renewed(channel.source, statement))
+        alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
         self._take(evolve(replace(channel, gone=False, shadows=()), target, alteration, terms))
 
     def _known(self) -> Iterator[SourceTable]:
@@ -362,7 +366,7 @@ class _Following:
             stored = None if _table(channel) in self._said.unknown else channel.source
             table = self._said.seen.get(_table(channel)) or stored
             if table is not None and not channel.gone:
-                yield replace(table, charset=channel.source.charset)
+                yield _with_untold(table, channel.source)
 
     def _refuse_successor(self, name: Table) -> None:
         """Which of two tables is meant, where one left a name and another gets it, the operator says."""
@@ -378,15 +382,30 @@ class _Following:
                 self._reshape(name, lambda _: None)
 
     def _copy(self, statement: nodes.CreateTable) -> None:
+        """A copy for a tool to fill, or what it keeps beside one."""
         if statement.select or statement.begins:
             return
+        db, name = statement.table
         for token, channel in self._channels.items():
+            log = is_log(statement.table, of=_table(channel))
             original = self._names(channel, statement.like) if statement.like else alike(channel.source, statement)
-            if original and ddl.is_copy(statement.table, of=_table(channel)):
-                db, name = statement.table
-                kept = [shadow for shadow in channel.shadows if (shadow.db, shadow.name) != statement.table]
-                shadows = (*kept, Shadow(db=db, name=name))[-MAX_SHADOWS:]
+            if log or (original and is_copy(statement.table, of=_table(channel))):
+                shadows = with_another(channel.shadows, Shadow(db=db, name=name, log=log))
                 self._channels[token] = replace(channel, shadows=shadows)
+
+    def _trigger(self, statement: nodes.CreateTrigger | nodes.DropTrigger) -> None:
+        """One that changes rows on their way into a copy makes them others than those of the table."""
+        if isinstance(statement, nodes.CreateTrigger) and not statement.after:
+            self._reshape(statement.table, lambda _: None)
+        for token, channel in self._channels.items():
+            match statement:
+                case nodes.DropTrigger(name=name):
+                    shadows = without_trigger(channel.shadows, name)
+                case _ if self._names(channel, statement.table):
+                    shadows = with_trigger(channel.shadows, statement, folds=self._said.modes.folds)
+                case _:
+                    continue
+            self._channels[token] = replace(channel, shadows=shadows)
 
     def _names(self, channel: ChannelDescription, table: Table) -> bool:
         return self._is_named(channel.source, table)
@@ -412,7 +431,7 @@ class _Following:
 
     def _drop_target(self, channel: ChannelDescription) -> str:
         """In words. A copy of the table may yet take its place, and the rows of other channels are theirs."""
-        if any(not shadow.left for shadow in channel.shadows):
+        if any(shadow.is_copy for shadow in channel.shadows):
             return "the target keeps its rows for a copy that may follow"
         if channel.part is not None:
             self._changes[channel.token] = (EmptyTable(),)
@@ -449,7 +468,8 @@ class _Following:
             else:
                 self._refuse_held(known, new, places)
                 places[new] = token
-        swapped = {token for name, other in taken.items() for token in self._take_over(name, other)}
+        now = {token: place for place, token in places.items()}
+        swapped = {token for name, other in taken.items() for token in self._take_over(name, other, now)}
         for place, token in places.items():
             if token not in swapped:
                 self._read_under(self._channels[token], place, places)
@@ -470,8 +490,11 @@ class _Following:
             known = "as which another one of the job is known; DROP TABLE leaves out the one that is not wanted"
             raise RefusedError(f"it renames the table to {'.'.join(new)}, {known}")
 
-    def _take_over(self, name: Table, other: Table) -> Iterator[str]:
-        """Another table has the name now: a shadow of the one that had it, or a stranger. The channels that stay."""
+    def _take_over(self, name: Table, other: Table, now: Mapping[str, Table]) -> Iterator[str]:
+        """Another table has the name now: a shadow of the one that had it, or a stranger. The channels that stay.
+
+        `now`: where the table of each channel is.
+        """
         self._refuse_successor(name)
         self._reshape(other, lambda shadow: replace(shadow, db=name[0], name=name[1]))
         for token, before in self._before.items():
@@ -479,9 +502,13 @@ class _Following:
                 continue
             self.at = _table(before)
             self._done.setdefault(token, [])
-            shadow = next((s for s in self._channels[token].shadows if (s.db, s.name) == name and not s.left), None)
-            if shadow is None:
-                self._refuse(Kind.SWAP_TABLE, f"table {'.'.join(other)} takes its name")
+            shadows = self._channels[token].shadows
+            shadow = next((each for each in shadows if (each.db, each.name) == name and each.is_copy), None)
+            aside = now.get(token, name) == name or is_set_aside(now[token], of=name)
+            if shadow is None or not aside or not is_filled(shadow, other, shadows, of=name):
+                self._refuse(
+                    Kind.SWAP_TABLE, f"table {'.'.join(other)} takes its name{UNFILLED * is_copy(other, of=name)}"
+                )
             else:
                 self._swap(self._channels[token], shadow, other)
                 yield token
@@ -493,8 +520,8 @@ class _Following:
         alteration = altered(channel.source, ())
         for spoken in shadow.alters:
             parsed = read(spoken.text, spoken.db, spoken.modes)
-            assert isinstance(parsed, nodes.AlterTable), "nothing else is kept"
-            refuse_lossy(channel, parsed.clauses, other)
+            assert isinstance(parsed, nodes.AlterTable | nodes.ChangeIndex), "nothing else is kept"
+            refuse_lossy(alteration.table, parsed.clauses, other)
             self._refuse_unseen(parsed.clauses)
             alteration = composed(alteration, altered(alteration.table, parsed.clauses))
         refuse_refilled(alteration, other)
@@ -512,12 +539,12 @@ class _Following:
         self._refuse(Kind.RENAME_TABLE, f"it renames the table to {db}.{name}")
         if channel.part is not None and db != channel.source.db:
             raise RefusedError(f"it moves the table to {db}, and its rows are those of {channel.part.value}")
-        if ddl.is_set_aside(place, of=_table(channel)) and _table(channel) not in places:
+        if is_set_aside(place, of=_table(channel)) and _table(channel) not in places:
             self._channels[channel.token] = replace(channel, gone=True)
             self._done.setdefault(channel.token, []).append(f"set aside as {db}.{name}; its copy is to follow")
             return
         left = Shadow(db=channel.source.db, name=channel.source.name, left=True)
-        shadows = (*(each for each in channel.shadows if (each.db, each.name) != place), left)[-MAX_SHADOWS:]
+        shadows = with_another((each for each in channel.shadows if (each.db, each.name) != place), left)
         source = replace(channel.source, db=db, name=name)
         self._channels[channel.token] = replace(channel, source=source, shadows=shadows)
         self._done.setdefault(channel.token, []).append(f"read as {db}.{name} from here on")
@@ -526,6 +553,15 @@ class _Following:
 def _shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
     """What rows from before have in a new column; those of other channels have not got it."""
     return channel.part is None and dict(target.properties).get("format-version", "3") != "2"
+
+
+def _differs(now: ChannelDescription, before: ChannelDescription) -> bool:
+    return now != before or now.source.unique != before.source.unique  # which tables are not compared by
+
+
+def _with_untold(seen: SourceTable, known: SourceTable) -> SourceTable:
+    """With what rows do not tell."""
+    return replace(seen, charset=known.charset, unique=known.unique)
 
 
 def _table(channel: ChannelDescription) -> Table:

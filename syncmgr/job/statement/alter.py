@@ -11,6 +11,7 @@ from syncmgr.job.statement import charsets, column, options
 from syncmgr.job.statement.nodes import (
     AddColumn,
     AddPrimaryKey,
+    AddUnique,
     AlterTable,
     ChangeColumn,
     Clause,
@@ -143,13 +144,22 @@ def _add(words: Words, _db: str) -> list[Clause]:
     if words.skip("PARTITION"):
         options.new_partitions(words)
         return [Quiet(what="ADD PARTITION")]
-    options.symbol(words)
+    key = _new_key(words)
+    return _new_columns(words) if key is None else [key]
+
+
+def _new_key(words: Words) -> Clause | None:
+    """Or a check, if one stands here."""
+    symbol = options.symbol(words)
     if words.skip("PRIMARY", "KEY"):
         words.skip("IF", "NOT", "EXISTS")
-        return [AddPrimaryKey(columns=options.key_parts(words))]
-    if name := options.key(words):
-        return [Quiet(what=f"ADD {name}")]
-    return _new_columns(words)
+        options.key_name(words)
+        return AddPrimaryKey(columns=options.key_parts(words))
+    unique = options.unique_key(words, symbol)
+    if unique is not None:
+        return AddUnique(key=unique)
+    name = options.key(words)
+    return Quiet(what=f"ADD {name}") if name else None
 
 
 def _new_columns(words: Words) -> list[Clause]:
@@ -163,11 +173,9 @@ def _new_columns(words: Words) -> list[Clause]:
 
 def _new_column(words: Words, *, exists: bool) -> Clause:
     """Within ADD ( ... ) keys may stand among the columns."""
-    options.symbol(words)
-    if words.skip("PRIMARY", "KEY"):
-        return AddPrimaryKey(columns=options.key_parts(words))
-    if name := options.key(words):
-        return Quiet(what=f"ADD {name}")
+    key = _new_key(words)
+    if key is not None:
+        return key
     definition = column.definition(words)
     return AddColumn(definition=definition, place=column.place(words), if_not_exists=exists)
 
@@ -184,9 +192,10 @@ def _drop(words: Words, _db: str) -> list[Clause]:
         words.name()
         return [Quiet(what="DROP PERIOD")]
     explicit = words.skip("COLUMN")
-    if not explicit and words.skip_any({"INDEX", "KEY", "CONSTRAINT", "CHECK"}):
+    kind = "" if explicit else words.skip_any({"INDEX", "KEY", "CONSTRAINT", "CHECK"})
+    if kind:
         words.skip("IF", "EXISTS")
-        return [DropIndex(name=words.name())]
+        return [DropIndex(name=words.name(), sure=kind in {"INDEX", "KEY"})]
     exists = words.skip("IF", "EXISTS")
     name = words.name()
     words.skip_any({"CASCADE", "RESTRICT"})

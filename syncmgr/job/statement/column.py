@@ -189,7 +189,7 @@ def _sized(column: SourceColumn, arguments: str) -> SourceColumn:
 
 def _attribute(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     """With one attribute more, None where none stands here."""
-    for skip in (_nullability, _charset, _value, _key, _words_of_it, _expression):
+    for skip in (_nullability, _charset, _value, _key, _words_of_it, _expression, _check):
         more = skip(words, found)
         if more is not None:
             return more
@@ -273,20 +273,18 @@ def _quiet(words: Words) -> bool:
     if words.skip("REFERENCES"):
         references(words)
         return True
-    return _check(words) or _of_an_engine(words)
+    return _of_an_engine(words)
 
 
-def _check(words: Words) -> bool:
+def _check(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     if words.skip("CONSTRAINT"):
         if not words.sees("CHECK"):
             words.name()
         words.expect("CHECK")
-        words.brackets()
-        return True
-    if words.skip("CHECK"):
-        words.brackets()
-        return True
-    return False
+    elif not words.skip("CHECK"):
+        return None
+    words.brackets()
+    return replace(found, checked=True)
 
 
 def _of_an_engine(words: Words) -> bool:

@@ -7,7 +7,7 @@ Must not know: how they are spelled, what becomes of them.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from syncmgr.job.types.schema import SourceColumn
+from syncmgr.job.types.schema import SourceColumn, UniqueKey
 
 Table = tuple[str, str]  # database, name
 
@@ -38,7 +38,7 @@ class ColumnDefinition:
     `column.charset` None: the table's own, which the statement does not tell. `comment` None: none was given.
     `computed`: its values follow from an expression. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
     `dated`: a TIMESTAMP in which a NULL becomes the time of the statement.
-    `versioned`: its rows of the past stay in the table.
+    `versioned`: its rows of the past stay in the table. `checked`: a CHECK beside it.
     """
 
     column: SourceColumn
@@ -51,6 +51,7 @@ class ColumnDefinition:
     primary: bool = False
     dated: bool = False
     versioned: bool = False
+    checked: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +102,7 @@ class ChangeColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddPrimaryKey:
-    """`columns`: where a part is an expression, its text in brackets."""
+    """`columns`: where a part is an expression or a period, its text in brackets."""
 
     columns: tuple[str, ...]
 
@@ -112,10 +113,18 @@ class DropPrimaryKey:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AddUnique:
+    """ADD UNIQUE"""
+
+    key: UniqueKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DropIndex:
-    """DROP INDEX, KEY or CONSTRAINT: of a key, perhaps a unique one."""
+    """DROP INDEX, KEY or CONSTRAINT: of a key, perhaps a unique one. `sure`: of no other constraint of that name."""
 
     name: str
+    sure: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -179,6 +188,7 @@ Clause = (
     | ChangeColumn
     | AddPrimaryKey
     | DropPrimaryKey
+    | AddUnique
     | DropIndex
     | RenameTo
     | ConvertCharset
@@ -203,10 +213,10 @@ class AlterTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangeIndex:
-    """CREATE INDEX, or DROP INDEX of the one `dropped`."""
+    """CREATE INDEX, or DROP INDEX; as clauses of ALTER TABLE."""
 
     table: Table
-    dropped: str | None = None
+    clauses: tuple[Clause, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,7 +225,8 @@ class CreateTable:
 
     `charset`: of the texts of which none is said; None: the database's, or one that is not told.
     `begins`: the rows of its query follow, up to the end of the transaction. `merged`: those whose rows are its own,
-    where it is a MERGE table. `versioned`: rows of the past stay in it.
+    where it is a MERGE table. `versioned`: rows of the past stay in it. `unique`: its unique keys beside the primary
+    one; None: not known, as of a copy.
     """
 
     table: Table
@@ -230,6 +241,25 @@ class CreateTable:
     begins: bool = False
     merged: tuple[Table, ...] = ()
     versioned: bool = False
+    unique: tuple[UniqueKey, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreateTrigger:
+    """Of one event on a table. `writes`: the tables that it changes, none where its body cannot be read."""
+
+    name: Table
+    table: Table
+    event: str
+    after: bool
+    writes: frozenset[Table] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DropTrigger:
+    """DROP TRIGGER"""
+
+    name: Table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -280,6 +310,8 @@ Statement = (
     AlterTable
     | ChangeIndex
     | CreateTable
+    | CreateTrigger
+    | DropTrigger
     | DropTables
     | RenameTables
     | TruncateTable

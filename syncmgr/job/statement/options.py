@@ -4,11 +4,12 @@ Owns: their names, and where each ends.
 Must not know: columns, what any of it means for rows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import NAME, NUMBER, WORD, Words
+from syncmgr.job.types.schema import UniqueKey
 
 # Table options: name [=] one value.
 _OPTIONS: Final = (
@@ -93,9 +94,6 @@ _KEY_OPTIONS: Final = frozenset(
     },
 )
 _KEYS: Final = (  # what begins the definition of a key
-    "UNIQUE INDEX",
-    "UNIQUE KEY",
-    "UNIQUE",
     "FULLTEXT INDEX",
     "FULLTEXT KEY",
     "FULLTEXT",
@@ -270,10 +268,26 @@ _CLAUSES: Final[Mapping[str, Callable[[Words], None]]] = {
 # -- keys
 
 
+def unique_key(words: Words, symbol: str) -> UniqueKey | None:
+    """Take the definition of a unique key, if it stands here; `symbol`: after CONSTRAINT."""
+    if not words.skip("UNIQUE"):
+        return None
+    words.skip_any({"INDEX", "KEY"})
+    words.skip("IF", "NOT", "EXISTS")
+    name = key_name(words) or symbol
+    return UniqueKey(name=name, columns=columns_of(key_parts(words)))
+
+
+def columns_of(parts: Iterable[str]) -> tuple[str, ...]:
+    """Of a key; "" for what is none."""
+    return tuple("" if part.startswith("(") else part for part in parts)
+
+
 def key(words: Words) -> str:
-    """Take the definition of a key but the primary one, of a check or a period; its kind, "" if none stands here."""
+    """Take the definition of a key that is not unique, of a check or a period; its kind, "" if none stands here."""
     if name := words.skip_phrase(_KEYS):
         words.skip("IF", "NOT", "EXISTS")
+        key_name(words)
         key_parts(words)
         return name
     if words.skip("FOREIGN", "KEY"):
@@ -295,18 +309,22 @@ def key(words: Words) -> str:
     return ""
 
 
-def symbol(words: Words) -> None:
-    """CONSTRAINT [name], if it stands here."""
+def symbol(words: Words) -> str:
+    """CONSTRAINT [name], if it stands here; the name, "" where there is none."""
     if words.skip("CONSTRAINT"):
         words.skip("IF", "NOT", "EXISTS")
         if not any(words.sees(word) for word in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")):
-            words.name()
+            return words.name()
+    return ""
+
+
+def key_name(words: Words) -> str:
+    """That of a key, if one stands before its columns."""
+    return "" if any(words.sees(word) for word in ("(", "USING", "TYPE")) else words.name()
 
 
 def key_parts(words: Words) -> tuple[str, ...]:
-    """[name] [USING BTREE] (column [(length)] [ASC], ...) and the options of a key; the columns."""
-    if not words.sees("(") and not words.sees("USING") and not words.sees("TYPE"):
-        words.name()
+    """[USING BTREE] (column [(length)] [ASC], ...) and the options of a key; the columns."""
     key_options(words)
     words.expect("(")
     columns = words.listed(lambda: _key_part(words))
@@ -316,7 +334,7 @@ def key_parts(words: Words) -> tuple[str, ...]:
 
 
 def _key_part(words: Words) -> str:
-    """Its name, or an expression in brackets."""
+    """Its name, or in brackets what is no column: an expression, or a period."""
     if words.sees("("):
         name = words.brackets()
     else:
@@ -325,6 +343,7 @@ def _key_part(words: Words) -> str:
     words.skip_any({"ASC", "DESC"})
     if words.skip("WITHOUT"):
         words.expect("OVERLAPS")
+        return f"({name})"
     return name
 
 

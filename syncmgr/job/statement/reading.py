@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.statement import alter, charsets, column, options
+from syncmgr.job.statement import alter, charsets, column, options, trigger
 from syncmgr.job.statement.nodes import (
+    AddUnique,
     ChangeIndex,
     ColumnDefinition,
     CreateDatabase,
     CreateTable,
     DropDatabase,
+    DropIndex,
     DropTables,
     Other,
     RenameTables,
@@ -23,6 +25,7 @@ from syncmgr.job.statement.nodes import (
     TruncateTable,
 )
 from syncmgr.job.statement.words import ORDINARY, Modes, UnclearError, Words
+from syncmgr.job.types.schema import UniqueKey
 
 __all__ = ["ORDINARY", "Modes", "UnclearError", "first_word", "read"]
 
@@ -134,23 +137,23 @@ def _create(words: Words, db: str) -> Statement:
         return CreateDatabase(name=words.name(), replaces=replaces)
     if not words.sees("SPATIAL", "REFERENCE"):
         words.skip_any({"ONLINE", "OFFLINE"})
-        if words.skip_phrase(_INDEXES):
-            return _create_index(words, db)
-    return _other(words, "CREATE")
+        if kind := words.skip_phrase(_INDEXES):
+            return _create_index(words, db, unique=kind == "UNIQUE INDEX")
+    return trigger.created(words, db) or _other(words, "CREATE")
 
 
-def _create_index(words: Words, db: str) -> ChangeIndex:
+def _create_index(words: Words, db: str, *, unique: bool) -> ChangeIndex:
     words.skip("IF", "NOT", "EXISTS")
-    words.name()
+    name = words.name()
     if words.skip("USING") or words.skip("TYPE"):
         words.take()
     words.expect("ON")
     table = words.table(db)
-    options.key_parts(words)
+    columns = options.columns_of(options.key_parts(words))
     alter.patience(words)
     options.key_options(words)
     words.end()
-    return ChangeIndex(table=table)
+    return ChangeIndex(table=table, clauses=(AddUnique(key=UniqueKey(name=name, columns=columns)),) if unique else ())
 
 
 def _create_table(words: Words, db: str) -> CreateTable:
@@ -177,18 +180,23 @@ def _body(words: Words, found: CreateTable) -> CreateTable:
     """( column or key, ... )"""
     columns: list[ColumnDefinition] = []
     primary: list[str] = []
+    unique: list[UniqueKey] = []
     words.expect("(")
-    words.listed(lambda: _element(words, columns, primary))
+    words.listed(lambda: _element(words, columns, primary, unique))
     words.expect(")")
     primary = primary or [each.column.name for each in columns if each.primary]
+    unique += [UniqueKey(name="", columns=(each.column.name,)) for each in columns if each.unique]
     versioned = any(each.versioned for each in columns)
-    return replace(found, columns=tuple(columns), primary=tuple(primary), versioned=versioned)
+    return replace(found, columns=tuple(columns), primary=tuple(primary), unique=tuple(unique), versioned=versioned)
 
 
-def _element(words: Words, columns: list[ColumnDefinition], primary: list[str]) -> None:
-    options.symbol(words)
+def _element(words: Words, columns: list[ColumnDefinition], primary: list[str], unique: list[UniqueKey]) -> None:
+    symbol = options.symbol(words)
     if words.skip("PRIMARY", "KEY"):
+        options.key_name(words)
         primary += options.key_parts(words)
+    elif (key := options.unique_key(words, symbol)) is not None:
+        unique.append(key)
     elif not options.key(words):
         columns.append(column.definition(words))
 
@@ -246,7 +254,7 @@ def _drop(words: Words, db: str) -> Statement:
     words.skip_any({"ONLINE", "OFFLINE"})
     if words.skip("INDEX"):
         return _drop_index(words, db)
-    return _other(words, "DROP")
+    return trigger.dropped(words, db) or _other(words, "DROP")
 
 
 def _drop_index(words: Words, db: str) -> ChangeIndex:
@@ -258,7 +266,7 @@ def _drop_index(words: Words, db: str) -> ChangeIndex:
     while options.quiet_clause(words):
         words.skip(",")
     words.end()
-    return ChangeIndex(table=table, dropped=name)
+    return ChangeIndex(table=table, clauses=(DropIndex(name=name),))
 
 
 def _rename(words: Words, db: str) -> Statement:

@@ -75,13 +75,26 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UniqueKey:
+    """A unique key beside the primary one. `name`: "" where nothing has told it. A column "": what is none."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SourceTable:
-    """A table of a MySQL server. `charset`: of new text columns of which none is said; None: not known."""
+    """A table of a MySQL server. `charset`: of new text columns of which none is said; None: not known.
+
+    `unique`: its unique keys beside the primary one, perhaps some that have gone; None: not known. No table map tells
+    them, so they are left out where tables are compared.
+    """
 
     db: str
     name: str
     columns: tuple[SourceColumn, ...]
     charset: str | None = None
+    unique: tuple[UniqueKey, ...] | None = field(default=None, compare=False)
 
     @property
     def label(self) -> str:

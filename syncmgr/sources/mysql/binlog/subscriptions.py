@@ -48,8 +48,9 @@ class Subscription:
 
     `schema`: the table as it was found, or as statements have changed it since. `known_at`: from where on in the binlog
     that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
-    `shadows`: tables that may take its place. `after`: changes up to there are not wanted. `complete`: no column of
-    the table may be left out. `nameless`: rows of it came without names of columns, and nobody has compared it since.
+    `shadows`: tables that may take its place, and what shows whether they may. `after`: changes up to there are not
+    wanted. `complete`: no column of the table may be left out. `nameless`: rows of it came without names of columns,
+    and nobody has compared it since.
     """
 
     columns: tuple[str, ...]
@@ -91,13 +92,18 @@ def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, S
             keys=channel.source_keys,
             schema=channel.source,
             known_at=_later(channel.known_at, start if channel.after is None else channel.after),
-            shadows=tuple((shadow.db, shadow.name) for shadow in channel.shadows),
+            shadows=tuple(beside for shadow in channel.shadows for beside in _beside(shadow)),
             after=channel.after,
             complete=channel.complete,
             nameless=channel.nameless,
         )
         for channel in channels
     }
+
+
+def _beside(shadow: Shadow) -> tuple[Table, ...]:
+    """It, and the triggers that fill it: statements name both alike."""
+    return (shadow.db, shadow.name), *((shadow.db, trigger) for trigger, _ in shadow.triggers)
 
 
 def _later(known_at: Position | None, first: Position) -> Position | None:

@@ -5,16 +5,17 @@ Must not know: jobs, binlogs, what is done with a table.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.statement.charsets import charset_of
 from syncmgr.job.types.charset import of_today
 from syncmgr.job.types.column_type import labels
-from syncmgr.job.types.schema import SourceColumn, SourceTable
+from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey
 from syncmgr.sources.mysql.address import Connection, query
 
+PRIMARY: Final = "PRIMARY"
 _CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET )", re.MULTILINE)
 
 _COLUMN: Final = (
@@ -33,7 +34,9 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     )
     if not rows:
         return None
-    places = {name: place for place, name in enumerate(_keys(connection, table).get("PRIMARY", ()), 1)}
+    keys = _keys(connection, table)
+    primary = next((key.columns for key in keys if key.name == PRIMARY), ())
+    places = {name: place for place, name in enumerate(primary, 1)}
     columns = tuple(source_column(row, places.get(row["name"], 0)) for row in rows)
     [told] = query(
         connection,
@@ -41,7 +44,8 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
         *table,
     ) or [{"collation": None}]
     charset = None if told["collation"] is None else charset_of(told["collation"])
-    return SourceTable(db=table[0], name=table[1], columns=columns, charset=charset)
+    unique = tuple(key for key in keys if key.name != PRIMARY)
+    return SourceTable(db=table[0], name=table[1], columns=columns, charset=charset, unique=unique)
 
 
 def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:
@@ -62,24 +66,31 @@ def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, S
 
 def unique_keys(connection: Connection, table: Table) -> tuple[tuple[str, ...], ...]:
     """The columns of its primary and other unique keys over NOT NULL columns; the primary key comes first."""
-    keys = _keys(connection, table)
-    return tuple(keys[name] for name in sorted(keys, key=lambda name: (name != "PRIMARY", name)))
+    rows = _rows_of_keys(connection, table)
+    unfit = {row["name"] for row in rows if row["nullable"] == "YES" or row["col"] is None}
+    keys = [key for key in _grouped(rows) if key.name not in unfit]
+    return tuple(key.columns for key in sorted(keys, key=lambda key: (key.name != PRIMARY, key.name)))
 
 
-def _keys(connection: Connection, table: Table) -> dict[str, tuple[str, ...]]:
-    """Unique indexes over NOT NULL columns: name -> columns in order."""
-    rows = query(
+def _keys(connection: Connection, table: Table) -> tuple[UniqueKey, ...]:
+    """All unique indexes, the primary one too."""
+    return _grouped(_rows_of_keys(connection, table))
+
+
+def _rows_of_keys(connection: Connection, table: Table) -> list[dict[str, Any]]:
+    return query(
         connection,
         "SELECT INDEX_NAME name, COLUMN_NAME col, NULLABLE nullable FROM information_schema.STATISTICS"
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX",
         *table,
     )
-    unfit = {row["name"] for row in rows if row["nullable"] == "YES" or row["col"] is None}
+
+
+def _grouped(rows: Iterable[dict[str, Any]]) -> tuple[UniqueKey, ...]:
     keys: dict[str, tuple[str, ...]] = {}
     for row in rows:
-        if row["name"] not in unfit:
-            keys[row["name"]] = (*keys.get(row["name"], ()), row["col"])
-    return keys
+        keys[row["name"]] = (*keys.get(row["name"], ()), row["col"] or "")
+    return tuple(UniqueKey(name=name, columns=columns) for name, columns in keys.items())
 
 
 def cascades(connection: Connection, table: Table) -> bool:

@@ -371,7 +371,9 @@ def _word(made: Field, charset: str | None) -> str:
 def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
     """`told` by a table map, with what it does not tell but is stored."""
     known = ((column, stored.column(column.name)) for column in told.columns)
-    return replace(told, columns=tuple(c if of is None else _identified(c, of) for c, of in known))
+    return replace(
+        told, columns=tuple(c if of is None else _identified(c, of) for c, of in known), unique=stored.unique
+    )
 
 
 def _identified(column: SourceColumn, known: SourceColumn) -> SourceColumn:

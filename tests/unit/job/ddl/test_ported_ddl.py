@@ -43,6 +43,7 @@ SOURCE = SourceTable(
         SourceColumn(name="n", type="int", nullable=False),
     ),
     charset="utf8mb4",
+    unique=(),
 )
 TARGET = TargetTable(
     db="demo",

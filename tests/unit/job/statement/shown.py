@@ -48,13 +48,20 @@ def outcome(sql: str, modes: str = "plain") -> str:
         return f"unclear: {error}"
 
 
-def shown(statement: nodes.Statement) -> str:  # noqa: PLR0911 - one row per statement
+def shown(statement: nodes.Statement) -> str:  # noqa: C901, PLR0911 - one row per statement
     match statement:
         case nodes.AlterTable(table=table, clauses=clauses, ignore=ignore):
             head = f"alter {_named(table)}{' ignore' * ignore}"
             return "\n".join([head, *(f"  {clause(each)}" for each in clauses)])
-        case nodes.ChangeIndex(table=table, dropped=dropped):
-            return f"index of {_named(table)}{f' drop {dropped}' if dropped else ''}"
+        case nodes.ChangeIndex(table=table, clauses=clauses):
+            return "\n".join([f"index of {_named(table)}", *(f"  {clause(each)}" for each in clauses)])
+        case nodes.CreateTrigger():
+            time = "after" if statement.after else "before"
+            writes = ", ".join(map(_named, sorted(statement.writes)))
+            on = f"{time} {statement.event} on {_named(statement.table)}"
+            return f"trigger {_named(statement.name)} {on} writes({writes})"
+        case nodes.DropTrigger(name=name):
+            return f"drop trigger {_named(name)}"
         case nodes.CreateTable():
             return _created(statement)
         case nodes.DropTables(tables=tables, temporary=temporary):
@@ -78,6 +85,7 @@ def _created(statement: nodes.CreateTable) -> str:
     facts += f" merged({', '.join(map(_named, statement.merged))})" if statement.merged else ""
     facts += f" charset={statement.charset}" if statement.charset else ""
     facts += f" key({', '.join(statement.primary)})" if statement.primary else ""
+    facts += "".join(f" unique {key.name}({', '.join(key.columns)})" for key in statement.unique or ())
     return "\n".join([f"create {_named(statement.table)}{facts}", *(f"  {column(each)}" for each in statement.columns)])
 
 
@@ -95,8 +103,10 @@ def clause(each: nodes.Clause) -> str:  # noqa: C901, PLR0911, PLR0912 - one row
             return f"primary key({', '.join(columns)})"
         case nodes.DropPrimaryKey():
             return "drop primary key"
-        case nodes.DropIndex(name=name):
-            return f"drop index {name}"
+        case nodes.AddUnique(key=key):
+            return f"unique {key.name}({', '.join(key.columns)})"
+        case nodes.DropIndex(name=name, sure=sure):
+            return f"drop {'index' if sure else 'constraint'} {name}"
         case nodes.RenameTo(table=table):
             return f"rename to {_named(table)}"
         case nodes.ConvertCharset(charset=charset):

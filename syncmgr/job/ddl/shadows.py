@@ -1,0 +1,47 @@
+"""What is known beside a source table: copies that may take its place, what their tools keep there, names that it left.
+
+Owns: how each of them begins and ends. The newest count, in the order of their beginnings.
+Must not know: channels, targets, which copy is believed.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Final
+
+from syncmgr.job.channel.description import Shadow
+from syncmgr.job.ddl.migration_tool import keeps_up
+from syncmgr.job.statement.nodes import CreateTrigger, Table
+
+MAX_SHADOWS: Final = 16  # of a table
+
+Shadows = tuple[Shadow, ...]
+
+
+def with_another(shadows: Iterable[Shadow], another: Shadow) -> Shadows:
+    """What had its name before is none any more."""
+    kept = (each for each in shadows if (each.db, each.name) != (another.db, another.name))
+    return (*kept, another)[-MAX_SHADOWS:]
+
+
+def with_trigger(shadows: Shadows, trigger: CreateTrigger, *, folds: bool) -> Shadows:
+    """On their table. `folds`: names of tables are compared without case."""
+    if not keeps_up(trigger):
+        return shadows
+    made = (trigger.name[1], trigger.event)
+
+    def told(shadow: Shadow) -> Shadow:
+        is_written = shadow.is_copy and _has(trigger.writes, (shadow.db, shadow.name), folds=folds)
+        return replace(shadow, triggers=(*shadow.triggers, made)) if is_written else shadow
+
+    return tuple(map(told, shadows))
+
+
+def _has(tables: Collection[Table], table: Table, *, folds: bool) -> bool:
+    return table in tables or (folds and ".".join(table).casefold() in {".".join(t).casefold() for t in tables})
+
+
+def without_trigger(shadows: Shadows, gone: Table) -> Shadows:
+    """`gone`: its database and name."""
+    return tuple(
+        replace(each, triggers=tuple(made for made in each.triggers if (each.db, made[0]) != gone)) for each in shadows
+    )
