@@ -27,6 +27,7 @@ from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.job.types.target import TYPE_NAMES, parse_type
+from syncmgr.config.spark_keys import HELD, NEVER
 from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE
 from syncsql import MetaKind, Statement
 
@@ -211,8 +212,15 @@ def _families(column: SourceColumn) -> tuple[list[str], list[str]]:
     return found[Fit.WHOLE], found[Fit.CHECKED]
 
 
+def _spark_keys() -> str:
+    held = ([f"`{key}`", f"`{value}`", why] for key, (value, why) in HELD.items())
+    never = ([f"`{begin}*`", "", why] for begin, why in NEVER.items())
+    return _table(["Key", "Always", "Else"], [*held, *never])
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": _settings,
+    "spark-keys": _spark_keys,
     "errors": _errors,
     "remedies": _remedies,
     "mysql-properties": lambda: _properties(MYSQL_PROPERTIES),
