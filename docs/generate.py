@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, get_args
 
 from syncmgr.config import settings
+from syncmgr.config.spark_keys import HELD, NEVER
 from syncmgr.errors import Code
 from syncmgr.job.channel.channel_state import CHANNEL_TRANSITIONS
 from syncmgr.job.channel.description import JOB_PROPERTIES
@@ -27,7 +28,6 @@ from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.job.types.target import TYPE_NAMES, parse_type
-from syncmgr.config.spark_keys import HELD, NEVER
 from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE
 from syncsql import MetaKind, Statement
 

@@ -689,7 +689,7 @@ CONF_HEAD: Final = """\
 # conf/fe.conf: settings of the syncmgr frontend.
 # Generated from the settings table: every key with its default, commented out.
 # Folders that are not absolute stand beside the folder of this file.
-# Keys that begin with spark. are passed on to Spark as they are, but for those that decide values (docs/configuration.md).
+# Keys that begin with spark. are passed on to Spark as they are; docs/configuration.md lists those that are refused.
 """
 
 
