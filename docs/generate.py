@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, get_args
 
 from syncmgr.config import settings
+from syncmgr.config.spark_keys import HELD, NEVER
 from syncmgr.errors import Code
 from syncmgr.job.channel.channel_state import CHANNEL_TRANSITIONS
 from syncmgr.job.channel.description import JOB_PROPERTIES
@@ -211,8 +212,15 @@ def _families(column: SourceColumn) -> tuple[list[str], list[str]]:
     return found[Fit.WHOLE], found[Fit.CHECKED]
 
 
+def _spark_keys() -> str:
+    held = ([f"`{key}`", f"`{value}`", why] for key, (value, why) in HELD.items())
+    never = ([f"`{begin}*`", "", why] for begin, why in NEVER.items())
+    return _table(["Key", "Always", "Else"], [*held, *never])
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": _settings,
+    "spark-keys": _spark_keys,
     "errors": _errors,
     "remedies": _remedies,
     "mysql-properties": lambda: _properties(MYSQL_PROPERTIES),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from syncmgr.config import spark_keys
 from syncmgr.config.checks import (
     Setting,
     Value,
@@ -661,6 +662,8 @@ def read_bytes(data: bytes, path: Path) -> Settings:
             spark[name] = str(value)
         else:
             values[name] = value
+    if (reason := spark_keys.catalog_fault(spark)) is not None:
+        mistakes.append(f"{path}: {reason}")
     if mistakes:
         raise SyncError(Code.BAD_CONFIG, message="\n".join(mistakes))
     return Settings(values, spark, path.resolve())
@@ -682,6 +685,9 @@ def _entry(line: str, lines: Mapping[str, int]) -> tuple[str, Value]:
     if name in lines:
         raise SyncError(Code.BAD_CONFIG, message=f"key '{name}' is set twice, first in line {lines[name]}")
     if name.startswith(SPARK_PREFIX):
+        reason = spark_keys.fault(name, text)
+        if reason is not None:
+            raise SyncError(Code.WRONG_CONFIG, name=name, value=text, reason=reason)
         return name, text
     if name not in _BY_NAME:
         raise SyncError(Code.BAD_CONFIG, message=f"unknown key '{name}'{did_you_mean(name, _BY_NAME)}")
@@ -692,7 +698,7 @@ CONF_HEAD: Final = """\
 # conf/fe.conf: settings of the syncmgr frontend.
 # Generated from the settings table: every key with its default, commented out.
 # Folders that are not absolute stand beside the folder of this file.
-# Keys that begin with spark. are passed on to Spark as they are.
+# Keys that begin with spark. are passed on to Spark as they are; docs/configuration.md lists those that are refused.
 """
 
 

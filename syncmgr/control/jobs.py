@@ -427,6 +427,12 @@ class Jobs:
             if not run.join(max(0.0, deadline - time.monotonic())):
                 run.abandon()
 
+    def join(self, timeout: float) -> None:
+        """Wait for the runs that were abandoned, once nothing commits for them any more."""
+        deadline = time.monotonic() + timeout
+        for run in list(self._runs.values()):
+            run.join(max(0.0, deadline - time.monotonic()))
+
     # -- what runs call
 
     def _on_trouble(self, job_id: JobId, error: SyncError | None) -> None:

@@ -129,6 +129,7 @@ class Frontend:
         self._console.stop()
         self.jobs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self.jobs.join(self._settings.seconds("shutdown_timeout_second"))
         self.queries.stop()
         self.lake.stop()
         self._lease.give_back()

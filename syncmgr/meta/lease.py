@@ -61,7 +61,10 @@ class Lease:
         end = time.monotonic() + self._patience_second
         while time.monotonic() < end:
             self._ended.wait(min(LOOK_SECOND, self._patience_second / 4))
-            if self._store.owner() != seen:
+            now = self._store.owner()
+            if now is None:  # it was given back
+                return None
+            if now != seen:
                 raise SyncError(Code.META_OWNED, owner=seen.frontend)
         return seen
 

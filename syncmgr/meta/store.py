@@ -146,10 +146,9 @@ class Store:
             return _beat(connection, frontend)
 
     def disown(self, frontend: str) -> None:
-        """It is free at once."""
+        """It is free at once, and whatever is written late is refused."""
         with self._engine.begin() as connection:
             connection.execute(delete(OWNER).where(OWNER.c.frontend == frontend))
-        self._frontend = None
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

@@ -4,13 +4,16 @@ Owns: bringing it to this program's, and the refusal of a newer one.
 Must not know: what the tables hold, whose they are.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from syncmgr.errors import Code, SyncError
 
@@ -28,12 +31,38 @@ def refuse_newer(engine: Engine) -> None:
         raise SyncError(Code.META_NEWER, found=found, known=scripts.get_current_head())
 
 
-def migrate(engine: Engine) -> None:
-    """Only by its owner, or while it has none."""
+def migrate(engine: Engine, to: str = "head") -> None:
+    """All or nothing, but on MySQL and MariaDB, where the steps that are done stay done and the next call goes on.
+
+    Only by its owner, or while it has none.
+    """
     config = _config()
-    with engine.begin() as connection:
+    with _transaction(engine) as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, to)
+
+
+@contextmanager
+def _transaction(engine: Engine) -> Iterator[Connection]:
+    """One that has DDL in it, too, where the database can do that."""
+    with engine.connect() as connection, _beginning_itself(connection), connection.begin():
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield connection
+
+
+@contextmanager
+def _beginning_itself(connection: Connection) -> Iterator[None]:
+    """SQLite's driver begins a transaction at the first DML alone, so that DDL before it is stored at once."""
+    driver: Any = connection.connection.dbapi_connection
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    before, driver.isolation_level = driver.isolation_level, None
+    try:
+        yield
+    finally:
+        driver.isolation_level = before
 
 
 def _found(engine: Engine) -> str | None:

@@ -205,6 +205,8 @@ class JobRun:
             return gave_up.error, gave_up.kind
         except Exception as error:
             log.exception("job failed", extra={"job": self._options.name})
+            if self._abandoned:  # the pool of a frontend that ends cancels commits, and takes no more
+                return None, FailType.UNKNOWN
             return SyncError(Code.INTERNAL, message=f"the job's thread failed: {error!r}"), FailType.UNKNOWN
         return None, FailType.UNKNOWN
 

@@ -1,14 +1,19 @@
-"""The lake and the PostgreSQL server that all contract tests of a run share."""
+"""The lake and the servers of metadata that all contract tests of a run share."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.queries.queries import Queries
+from tests.support.servers.databases import Make, another
 from tests.support.servers.postgres import PostgresServer, is_installed
 from tests.support.spark_session import Tables, new_queries, running_lake
+
+if TYPE_CHECKING:
+    from tests.support.servers.mysql import MysqlServer
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +45,14 @@ def postgres() -> Iterator[PostgresServer]:
     server = PostgresServer().start()
     yield server
     server.stop()
+
+
+@pytest.fixture(params=["mysql", "mariadb", "postgres"])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Makes empty databases of one server."""
+    if request.param == "postgres":
+        url = cast("PostgresServer", request.getfixturevalue("postgres")).url("psycopg")
+    else:
+        server = cast("MysqlServer", request.getfixturevalue(f"{request.param}_server"))
+        url = f"mysql+pymysql://root@127.0.0.1:{server.port}/mysql"
+    return lambda: another(url)

@@ -2,15 +2,14 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from itertools import count
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 
 import pytest
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import text
 
 from syncmgr.backup import backup as backup_module
 from syncmgr.backup import restore as restore_module
@@ -20,18 +19,13 @@ from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.store import Store
 from tests.contract.test_backup import START, House, assert_is_refused
+from tests.support.servers.databases import Make, asking
 from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_job
-
-if TYPE_CHECKING:
-    from tests.support.servers.mysql import MysqlServer
-    from tests.support.servers.postgres import PostgresServer
 
 pytestmark = pytest.mark.mysql
 
 DDL: Final = DdlRecord(position=START, at=0.1, table="tä", statement="s ' \\ 🐬", state=DdlState.PAUSED, outcome="why")
-NUMBERS: Final = count()
-Make = Callable[[], str]
 
 
 class ServedHouse(House):
@@ -44,33 +38,6 @@ class ServedHouse(House):
 
     def opened(self) -> Store:
         return Store(self.url, Vault(self.var / "meta" / "secret.key"))
-
-
-@contextmanager
-def asking(url: str) -> Iterator[Connection]:
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        yield connection
-    engine.dispose()
-
-
-@pytest.fixture(params=["mysql", "mariadb", "postgres"])
-def make(request: pytest.FixtureRequest) -> Make:
-    """The URL of another empty database of the same server."""
-    charset = "" if request.param == "postgres" else " CHARACTER SET utf8mb4"
-    if request.param == "postgres":
-        base = cast("PostgresServer", request.getfixturevalue("postgres")).url("psycopg")
-    else:
-        server = cast("MysqlServer", request.getfixturevalue(f"{request.param}_server"))
-        base = f"mysql+pymysql://root@127.0.0.1:{server.port}/mysql"
-
-    def made() -> str:
-        name = f"meta{next(NUMBERS)}"
-        with asking(base) as connection:
-            connection.execute(text(f"CREATE DATABASE {name}{charset}"))
-        return f"{base.rpartition('/')[0]}/{name}"
-
-    return made
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from syncmgr.job.position import Position
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
-from syncmgr.meta.store import Store
+from syncmgr.meta.store import Owner, Store
 from tests.support.until import HANG_SECOND, until
 from tests.unit.job.factories import make_job
 
@@ -95,6 +95,33 @@ def test_a_restart_and_an_orderly_end_wait_for_nobody(lease: Make) -> None:
     again.take()
     again.give_back()
     lease("two", beat=60).take()
+
+
+def test_an_owner_that_gives_back_while_it_is_watched_is_followed(lease: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has stopped, and is not alive."""
+    one, two = lease("one", beat=60), lease("two", beat=60, patience=HANG_SECOND)
+    one.take()
+    owner = two._store.owner
+
+    def looking() -> Owner | None:
+        seen = owner()
+        one.give_back()
+        return seen
+
+    monkeypatch.setattr(two._store, "owner", looking)
+    two.take()
+    assert owner() == Owner(frontend="two", beat=0)
+
+
+def test_one_that_has_given_back_writes_no_more(lease: Make) -> None:
+    """A run that ends late: the next frontend has what it did already."""
+    one = lease("one", beat=60)
+    one.take()
+    one.give_back()
+    with pytest.raises(SyncError) as caught:
+        one._store.add(make_job(), Position(), 0.0)
+    assert caught.value.code is Code.META_OWNED
+    assert one._store.jobs() == []
 
 
 def test_of_two_that_wait_one_comes_in(lease: Make) -> None:

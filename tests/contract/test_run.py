@@ -552,6 +552,20 @@ def test_abandon_ends_at_once(bench: Bench, tmp_path_factory: pytest.TempPathFac
     assert workers() == []
 
 
+def test_commits_that_the_end_of_the_frontend_cancels_are_no_error(bench: Bench) -> None:
+    """The job is taken up by the next start."""
+    release = threading.Event()
+    busy = [bench.pool.submit(release.wait, HANG_SECOND) for _ in range(2)]
+    run = bench.start(ScriptedSource(transactions=6))
+    until(lambda: bench.pool._work_queue.qsize() > 0, why="a commit that waits")
+    run.abandon()
+    bench.pool.shutdown(wait=False, cancel_futures=True)
+    release.set()
+    assert run.join(HANG_SECOND)
+    assert [error for error, _ in bench.ends] == [None]
+    assert all(each.result() for each in busy)
+
+
 def test_reading_waits_when_too_much_is_staged(bench: Bench) -> None:
     """Past max_staged_bytes the worker stops reading until commits have caught up, and then goes on."""
     bench.max_staged_bytes = 300

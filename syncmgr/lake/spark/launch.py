@@ -23,6 +23,7 @@ from typing import IO, Final
 
 import pyspark
 
+from syncmgr.config.spark_keys import HELD, names_catalog
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.spark.jars import JarFolders
 from syncmgr.lake.spark.java import java_home
@@ -48,20 +49,15 @@ FIXED: Final[Mapping[str, str]] = {
     "spark.sql.ui.retainedExecutions": "10",
     "spark.scheduler.mode": "FAIR",
     "spark.scheduler.allocation.file": str(Path(__file__).with_name("pools.xml")),
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.runSQLOnFiles": "false",  # SELECT reads tables, never files of the host
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no bounds
     "spark.hadoop.fs.permissions.umask-mode": "077",  # Hadoop gives each file a mode of its own making
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",  # a folder is one attempt's
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
-    f"spark.sql.catalog.{CATALOG}.cache-enabled": "false",  # else two loads share one Table object
 }
-# Else Spark puts secrets of the process, as ${env:HOME} or ${system:user.home}, into any text that somebody types. No
-# setting of the operator changes that.
-ENFORCED: Final[Mapping[str, str]] = {"spark.sql.variable.substitute": "false"}
+# No setting of the operator changes these; fe.conf is refused where it tries. One of them keeps secrets of the
+# process, as ${env:HOME} or ${system:user.home}, out of any text that somebody types.
+ENFORCED: Final[Mapping[str, str]] = {key: value for key, (value, _) in HELD.items()}
 QUERY_RETAINED: Final[Mapping[str, str]] = {  # a cancelled query is looked for among them
     "spark.ui.retainedJobs": "100",
     "spark.ui.retainedStages": "1000",
@@ -84,7 +80,7 @@ class LakePlace:
     @property
     def embedded(self) -> bool:
         """The catalog is our own SQLite file in `lake_dir`."""
-        return not any(key.startswith(f"spark.sql.catalog.{CATALOG}") for key in self.options)
+        return not any(names_catalog(key) and key not in HELD for key in self.options)
 
     @property
     def local(self) -> bool:

@@ -150,3 +150,34 @@ def test_a_number_is_one_as_it_is_typed(line: str, reason: str) -> None:
     """In ASCII; so is the bound that it passes."""
     with pytest.raises(SyncError, match=reason):
         read(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("spark.sql.session.timeZone = Europe/Berlin", "it is always UTC, else expressions"),
+        ("spark.sql.ansi.enabled = false", "it is always true, else a value that does not fit"),
+        ("spark.sql.parquet.outputTimestampType = INT96", "it is always TIMESTAMP_MICROS"),
+        ("spark.sql.catalog.lake.cache-enabled = true", "it is always false"),
+        ("spark.sql.legacy.timeParserPolicy = LEGACY", "it may not be set"),
+        ("spark.wap.branch = audit", "it may not be set: commits would go where no reader looks"),
+        ("spark.sql.catalog.lake.uri = jdbc:sqlite:/tmp/c.db", "'spark.sql.catalog.lake.uri' changes the embedded"),
+    ],
+)
+def test_keys_of_spark_that_decide_values_are_refused(line: str, why: str) -> None:
+    """Rows would have other values without a word; the message says which key, why and what to do."""
+    with pytest.raises(SyncError) as raised:
+        read(line)
+    assert raised.value.code is Code.BAD_CONFIG
+    assert line.partition(" ")[0] in str(raised.value)
+    assert why in str(raised.value)
+    assert "leave it out" in str(raised.value)
+
+
+def test_keys_of_spark_that_say_what_holds_anyway_are_taken() -> None:
+    """And those of a catalog of the operator's own, and of another catalog."""
+    own = "spark.sql.catalog.lake.type = rest\nspark.sql.catalog.lake.uri = http://there\n"
+    read(
+        "spark.sql.session.timeZone = UTC\nspark.sql.ansi.enabled = TRUE\nspark.sql.catalog.lakehouse.type = rest\n"
+        + own
+    )

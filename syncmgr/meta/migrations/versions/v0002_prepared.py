@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0002'
 down_revision = '0001'
 branch_labels = None
@@ -10,8 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    with op.batch_alter_table('epochs', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('prepared', sa.JSON(), nullable=True))
+    add_column('epochs', sa.Column('prepared', sa.JSON(), nullable=True))
 
 
 def downgrade() -> None:

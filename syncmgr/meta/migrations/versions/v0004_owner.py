@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import create_table
+
 revision = '0004'
 down_revision = '0003'
 branch_labels = None
@@ -10,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.create_table('owner',
+    create_table('owner',
     sa.Column('id', sa.Integer(), autoincrement=False, nullable=False),
     sa.Column('frontend', sa.String(length=255), nullable=False),
     sa.Column('beat', sa.BigInteger(), nullable=False),

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import create_table
+
 revision = '0005'
 down_revision = '0004'
 branch_labels = None
@@ -10,14 +12,14 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.create_table(
+    create_table(
         'users',
         sa.Column('name', sa.String(32), primary_key=True),
         sa.Column('host', sa.String(60), primary_key=True),
         sa.Column('plugin', sa.String(64), nullable=False),
         sa.Column('secret', sa.String(255), nullable=False),
     )
-    op.create_table(
+    create_table(
         'grants',
         sa.Column('name', sa.String(32), primary_key=True),
         sa.Column('host', sa.String(60), primary_key=True),

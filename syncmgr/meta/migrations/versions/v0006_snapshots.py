@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import create_table
+
 revision = '0006'
 down_revision = '0005'
 branch_labels = None
@@ -10,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.create_table('loads',
+    create_table('loads',
     sa.Column('token', sa.String(length=36), nullable=False),
     sa.Column('plan', sa.JSON(), nullable=True),
     sa.Column('done', sa.Text(), nullable=False),

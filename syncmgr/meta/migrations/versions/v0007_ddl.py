@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column, create_index, create_table
+
 revision = '0007'
 down_revision = '0006'
 branch_labels = None
@@ -11,7 +13,7 @@ depends_on = None
 
 def upgrade() -> None:
     number = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
-    op.create_table(
+    create_table(
         'ddl',
         sa.Column('id', number, autoincrement=True, nullable=False),
         sa.Column('job_id', number, nullable=False),
@@ -25,9 +27,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(['job_id'], ['jobs.id'], ondelete='CASCADE'),
         sa.PrimaryKeyConstraint('id'),
     )
-    op.create_index('ix_ddl_job_id', 'ddl', ['job_id'])
-    with op.batch_alter_table('epochs', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('ddl', sa.JSON(), nullable=True))
+    create_index('ix_ddl_job_id', 'ddl', ['job_id'])
+    add_column('epochs', sa.Column('ddl', sa.JSON(), nullable=True))
 
 
 def downgrade() -> None:

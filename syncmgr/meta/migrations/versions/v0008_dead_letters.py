@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import create_index, create_table
+
 revision = '0008'
 down_revision = '0007'
 branch_labels = None
@@ -12,7 +14,7 @@ depends_on = None
 def upgrade() -> None:
     job_id = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
     medium = sa.Text(length=16777215).with_variant(sa.Text(), 'postgresql')  # whose texts take no length
-    op.create_table('dead_letters',
+    create_table('dead_letters',
     sa.Column('id', job_id, autoincrement=True, nullable=False),
     sa.Column('job_id', job_id, nullable=False),
     sa.Column('epoch', sa.BigInteger(), nullable=False),
@@ -28,8 +30,7 @@ def upgrade() -> None:
     sa.ForeignKeyConstraint(['job_id'], ['jobs.id'], ondelete='CASCADE'),
     sa.PrimaryKeyConstraint('id')
     )
-    with op.batch_alter_table('dead_letters', schema=None) as batch_op:
-        batch_op.create_index(batch_op.f('ix_dead_letters_job_id'), ['job_id'], unique=False)
+    create_index('ix_dead_letters_job_id', 'dead_letters', ['job_id'])
 
 
 def downgrade() -> None:

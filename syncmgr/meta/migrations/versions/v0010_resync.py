@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0010'
 down_revision = '0009'
 branch_labels = None
@@ -10,10 +12,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    with op.batch_alter_table('channels', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('resyncing', sa.Boolean(), nullable=False, server_default=sa.false()))
-    with op.batch_alter_table('loads', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('replaces', sa.Boolean(), nullable=False, server_default=sa.false()))
+    add_column('channels', sa.Column('resyncing', sa.Boolean(), nullable=False, server_default=sa.false()))
+    add_column('loads', sa.Column('replaces', sa.Boolean(), nullable=False, server_default=sa.false()))
 
 
 def downgrade() -> None:

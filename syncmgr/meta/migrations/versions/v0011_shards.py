@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0011'
 down_revision = '0010'
 branch_labels = None
@@ -10,8 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    with op.batch_alter_table('channels', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('last_sequence', sa.BigInteger(), nullable=False, server_default='0'))
+    add_column('channels', sa.Column('last_sequence', sa.BigInteger(), nullable=False, server_default='0'))
 
 
 def downgrade() -> None:

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0012'
 down_revision = '0011'
 branch_labels = None
@@ -10,10 +12,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    with op.batch_alter_table('channels', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('excerpt', sa.JSON(), nullable=True))
-    with op.batch_alter_table('loads', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('excerpt', sa.JSON(), nullable=True))
+    add_column('channels', sa.Column('excerpt', sa.JSON(), nullable=True))
+    add_column('loads', sa.Column('excerpt', sa.JSON(), nullable=True))
 
 
 def downgrade() -> None:

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0014'
 down_revision = '0013'
 branch_labels = None
@@ -10,10 +12,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    with op.batch_alter_table('channels', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('changes', sa.JSON(), nullable=True))
-    with op.batch_alter_table('loads', schema=None) as batch_op:
-        batch_op.add_column(sa.Column('changes', sa.JSON(), nullable=True))
+    add_column('channels', sa.Column('changes', sa.JSON(), nullable=True))
+    add_column('loads', sa.Column('changes', sa.JSON(), nullable=True))
 
 
 def downgrade() -> None:

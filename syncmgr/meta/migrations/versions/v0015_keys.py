@@ -5,6 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import drop_column
+
 revision = '0015'
 down_revision = '0014'
 branch_labels = None
@@ -16,7 +18,7 @@ EPOCHS = sa.table('epochs', sa.column('job_id'), sa.column('number'), sa.column(
 
 def upgrade() -> None:
     # Not as a copy of the table: SQLite would delete what belongs to its rows with the old one.
-    op.drop_column('channels', 'key_may_exist')
+    drop_column('channels', 'key_may_exist')
     connection = op.get_bind()
     known = connection.execute(sa.select(EPOCHS)).all()
     for row in known:

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0016'
 down_revision = '0015'
 branch_labels = None
@@ -13,10 +15,10 @@ LOADS = sa.table('loads', sa.column('replaces', sa.Boolean()), sa.column('stale_
 
 def upgrade() -> None:
     # Not as copies of the tables: SQLite would delete what belongs to their rows with the old ones.
-    op.add_column('jobs', sa.Column('synced_until', sa.Double(), nullable=True))
-    op.add_column('loads', sa.Column('begun_at', sa.Double(), nullable=True))
-    op.add_column('loads', sa.Column('stale_since', sa.Double(), nullable=True))
-    op.add_column('channels', sa.Column('stale_since', sa.Double(), nullable=True))
+    add_column('jobs', sa.Column('synced_until', sa.Double(), nullable=True))
+    add_column('loads', sa.Column('begun_at', sa.Double(), nullable=True))
+    add_column('loads', sa.Column('stale_since', sa.Double(), nullable=True))
+    add_column('channels', sa.Column('stale_since', sa.Double(), nullable=True))
     op.execute(LOADS.update().where(LOADS.c.replaces.is_(sa.false())).values(stale_since=0.0))
 
 

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0017'
 down_revision = '0016'
 branch_labels = None
@@ -11,7 +13,7 @@ depends_on = None
 
 def upgrade() -> None:
     # Not as a copy of the table: SQLite would delete what belongs to its rows with the old one.
-    op.add_column('jobs', sa.Column('asked_until', sa.BigInteger(), nullable=True))
+    add_column('jobs', sa.Column('asked_until', sa.BigInteger(), nullable=True))
 
 
 def downgrade() -> None:

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from syncmgr.meta.migrations.steps import add_column
+
 revision = '0019'
 down_revision = '0018'
 branch_labels = None
@@ -10,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column('epochs', sa.Column('oldest_time', sa.Double(), nullable=False, server_default='0'))
+    add_column('epochs', sa.Column('oldest_time', sa.Double(), nullable=False, server_default='0'))
 
 
 def downgrade() -> None:

@@ -46,6 +46,11 @@ def test_another_catalog_takes_the_place_of_ours(tmp_path: Path) -> None:
     assert "spark.sql.catalog.lake.uri" in settings(place(tmp_path))
 
 
+def test_a_catalog_whose_name_begins_alike_is_another(tmp_path: Path) -> None:
+    """The embedded one stays, with the sync after each of its changes."""
+    assert place(tmp_path, spark__sql__catalog__lakehouse="org.apache.iceberg.spark.SparkCatalog").embedded
+
+
 def test_jars_go_on_the_class_path(tmp_path: Path) -> None:
     """Behind what the operator has put there; on a cluster among spark.jars, which Spark hands to its executors."""
     jars = [Path("/a.jar"), Path("/b.jar")]

@@ -1,0 +1,43 @@
+"""Steps that may be taken again.
+
+Owns: whether a table, a column or an index of a step is there already.
+Must not know: which steps there are.
+
+MySQL and MariaDB commit what was done before each DDL statement, so a start that dies inside a migration leaves some of
+its statements done and its version the one before: the next start takes the step again.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+
+def create_table(name: str, *parts: sa.schema.SchemaItem) -> None:
+    if not _found().has_table(name):
+        op.create_table(name, *parts)
+
+
+def create_index(name: str, table: str, columns: list[str]) -> None:
+    if name not in {index["name"] for index in _found().get_indexes(table)}:
+        op.create_index(name, table, columns)
+
+
+def add_column(table: str, column: sa.Column[Any]) -> None:
+    """Never as a copy of the table: SQLite would delete what belongs to its rows with the old one."""
+    if column.name not in _columns(table):
+        op.add_column(table, column)
+
+
+def drop_column(table: str, name: str) -> None:
+    if name in _columns(table):
+        op.drop_column(table, name)
+
+
+def _columns(table: str) -> set[str]:
+    return {column["name"] for column in _found().get_columns(table)}
+
+
+def _found() -> sa.Inspector:
+    """As it is now: an inspector keeps what it was told."""
+    return sa.inspect(op.get_bind())
