@@ -190,6 +190,15 @@ def test_a_transaction_is_never_torn(bench: Bench) -> None:
     assert [[number for number, _ in staged(epoch)] for epoch in epochs] == [[1, 2, 3, 4], [5]]
 
 
+def test_a_full_source_ends_no_epoch_before_its_rows(bench: Bench) -> None:
+    """Whoever asks for a commit inside a transaction says where: no epoch has rows that are behind its end."""
+    asks = make_batch(end=None, open=True, starved=True)
+    torn = make_batch(end=Position(offset=102, ordinal=1, whole=False), open=True, starved=True)
+    epochs = bench.run([whole(101, 1), part(2), asks, part(3), torn, asks, whole(103, 4)])
+    assert [(epoch.end.offset, epoch.end.whole) for epoch in epochs] == [(102, False), (103, True)]
+    assert [[number for number, _ in staged(epoch)] for epoch in epochs] == [[1, 2, 3], [4]]
+
+
 def test_one_epoch_waits_for_the_one_before(bench: Bench) -> None:
     """While a commit lasts, what is due grows instead of being sent."""
     bench.thresholds, bench.commits = {"interval_second": 0.0}, False

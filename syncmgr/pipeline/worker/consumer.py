@@ -84,6 +84,7 @@ class Consumer:
         self._seq = plan.last_seq
         self._end = self._cut_end = plan.start
         self._in_transaction = False
+        self._ahead = False  # rows are staged that are behind `_end`
         self._starved = False
         self._source_time = 0.0
         self._open_since: float | None = None
@@ -183,6 +184,7 @@ class Consumer:
             rows_released, bytes_released = self._release(batch.committed, batch.passed)
         self._in_transaction = batch.open
         self._starved = batch.starved
+        self._ahead = batch.end is None and (self._ahead or bool(batch.changes))
         if batch.end is not None:
             self._end = batch.end
         now = time.time()  # what came is no newer, whatever a session has called its time
@@ -280,7 +282,7 @@ class Consumer:
     def _due(self) -> bool:
         if self._waits_for_commit():
             return False
-        if self._starved:
+        if self._starved and not self._ahead:
             return True
         now = time.monotonic()
         if should_cut(

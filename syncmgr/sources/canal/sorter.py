@@ -106,7 +106,7 @@ class Sorter:
         self._ended = 0  # the time of the last END
         self._source_time = self._first_time = 0.0
         self._ready = _Waiting()
-        self._moved = self._torn = self._delivered_open = False
+        self._moved = self._torn = self._delivered_open = self._ahead = False
         self._altered: dict[Table, Altered] = {}
         self._alters = self._altered  # by the DDL that was met and not handed on
         self.ddl: Ddl | None = None
@@ -435,12 +435,25 @@ class Sorter:
         return self._delivered_open
 
     @property
+    def ahead(self) -> bool:
+        """Whether rows were handed on that are behind the last position that was: nothing of both can be committed
+        before a position follows, be it one inside the transaction.
+        """
+        return self._ahead
+
+    @property
     def ready(self) -> bool:
         return self._moved or self.ddl is not None or self._torn or self._open.bytes >= self._max_open_bytes
 
     def tear(self) -> None:
-        """Canal can give no more before it hears of what it gave: the open transaction is handed on in parts."""
-        self._torn = True
+        """Canal can give no more before it hears of what it gave: the open transaction is handed on in parts.
+
+        Where nothing of it is behind the last position, that covers all that canal gave.
+        """
+        if self._open.events or self._ahead:
+            self._torn = True
+        else:
+            self._acks.covered(self._acks.received_last)
 
     def release(self) -> Batch:
         """The position anew, as one behind which canal may forget everything."""
@@ -454,13 +467,14 @@ class Sorter:
         if self._moved or self.ddl is not None:
             return self._take_whole()
         self._settle()
-        if self._in_transaction:
+        if self._open.events:
             self._taken.within(self._last, time=self._time)
             self._delivered_open = True
         waiting, self._open = self._open, _Waiting()
         if not self._torn:
+            self._ahead = True
             return self._batch(waiting, end=None, open_=True)
-        self._torn = False
+        self._torn = self._ahead = False
         end = self._taken.position
         self._acks.given(end)
         self._acks.covered(self._acks.received_last)
@@ -470,7 +484,7 @@ class Sorter:
         waiting, self._ready = self._ready, _Waiting()
         met, self.ddl = self.ddl, None
         end = self._before_ddl if met is not None else self._taken.position
-        self._moved = self._first = False
+        self._moved = self._first = self._ahead = False
         self._acks.given(end)
         batch = self._batch(waiting, end=end, open_=False, met=met)
         if met is not None:
@@ -484,7 +498,8 @@ class Sorter:
     def _cover(self) -> None:
         """Nothing is left to sort: what canal gave is covered, up to where the open transaction began."""
         if not self._queue and not self.doubtful:
-            self._acks.covered(self._begun_in - 1 if self.open else self._acks.received_last)
+            behind = self._unended or self._ahead or self._open.events > 0
+            self._acks.covered(self._begun_in - 1 if behind else self._acks.received_last)
 
     def _batch(
         self, waiting: _Waiting, *, end: Position | None, open_: bool, met: Ddl | None = None, starved: bool = False

@@ -214,7 +214,7 @@ class CanalSource:
             return None
         if starved and self._sorter.doubtful:
             raise RewindError
-        if self._acks.pending:
+        if self._acks.pending and not self._sorter.ahead:
             return self._hurry() if starved or self._sorter.open else None
         if silent and self._acks.kept_bytes >= KEPT_BYTES:
             self._empty = 0
@@ -222,7 +222,7 @@ class CanalSource:
         if self._sorter.open and not self._acks.kept_bytes:
             self._empty = 0
             self._sorter.tear()
-            return self._take()
+            return self._take() if self._sorter.ready else None
         return None
 
     def _hurry(self) -> Batch | None:

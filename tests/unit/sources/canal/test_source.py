@@ -4,12 +4,14 @@ from typing import Final
 
 import pytest
 
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
-from syncmgr.sources.canal.connector import Endpoint
+from syncmgr.sources.canal.connector import CanalLostError, Endpoint
 from syncmgr.sources.canal.packet import Delivery
-from syncmgr.sources.canal.source import KEPT_BYTES, CanalSource
-from tests.unit.sources.canal.binlog import TABLE, Binlog, FakeTruth
+from syncmgr.sources.canal.source import FULL_BYTES, KEPT_BYTES, SILENT_GETS, CanalSource, SourceOptions
+from tests.unit.sources.canal.binlog import LENGTH, TABLE, Binlog, FakeTruth, values
 
 NOTHING: Final = Delivery(-1, ())
 ENDPOINT: Final = Endpoint(
@@ -20,7 +22,7 @@ ENDPOINT: Final = Endpoint(
 class Server:
     """In place of a connection: it gives these, and then nothing."""
 
-    def __init__(self, *deliveries: Delivery) -> None:
+    def __init__(self, *deliveries: Delivery | CanalLostError) -> None:
         self._left = list(deliveries)
         self.acked: list[int] = []
 
@@ -30,7 +32,10 @@ class Server:
     def ask(self, _fetch_size: int, _timeout: int) -> None: ...
 
     def receive(self, _until: float) -> Delivery:
-        return self._left.pop(0) if self._left else NOTHING
+        answer = self._left.pop(0) if self._left else NOTHING
+        if isinstance(answer, CanalLostError):
+            raise answer
+        return answer
 
     def acknowledge(self, batch_id: int) -> None:
         self.acked.append(batch_id)
@@ -52,10 +57,12 @@ class Nobody:
     def close(self) -> None: ...
 
 
-def reading(monkeypatch: pytest.MonkeyPatch, *deliveries: Delivery) -> tuple[CanalSource, Server]:
+def reading(
+    monkeypatch: pytest.MonkeyPatch, *deliveries: Delivery | CanalLostError, options: SourceOptions | None = None
+) -> tuple[CanalSource, Server]:
     server = Server(*deliveries)
     monkeypatch.setattr("syncmgr.sources.canal.source.Connector", lambda *_: server)
-    source = CanalSource(Nobody(), "", Position(), {TABLE: FakeTruth(TABLE)}, label="canal:11111/d")
+    source = CanalSource(Nobody(), "", Position(), {TABLE: FakeTruth(TABLE)}, label="canal:11111/d", options=options)
     return source, server
 
 
@@ -84,3 +91,45 @@ def test_a_small_batch_that_is_kept_back_leaves_canal_room(monkeypatch: pytest.M
     assert len(batches(source, 10)) == 1
     assert source.caught_up_at()
     assert not server.acked
+
+
+LARGE: Final = "x" * FULL_BYTES
+IN_PARTS: Final = SourceOptions(max_open_bytes=1, retry=Retry(first=0.0))
+LOST: Final = CanalLostError(SyncError(Code.CANAL_UNREACHABLE, address="canal:11111/d", reason="gone"))
+
+
+def test_a_full_ring_is_never_committed_as_of_before_what_was_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transaction that is not committed yet, and a part of the next one: the position that is asked to be committed
+    is behind all rows that were handed on, and says that it is none of the source's states.
+    """
+    log = Binlog()
+    first, second = log.transaction("a"), log.transaction("b", LARGE, "c")
+    source, server = reading(monkeypatch, Delivery(1, (*first, *second[:3])), options=IN_PARTS)
+    whole, part, *asked = batches(source, 2 * SILENT_GETS)
+    assert (values([whole]), whole.open, len(values([part])), part.end) == (["a"], False, 2, None)
+    [torn] = [batch for batch in asked if batch.end is not None]
+    assert whole.end is not None
+    assert torn.end is not None
+    assert (torn.open, torn.starved, torn.end.ordinal, torn.end.whole) == (True, True, 1, False)
+    assert torn.end.offset == whole.end.offset + 2 * LENGTH, "of the last row"
+    source.ack(torn.end)
+    batches(source, 1)
+    assert not server.acked, "the newest is kept back"
+
+
+def test_what_is_torn_stays_where_it_was_while_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Canal comes back, and needs some seconds to give anything: the job's place is not forgotten meanwhile."""
+    log = Binlog()
+    entries = log.transaction("a", LARGE, "c")
+    nothing = [NOTHING] * SILENT_GETS
+    deliveries = (Delivery(1, tuple(entries[:3])), *nothing, LOST, *nothing, *nothing, Delivery(1, tuple(entries)))
+    source, _ = reading(monkeypatch, *deliveries, options=IN_PARTS)
+    told = []
+    for _ in range(len(deliveries) + SILENT_GETS):
+        batch = source.get(0)
+        if batch is not None:
+            told.append(batch)
+            if batch.end is not None:
+                source.ack(batch.end)
+    assert [value[:1] for value in values(told)] == ["a", "x", "c"], "each once"
+    assert {batch.end.file for batch in told if batch.end is not None} == {log.file}
