@@ -223,7 +223,9 @@ class Subscriptions:
     def _not_left(self, name: Table) -> SyncError:
         """MariaDB logs RENAME TABLE of a session's temporary table, whose CREATE it leaves out, like any other."""
         here = ".".join(name)
-        what = f"rows of {here} came, the name that it had before a RENAME, so the server renamed another table, such as "
+        what = (
+            f"rows of {here} came, the name that it had before a RENAME, so the server renamed another table, such as "
+        )
         return self._changed(self._left[name], f"{what}a temporary one; RESYNC TABLE {here} reads {here} again")
 
     @property
