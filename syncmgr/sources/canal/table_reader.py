@@ -18,6 +18,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import not_followed
 from syncmgr.job.objects.untold import doubts
 from syncmgr.job.rows.batch import OP
+from syncmgr.job.statement import nodes
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.canal.sorter import Altered
@@ -51,6 +52,7 @@ class LearnedTable:
         self._source = channel.source
         self._time_zone = time_zone
         self._address = address
+        self._added = self._dropped = False  # columns, before the first rows
 
     @property
     def table(self) -> Table:
@@ -80,6 +82,7 @@ class LearnedTable:
     def check(self, altered: Altered) -> None:
         """Raises SOURCE_DDL where an ALTER changed, or may have changed, what was read before."""
         if not self._source.columns:
+            self._check_places(altered)
             return
         names = source_names(self._channel.places, self._source)
         why = doubts(self._source, altered.clauses)
@@ -87,6 +90,15 @@ class LearnedTable:
         touched = [name for name in self._channel.reads if names[name].casefold() in why]
         if touched:
             reason = f"{why[names[touched[0]].casefold()]}"
+            raise not_followed(self.table, reason, altered.statement)
+
+    def _check_places(self, altered: Altered) -> None:
+        """Before the first rows only their count can tell that the list is not of these columns."""
+        self._added |= any(isinstance(clause, nodes.AddColumn) for clause in altered.clauses)
+        self._dropped |= any(isinstance(clause, nodes.DropColumn) for clause in altered.clauses)
+        moved = any(isinstance(clause, nodes.ChangeColumn) and clause.place for clause in altered.clauses)
+        if moved or (self._added and self._dropped):
+            reason = "columns have changed places before the first rows, and the column list names them by place"
             raise not_followed(self.table, reason, altered.statement)
 
     def decode(self, parts: Sequence[bytes]) -> pa.Table:

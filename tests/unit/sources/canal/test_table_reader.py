@@ -1,0 +1,59 @@
+"""What a synced table's first rows are held against, where a statement stands before them."""
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.objects.untold import concern
+from syncmgr.sources.canal.sorter import Altered
+from syncmgr.sources.canal.table_reader import LearnedTable
+from tests.contract.canal_reader import channel
+from tests.unit.sources.canal.entries import ID, INSERT, Made, change
+
+ROW = change([ID, Made("a", "int", sql_type=4), Made("b", "int", sql_type=4)], INSERT, ["1", "11", "22"])
+
+
+def altered(statement: str) -> Altered:
+    found = concern(statement, "d", [("d", "t")])
+    assert found is not None
+    return Altered(statement, found.columns, found.clauses)
+
+
+def unread() -> LearnedTable:
+    """A table of which no row has come."""
+    return LearnedTable(channel(("d", "t"), "id BIGINT, a INT, b INT"), time_zone="UTC", address="canal")
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["ALTER TABLE t MODIFY b INT AFTER id"],
+        ["ALTER TABLE t CHANGE b a2 INT FIRST"],
+        ["ALTER TABLE t DROP COLUMN a, ADD COLUMN c INT"],
+        ["ALTER TABLE t DROP COLUMN a", "ALTER TABLE t ADD COLUMN c INT AFTER id"],
+        ["ALTER TABLE t ADD COLUMN c INT", "ALTER TABLE t DROP COLUMN a"],
+    ],
+)
+def test_columns_that_change_places_before_the_first_rows_stop(statements: list[str]) -> None:
+    """A list names columns by place: one that has taken the place of another would bring its values as those of it."""
+    table = unread()
+    with pytest.raises(SyncError) as raised:
+        for statement in statements:
+            table.changes([], altered(statement)).decode()
+    assert raised.value.code is Code.SOURCE_DDL
+    assert statements[-1] in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE t ADD COLUMN b INT",
+        "ALTER TABLE t ADD COLUMN a INT AFTER id",
+        "ALTER TABLE t DROP COLUMN z",
+        "ALTER TABLE t MODIFY b INT",
+        "ALTER TABLE t ADD INDEX i (b)",
+    ],
+)
+def test_what_the_count_of_columns_tells_goes_on(statement: str) -> None:
+    """A list that names as many columns as the first rows have was written for the table behind the statement."""
+    rows = unread().changes([ROW], altered(statement)).decode().to_pylist()
+    assert [(row["id"], row["a"], row["b"]) for row in rows] == [(1, 11, 22)]
