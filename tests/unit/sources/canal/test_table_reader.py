@@ -36,9 +36,10 @@ def unread() -> LearnedTable:
 def test_columns_that_change_places_before_the_first_rows_stop(statements: list[str]) -> None:
     """A list names columns by place: one that has taken the place of another would bring its values as those of it."""
     table = unread()
+    for statement in statements[:-1]:
+        table.changes([], altered(statement)).decode()
     with pytest.raises(SyncError) as raised:
-        for statement in statements:
-            table.changes([], altered(statement)).decode()
+        table.changes([], altered(statements[-1])).decode()
     assert raised.value.code is Code.SOURCE_DDL
     assert statements[-1] in str(raised.value)
 
