@@ -112,6 +112,23 @@ def test_a_foreign_row_beside_our_own_upkeep(
     assert table.rows() == kept
 
 
+def test_a_compaction_after_a_fold_beside_a_foreign_row(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fold that the index has to look for leaves nothing behind that stops the commits after a compaction."""
+    table = tables.make()
+    for key in range(9):
+        table.commit([(INS, key, 0), (INS, 100 + key, 0)])
+    table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(UPD, 1, 1)])
+    table.indexing._off_until = 0.0
+    kept = table.rows()
+    before(monkeypatch, Deletion, "add_to", lambda: table.sql(FOREIGN_ROW))
+    assert own_fold(table)
+    assert own_compaction(table)
+    table.commit([(DEL, 500, 0), (UPD, 0, 0)])
+    assert table.rows() == kept
+    assert_followed(table)
+
+
 def test_others_get_through_beside_a_job(tables: Tables) -> None:
     """Beside a job that commits new rows every second others rewrite all files and insert rows of their own, and the
     source's changes meet every row afterwards.
