@@ -5,7 +5,6 @@ Must not know: how tables are made or changed.
 """
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, layout_of
 from syncmgr.lake.spark.launch import CATALOG
 
@@ -65,8 +65,7 @@ class CatalogReader:
 
     def _metadata(self, db: str, table: str) -> dict[str, Any]:
         place = Path(self.pointer(db, table).location.removeprefix("file:"))
-        found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-        return found
+        return metadata_file.read(place)
 
     def pointer(self, db: str, table: str) -> Pointer:
         """Raises NO_SUCH_TABLE."""
