@@ -18,6 +18,7 @@ from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, l
 from syncmgr.lake.spark.launch import CATALOG
 
 BUSY_SECOND: Final = 30.0
+IS_TABLE: Final = "(iceberg_type IS NULL OR iceberg_type = 'TABLE')"  # the catalog's table of tables has views, too
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +43,17 @@ class CatalogReader:
         return [str(row[0]) for row in self._rows(sql, CATALOG)]
 
     def tables(self, db: str) -> list[str]:
-        sql = "SELECT table_name FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? ORDER BY 1"
+        return self._names(db, IS_TABLE)
+
+    def views(self, db: str) -> list[str]:
+        """Those of other engines: we make none."""
+        return self._names(db, f"NOT {IS_TABLE}")
+
+    def _names(self, db: str, which: str) -> list[str]:
+        sql = (
+            f"SELECT table_name FROM iceberg_tables WHERE {which} "  # noqa: S608 - one of two
+            "AND catalog_name = ? AND table_namespace = ? ORDER BY 1"
+        )
         return [str(row[0]) for row in self._rows(sql, CATALOG, db)]
 
     def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
@@ -70,8 +81,8 @@ class CatalogReader:
     def pointer(self, db: str, table: str) -> Pointer:
         """Raises NO_SUCH_TABLE."""
         sql = (
-            "SELECT metadata_location, previous_metadata_location FROM iceberg_tables "
-            "WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
+            "SELECT metadata_location, previous_metadata_location FROM iceberg_tables "  # noqa: S608 - a constant
+            f"WHERE {IS_TABLE} AND catalog_name = ? AND table_namespace = ? AND table_name = ?"
         )
         rows = self._rows(sql, CATALOG, db, table)
         if not rows:

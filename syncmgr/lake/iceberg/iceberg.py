@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
+from py4j.java_gateway import is_instance_of
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -24,6 +25,7 @@ from syncmgr.lake.spark.launch import CATALOG
 
 FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
+VIEW_CATALOG: Final = "org.apache.iceberg.catalog.ViewCatalog"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +115,12 @@ class Iceberg:
         return [str(identifier.name()) for identifier in self._catalog.listTables(self._namespace(db))]
 
     def table_exists(self, db: str, table: str) -> bool:
+    def views(self, db: str) -> list[str]:
+        """Those of other engines: we make none."""
+        if not is_instance_of(SparkContext._gateway, self._catalog, VIEW_CATALOG):  # noqa: SLF001
+            return []
+        return [str(identifier.name()) for identifier in self._catalog.listViews(self._namespace(db))]
+
         return bool(self._catalog.tableExists(self._identifier(db, table)))
 
     def drop_table(self, db: str, table: str) -> bool:
