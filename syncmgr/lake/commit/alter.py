@@ -131,7 +131,7 @@ class Alter:
         """The token outlives a roll-back. A table to which the channel had never committed may have had no rows that
         the statement could change, and no snapshot by it.
         """
-        history = self._iceberg.history(table, MARKS)
+        history = self._iceberg.history(table, MARKS, expired=True)
         found = next((s for s in history if s.marks.get(EPOCH_MARK) == self._mark and CHUNK_MARK not in s.marks), None)
         changes_rows = any(isinstance(change, EmptyTable | FillField) for change in self._alter.changes)
         if found is None and changes_rows and self._alter.last_snapshot is not None:
