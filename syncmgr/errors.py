@@ -430,6 +430,11 @@ class Code(Enum):
     BAD_TABLE = 20211, "HY000", "Table '{table}' cannot be created: {reason}"
     BAD_NAME = 20212, "42000", "Incorrect {what} name '{name}': {reason}"
     DATABASE_NOT_EMPTY = 20213, "HY000", "Database '{db}' still holds {count} tables; drop them first, or add FORCE"
+    DATABASE_HAS_VIEWS = (
+        20235,
+        "HY000",
+        "Database '{db}' holds views of another engine ({views}); nothing was dropped: DROP VIEW by that engine first",
+    )
     APPEND_CHANGE = (
         20210,
         "HY000",

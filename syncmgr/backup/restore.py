@@ -82,6 +82,7 @@ class Restore:
             target = self._target(name)
             if target is not None:
                 self._copy(name, target)
+        self._drop_views()
         lake = Move(old=Path(self._saved.lake_dir), new=self._here.lake_dir)
         staging = Move(old=Path(self._saved.staging_dir), new=self._here.staging_dir)
         if lake.old != lake.new:
@@ -110,6 +111,12 @@ class Restore:
         if found != self._saved.files[name]:
             reason = f"'{name}' was changed while it was read"
             raise SyncError(Code.BACKUP_BROKEN, folder=self._folder, reason=reason)
+
+    def _drop_views(self) -> None:
+        """What they are made of is in files that no backup has."""
+        gone = catalog_file.drop_views(self._here.catalog) if self._here.catalog.exists() else []
+        if gone:
+            self._say(f"views of other engines are not in a backup, make them anew: {', '.join(gone)}")
 
     def _move(self, move: Move) -> None:
         """What the files of the tables name is in the new folder; those are rewritten first that others have the length

@@ -4,13 +4,12 @@ Owns: what a walk over them says where a file is not as it should be.
 Must not know: who asks.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.iceberg import catalog_file
+from syncmgr.lake.iceberg import catalog_file, metadata_file
 from syncmgr.lake.iceberg.moving import Move
 from syncmgr.lake.iceberg.named_files import Kind, Named, Tables, older
 
@@ -37,7 +36,7 @@ class Lake:
         found = {}
         for label, pointer in catalog_file.pointers(catalog).items():
             with _told(label, pointer.location):
-                for location in older(json.loads(self.path(pointer.location).read_bytes())):
+                for location in older(metadata_file.read(self.path(pointer.location))):
                     if self._is_there(location):
                         found[location] = Named(kind=Kind.PREVIOUS, location=location)
         return found

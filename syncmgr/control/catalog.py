@@ -69,13 +69,16 @@ class Catalog:
         return ()
 
     def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
-        """`force` drops its tables too. Raises TABLE_BUSY where a job writes to one of them."""
+        """`force` drops its tables too. Raises TABLE_BUSY where a job writes to one of them, DATABASE_HAS_VIEWS."""
         if name not in self._lake.namespaces():
             return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
         self._lake.ready()
         tables = self._lake.tables(name)
         if tables and not force:
             raise SyncError(Code.DATABASE_NOT_EMPTY, db=name, count=len(tables))
+        views = self._lake.views(name)
+        if views:
+            raise SyncError(Code.DATABASE_HAS_VIEWS, db=name, views=", ".join(views))
         for table in tables:
             self._refuse_if_busy(name, table)
         for table in tables:

@@ -69,7 +69,7 @@ class TargetUpkeep:
 
     def _each_target(self, kind: str, do: Callable[[SyncJob, ChannelDescription], None]) -> None:
         """One tick: every target of a live job, with the channel that fills it longest. An error is logged, once, and
-        the next tick tries again.
+        the next tick tries again; one that is none of ours keeps no other table from its turn either.
         """
         if not self._lake.serves:
             return  # Spark itself says why
@@ -82,4 +82,7 @@ class TargetUpkeep:
                     if error.code is Code.LAKE_STARTING:
                         return  # so it is for every table; Spark itself says when it is ready
                     found[f"{kind} of {channel.target_db}.{channel.target}"] = str(error)
+                except Exception as error:
+                    log.exception("%s of %s.%s", kind, channel.target_db, channel.target)
+                    found[f"{kind} of {channel.target_db}.{channel.target}"] = repr(error)
         self._troubles[kind].tell(found)

@@ -332,6 +332,12 @@ class Lake:
         with asked():
             return self.iceberg().tables(db)
 
+    def views(self, db: str) -> list[str]:
+        if self.place.embedded:
+            return self._shelf.views(db)
+        with asked():
+            return self.iceberg().views(db)
+
     def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
         """Layout and properties of a table. Raises NO_SUCH_TABLE."""
         if self.place.embedded:

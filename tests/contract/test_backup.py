@@ -1,6 +1,7 @@
 """Backup and restore on real SQLite files and real Iceberg tables, without a frontend and without Spark."""
 
 import errno
+import gzip
 import json
 import os
 import shutil
@@ -175,6 +176,40 @@ def test_it_comes_back_elsewhere(house: House, tmp_path: Path) -> None:
         [file] = epoch.files["token-1"]
     assert Path(file.path).read_bytes() == b"rows"
     assert Path(file.path).is_relative_to(other.var / "staging")
+
+
+def test_packed_metadata_come_back_elsewhere(house: House, tmp_path: Path) -> None:
+    """They name the new folders, and are packed as they were."""
+    [before] = catalog_file.pointers(house.var / "lake" / "catalog.db").values()
+    packed = before.location.replace(".metadata.json", ".gz.metadata.json")
+    Path(packed).write_bytes(gzip.compress(Path(before.location).read_bytes()))
+    with closing(sqlite3.connect(house.var / "lake" / "catalog.db")) as catalog, catalog:
+        catalog.execute("UPDATE iceberg_tables SET metadata_location = ?", (packed,))
+    house.back_up(tmp_path / "copy")
+    house.close()
+    shutil.rmtree(house.var)
+    other = House(tmp_path / "other place")
+    other.restore(tmp_path / "copy")
+    assert other.rows() == [1, 2]
+    [after] = catalog_file.pointers(other.var / "lake" / "catalog.db").values()
+    assert str(house.var) not in gzip.decompress(Path(after.location).read_bytes()).decode()
+
+
+def test_views_do_not_come_back(house: House, tmp_path: Path) -> None:
+    """A view that another engine has made stops neither a backup nor a restore, and is not in the restored catalog."""
+    with closing(sqlite3.connect(house.var / "lake" / "catalog.db")) as catalog, catalog:
+        row = "('lake', 'shop', 'v', '/elsewhere/v.metadata.json', NULL, 'VIEW')"
+        names = "catalog_name, table_namespace, table_name, metadata_location, previous_metadata_location, iceberg_type"
+        catalog.execute(f"INSERT INTO iceberg_tables ({names}) VALUES {row}")
+    house.back_up(tmp_path / "copy")
+    house.close()
+    shutil.rmtree(house.var)
+    said = list[str]()
+    restore(settings.read(house.conf), tmp_path / "copy", said.append)
+    assert house.rows() == [1, 2]
+    assert any("shop.v" in line for line in said)
+    with closing(sqlite3.connect(house.var / "lake" / "catalog.db")) as catalog:
+        assert catalog.execute("SELECT table_name FROM iceberg_tables").fetchall() == [("orders",)]
 
 
 def test_which_staged_rows_are_saved(house: House, tmp_path: Path) -> None:

@@ -89,6 +89,22 @@ def test_tables_come_and_go(tables: Tables) -> None:
     assert again.rows() == []
 
 
+def test_views_of_another_engine_are_left_alone(tables: Tables) -> None:
+    """A view is no table, and a database that has one is dropped with all its tables or not at all."""
+    table = tables.make()
+    table.commit([(0, 1, 1)])
+    table.sql(f"CREATE VIEW lake.{tables.db}.v AS SELECT id FROM {{table}}")
+    assert tables.catalog.tables(tables.db) == [table.name]
+    assert tables.lake.iceberg().views(tables.db) == ["v"]
+    assert code_of(tables.catalog.table, tables.db, "v") is Code.NO_SUCH_TABLE
+    drop = tables.catalog.drop_database
+    assert code_of(drop, tables.db, if_exists=False, force=True) is Code.DATABASE_HAS_VIEWS
+    assert table.rows() == [(1, 1)]
+    table.sql(f"DROP VIEW lake.{tables.db}.v")
+    drop(tables.db, if_exists=False, force=True)
+    assert tables.db not in tables.catalog.databases()
+
+
 def test_a_target_is_not_dropped(tables: Tables) -> None:
     """A table that a job writes to is refused by the job's name, alone and with its database."""
     tables.make(name="t")

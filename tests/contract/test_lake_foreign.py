@@ -11,7 +11,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.ddl.lake_change import AddField, FillField
+from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.types.schema import TargetType
 from syncmgr.lake.commit.vectors import Deletion
@@ -110,6 +110,23 @@ def test_a_foreign_row_beside_our_own_upkeep(
     assert table.rows() == [*kept, (500, 1)]
     table.commit([(DEL, 500, 0)])
     assert table.rows() == kept
+
+
+def test_a_compaction_after_a_fold_beside_a_foreign_row(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fold that the index has to look for leaves nothing behind that stops the commits after a compaction."""
+    table = tables.make()
+    for key in range(9):
+        table.commit([(INS, key, 0), (INS, 100 + key, 0)])
+    table.indexing.give_up(ValueError("switched off by the test"))
+    table.commit([(UPD, 1, 1)])
+    table.indexing._off_until = 0.0
+    kept = table.rows()
+    before(monkeypatch, Deletion, "add_to", lambda: table.sql(FOREIGN_ROW))
+    assert own_fold(table)
+    assert own_compaction(table)
+    table.commit([(DEL, 500, 0), (UPD, 0, 0)])
+    assert table.rows() == kept
+    assert_followed(table)
 
 
 def test_others_get_through_beside_a_job(tables: Tables) -> None:
@@ -320,3 +337,51 @@ def test_a_statement_that_was_refused_leaves_nothing(
     assert table.lake.alter(change).passed_over is is_in
     assert table.rows() == [(0, 7), (1, 7), (2, 7), *([] if is_in else [(500, 7)])]
     assert set() == table.stray_files()
+
+
+# -- a frontend that stands still while another one goes on
+
+
+@pytest.mark.parametrize("changes", [(), ([(INS, 1, 1)],)], ids=["no rows", "no rows that count"])
+def test_an_epoch_without_files_sets_no_token_back(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, changes: tuple[list[tuple[int, ...]], ...]
+) -> None:
+    """Whoever stands still right before the commit of an epoch that writes nothing, while another one commits it and
+    the next one, comes too late.
+    """
+    table = tables.make(where="v > 5")
+    table.commit([(INS, 100, 100)])
+    late, following = table.prepared(*changes), table.prepared(*changes)
+
+    def others() -> None:
+        table.apply(late)
+        table.apply(replace(following, last_epoch=late.epoch))
+
+    before(monkeypatch, Iceberg, "finish", others)
+    with pytest.raises(SyncError) as caught:
+        table.lake.commit(late)
+    assert caught.value.code is Code.FENCED
+    assert table.borne == following.epoch
+    assert table.rows() == [(100, 100)]
+
+
+@pytest.mark.parametrize("filled", [False, True], ids=["never filled", "emptied"])
+def test_a_statement_that_changes_no_row_sets_no_token_back(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, *, filled: bool
+) -> None:
+    """So does whoever stands still before a TRUNCATE of a table without rows."""
+    table = tables.make()
+    if filled:
+        table.commit([(INS, 1, 1)])
+        table.commit([(DEL, 1, 1)])
+    late, following = changes_of(table, EmptyTable()), table.prepared()
+
+    def others() -> None:
+        snapshot = table.lake.alter(late).snapshot
+        table.apply(replace(following, last_epoch=late.epoch, last_snapshot=snapshot or late.last_snapshot))
+
+    before(monkeypatch, Iceberg, "commit", others)
+    with pytest.raises(SyncError) as caught:
+        table.lake.alter(late)
+    assert caught.value.code is Code.FENCED
+    assert table.borne == following.epoch

@@ -346,6 +346,25 @@ def test_an_index_outlives_a_restart(tables: Tables) -> None:
     assert_right(table)
 
 
+def test_deletes_that_were_settled_after_the_index_was_saved(tables: Tables) -> None:
+    """An index that was saved with equality deletes to settle, and finds them settled, follows a compaction."""
+    table = tables.make()
+    for key in range(9):
+        table.commit([(INS, key, 0), (INS, 100 + key, 0)])
+    off(table)
+    table.commit([(UPD, 1, 1)])
+    on(table)
+    assert held(table).pending
+    table.indexing.save(now=True)
+    table.commit([(UPD, 2, 1)])
+    restarted(table)
+    assert own_compaction(table)
+    table.commit([(UPD, 3, 1), (DEL, 4, 0)])
+    values = dict.fromkeys([*range(9), *range(100, 109)], 0) | {1: 1, 2: 1, 3: 1}
+    assert table.rows() == [(key, value) for key, value in values.items() if key != 4]
+    assert_right(table)
+
+
 def test_upkeep_opens_the_index_of_a_table_at_rest(tables: Tables) -> None:
     """After a restart SHOW tells the truth of a table to which nobody commits."""
     table = tables.make()

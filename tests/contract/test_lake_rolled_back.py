@@ -86,3 +86,22 @@ def test_a_table_that_was_rolled_back_rewritten_and_expired(tables: Tables) -> N
         table.commit([(INS, 3, 3)])
     assert caught.value.code is Code.TARGET_REPLACED
     assert table.rows() == [(1, 1)]
+
+
+def test_a_roll_back_behind_an_epoch_whose_snapshot_alone_was_expired(tables: Tables) -> None:
+    """The epoch was passed over by what older metadata tell, and a tag has kept the snapshot before it: whoever makes
+    that the current one has taken the epoch's rows away.
+    """
+    table = tables.make()
+    first = table.commit([(INS, 1, 1)]).snapshot
+    table.sql(f"ALTER TABLE {{table}} CREATE TAG kept AS OF VERSION {first}")
+    died = table.prepared([(INS, 2, 2)])
+    second = table.lake.commit(died).snapshot
+    table.sql(FOREIGN_ROW)
+    name = f"{table.db}.{table.name}"
+    table.sql(f"CALL lake.system.expire_snapshots(table => '{name}', snapshot_ids => ARRAY({second}))")
+    assert table.apply(died).passed_over
+    table.sql(f"CALL lake.system.set_current_snapshot('{name}', {first})")
+    with pytest.raises(SyncError) as caught:
+        table.commit([(INS, 3, 3)])
+    assert caught.value.code is Code.TARGET_REPLACED

@@ -76,6 +76,23 @@ def test_a_file_that_is_not_whole_is_told(tables: Tables, which: Callable[[LakeT
     table.lake.check_whole(table.db, table.name)
 
 
+@pytest.mark.parametrize("size", [None, 0, 20])
+def test_metadata_that_are_packed_are_read(tables: Tables, size: int | None) -> None:
+    """Where another engine has set gzip for them, the table is described, and found whole or not, as ever."""
+    table = tables.make()
+    table.commit([(INS, 1, 1)])
+    table.sql("ALTER TABLE {table} SET TBLPROPERTIES ('write.metadata.compression-codec' = 'gzip')")
+    done = table.commit([(INS, 2, 2)])
+    assert pointer(table).location.endswith(".gz.metadata.json")
+    layout, _ = table.lake.describe(table.db, table.name)
+    assert [field.name for field in layout.fields] == ["id", "v"]
+    assert done.snapshot in table.lake.snapshots(table.db, table.name)
+    table.lake.check_whole(table.db, table.name)
+    with harmed(path(pointer(table).location), size), pytest.raises(SyncError) as caught:
+        table.lake.check_whole(table.db, table.name)
+    assert caught.value.code is Code.TABLE_BROKEN
+
+
 def test_an_empty_table_is_whole_and_one_that_is_not_there_is_told(lake: Lake, tables: Tables) -> None:
     """Nothing to look at is no fault."""
     table = tables.make()

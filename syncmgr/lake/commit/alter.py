@@ -54,7 +54,7 @@ class Alter:
     def run(self) -> ChannelCommitted:
         """Opens a transaction, looks at the token in its own table, and commits all changes together with the token.
 
-        A schema is never changed on newer metadata than that: Iceberg refuses. Refused or unknown: from the start.
+        Nothing is ever changed on newer metadata than that: Iceberg refuses. Refused or unknown: from the start.
         """
         dropped = next((change for change in self._alter.changes if isinstance(change, DropTable)), None)
         if dropped is not None:
@@ -91,6 +91,7 @@ class Alter:
         token, number = self._alter.token, str(self._alter.epoch)
         marks = {token_property(token): number, fingerprint_property(token): self._alter.fingerprint}
         self._iceberg.set_properties(transaction, marks | types)
+        self._iceberg.pin(transaction)  # Iceberg would repeat properties on whatever has come meanwhile
         self._iceberg.commit(transaction)
         passing(CrashPoint.TABLE_ALTERED)
         table = self._iceberg.table_of(transaction)
@@ -130,7 +131,7 @@ class Alter:
         """The token outlives a roll-back. A table to which the channel had never committed may have had no rows that
         the statement could change, and no snapshot by it.
         """
-        history = self._iceberg.history(table, MARKS)
+        history = self._iceberg.history(table, MARKS, expired=True)
         found = next((s for s in history if s.marks.get(EPOCH_MARK) == self._mark and CHUNK_MARK not in s.marks), None)
         changes_rows = any(isinstance(change, EmptyTable | FillField) for change in self._alter.changes)
         if found is None and changes_rows and self._alter.last_snapshot is not None:

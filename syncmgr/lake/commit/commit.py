@@ -154,6 +154,8 @@ class Commit:
         table = self._iceberg.table_of(transaction)
         marks = {**self._bearing.marks, FILES_MARK: name_of(written.folder)}
         try:
+            if not self._data_files(table):  # Iceberg would repeat a token alone on whatever has come meanwhile
+                self._iceberg.pin(transaction)
             if self._replaces and self._iceberg.current(table) is not None:
                 self._iceberg.replace(transaction, self._data_files(table), marks, self._channel.part)
                 self._iceberg.set_properties(transaction, self._bearing.properties(table))

@@ -55,7 +55,9 @@ class CommitMarker(Protocol):
         """What the table must say when it is in."""
 
     def found(self, table: Java) -> Snapshot | None:
-        """The snapshot by which it came; None where that was expired or was none."""
+        """The snapshot by which it came, also an expired one that older metadata list; None where there was none, or
+        nothing tells.
+        """
 
 
 def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> CommitMarker:
@@ -134,7 +136,8 @@ class EpochBearing:
 
     def found(self, table: Java) -> Snapshot | None:
         """A chunk behind the epoch bears its mark, too, and names other files."""
-        return _by_marks((s for s in self.iceberg.history(table, MARKS) if CHUNK_MARK not in s.marks), self.marks)
+        history = self.iceberg.history(table, MARKS, expired=True)
+        return _by_marks((s for s in history if CHUNK_MARK not in s.marks), self.marks)
 
 
 @dataclass(frozen=True, slots=True)

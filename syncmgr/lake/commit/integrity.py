@@ -7,11 +7,11 @@ Iceberg writes files and then the catalog's row, and syncs none of them; the fil
 failure within that sync may leave the row without the files, so whoever writes to a table looks first.
 """
 
-import json
 from pathlib import Path
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.catalog_reader import Pointer
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.index.keys import local
@@ -23,7 +23,7 @@ SNAPSHOTS: Final = 4  # newest first: each commit syncs the file system, upkeep 
 def check_metadata(label: str, pointer: Pointer) -> None:
     """The file that everything begins with is there and whole. Raises TABLE_BROKEN."""
     try:
-        json.loads(local(pointer.location).read_bytes())
+        metadata_file.read(local(pointer.location))
     except (OSError, ValueError) as error:
         raise broken(label, pointer, str(error)) from error
 

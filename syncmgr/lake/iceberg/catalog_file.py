@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from syncmgr.lake.iceberg.catalog_reader import Pointer
+from syncmgr.lake.iceberg.catalog_reader import IS_TABLE, Pointer
 
 
 def pointers(file: Path) -> dict[str, Pointer]:
@@ -17,10 +17,21 @@ def pointers(file: Path) -> dict[str, Pointer]:
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         if not _has(connection, "iceberg_tables"):
             return {}
-        rows = connection.execute(
-            "SELECT table_namespace, table_name, metadata_location, previous_metadata_location FROM iceberg_tables"
-        ).fetchall()
+        named = "table_namespace, table_name, metadata_location, previous_metadata_location"
+        which = IS_TABLE if _has_types(connection) else "TRUE"
+        rows = connection.execute(f"SELECT {named} FROM iceberg_tables WHERE {which}").fetchall()  # noqa: S608 - constants
     return {f"{db}.{name}": Pointer(location=location, previous=previous) for db, name, location, previous in rows}
+
+
+def drop_views(file: Path) -> list[str]:
+    """Their labels: those of other engines, whose files nobody has saved."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        if not (_has(connection, "iceberg_tables") and _has_types(connection)):
+            return []
+        which = f"FROM iceberg_tables WHERE NOT {IS_TABLE}"
+        found = connection.execute(f"SELECT table_namespace, table_name {which} ORDER BY 1, 2").fetchall()
+        connection.execute(f"DELETE {which}")
+    return [f"{db}.{name}" for db, name in found]
 
 
 def move(file: Path, moved: Callable[[str], str]) -> None:
@@ -41,3 +52,9 @@ def move(file: Path, moved: Callable[[str], str]) -> None:
 
 def _has(connection: sqlite3.Connection, table: str) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None
+
+
+def _has_types(connection: sqlite3.Connection) -> bool:
+    """A catalog that no engine with views has opened does not tell its tables from them: it has none."""
+    columns = connection.execute("SELECT name FROM pragma_table_info('iceberg_tables')").fetchall()
+    return ("iceberg_type",) in columns

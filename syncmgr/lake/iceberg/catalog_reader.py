@@ -5,7 +5,6 @@ Must not know: how tables are made or changed.
 """
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,10 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.lake.iceberg import metadata_file
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, layout_of
 from syncmgr.lake.spark.launch import CATALOG
 
 BUSY_SECOND: Final = 30.0
+IS_TABLE: Final = "(iceberg_type IS NULL OR iceberg_type = 'TABLE')"  # the catalog's table of tables has views, too
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +43,17 @@ class CatalogReader:
         return [str(row[0]) for row in self._rows(sql, CATALOG)]
 
     def tables(self, db: str) -> list[str]:
-        sql = "SELECT table_name FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? ORDER BY 1"
+        return self._names(db, IS_TABLE)
+
+    def views(self, db: str) -> list[str]:
+        """Those of other engines: we make none."""
+        return self._names(db, f"NOT {IS_TABLE}")
+
+    def _names(self, db: str, which: str) -> list[str]:
+        sql = (
+            f"SELECT table_name FROM iceberg_tables WHERE {which} "  # noqa: S608 - one of two
+            "AND catalog_name = ? AND table_namespace = ? ORDER BY 1"
+        )
         return [str(row[0]) for row in self._rows(sql, CATALOG, db)]
 
     def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
@@ -65,14 +76,13 @@ class CatalogReader:
 
     def _metadata(self, db: str, table: str) -> dict[str, Any]:
         place = Path(self.pointer(db, table).location.removeprefix("file:"))
-        found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-        return found
+        return metadata_file.read(place)
 
     def pointer(self, db: str, table: str) -> Pointer:
         """Raises NO_SUCH_TABLE."""
         sql = (
-            "SELECT metadata_location, previous_metadata_location FROM iceberg_tables "
-            "WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
+            "SELECT metadata_location, previous_metadata_location FROM iceberg_tables "  # noqa: S608 - a constant
+            f"WHERE {IS_TABLE} AND catalog_name = ? AND table_namespace = ? AND table_name = ?"
         )
         rows = self._rows(sql, CATALOG, db, table)
         if not rows:

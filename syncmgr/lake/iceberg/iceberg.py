@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
+from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -23,6 +25,7 @@ from syncmgr.lake.spark.jvm import Java, activate, java_class
 from syncmgr.lake.spark.launch import CATALOG
 
 FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
+VIEW_CATALOG: Final = "org.apache.iceberg.catalog.ViewCatalog"
 NOT_FOUND: Final = "org.apache.iceberg.exceptions.NoSuchTableException"
 
 
@@ -111,6 +114,12 @@ class Iceberg:
 
     def tables(self, db: str) -> list[str]:
         return [str(identifier.name()) for identifier in self._catalog.listTables(self._namespace(db))]
+
+    def views(self, db: str) -> list[str]:
+        """Those of other engines: we make none."""
+        if not is_instance_of(SparkContext._gateway, self._catalog, VIEW_CATALOG):  # noqa: SLF001
+            return []
+        return [str(identifier.name()) for identifier in self._catalog.listViews(self._namespace(db))]
 
     def table_exists(self, db: str, table: str) -> bool:
         return bool(self._catalog.tableExists(self._identifier(db, table)))
@@ -373,9 +382,13 @@ class Iceberg:
         with closing_java(table.newScan().filter(self._rows_of(part)).planFiles()) as files:
             return bool(files.iterator().hasNext())
 
-    def sequence(self, table: Java, snapshot: int) -> int:
-        """A snapshot's number in the order of the table's commits."""
-        return int(table.snapshot(snapshot).sequenceNumber())
+    def sequence(self, table: Java, snapshot: int) -> int | None:
+        """A snapshot's number in the order of the table's commits; None where older metadata do not list it either."""
+        for metadata in chain((table,), self._older_metadata(table)):
+            found = metadata.snapshot(snapshot)
+            if found is not None:
+                return int(found.sequenceNumber())
+        return None
 
     def pin(self, transaction: Java) -> None:
         """Refuses the transaction where anybody commits anything before it: a change of the spec, and be it none, is

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from syncmgr.lake.iceberg import avro
+from syncmgr.lake.iceberg import avro, metadata_file
 from syncmgr.lake.iceberg.named_files import Kind, Named
 from syncmgr.lake.iceberg.puffin import MAGIC
 
@@ -53,9 +53,9 @@ class Move:
         return tuple(f"{scheme}{self.old}/" for scheme in ("", "file:", "file://"))
 
 
-def metadata(text: bytes, move: Move) -> bytes:
-    """A metadata file, current or older."""
-    found = json.loads(text)
+def metadata(path: Path, move: Move) -> bytes:
+    """A metadata file, current or older, packed as it was."""
+    found = metadata_file.read(path)
     found["location"] = move.moved(found["location"])
     _move_each(found.get("snapshots", ()), "manifest-list", move)
     _move_each(found.get("metadata-log", ()), "metadata-file", move)
@@ -65,7 +65,7 @@ def metadata(text: bytes, move: Move) -> bytes:
     for name in properties:
         if name.startswith("write.") and name.endswith(".path"):
             properties[name] = move.moved(properties[name])
-    return json.dumps(found).encode()
+    return metadata_file.content(path, found)
 
 
 def _move_each(entries: Any, name: str, move: Move) -> None:  # noqa: ANN401 - JSON
@@ -162,7 +162,7 @@ def rewritten(named: Named, path: Path, move: Move, lengths: Mapping[str, int]) 
         case Kind.MANIFESTS:
             return manifest_list(path.read_bytes(), move, lengths)
         case Kind.METADATA | Kind.PREVIOUS:
-            return metadata(path.read_bytes(), move)
+            return metadata(path, move)
 
 
 ORDER: Final = (Kind.VECTORS, Kind.POSITIONS, Kind.MANIFEST, Kind.MANIFESTS, Kind.METADATA, Kind.PREVIOUS)

@@ -4,14 +4,13 @@ Owns: the way from the metadata to the data files, read without Spark.
 Must not know: the catalog, what is done with the files.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from syncmgr.lake.iceberg import avro
+from syncmgr.lake.iceberg import avro, metadata_file
 
 DELETED: Final = 2  # the status of an entry that says what is gone
 POSITION_DELETES: Final = 1  # the content of a delete file
@@ -56,7 +55,7 @@ class Tables:
     def files(self, metadata: Named) -> dict[str, Named]:
         """By location. Raises what `at` does; NotATableError, ValueError, OSError where a file cannot be read."""
         found = {metadata.location: metadata}
-        for named in of_metadata(json.loads(self._at(metadata).read_bytes())):
+        for named in of_metadata(metadata_file.read(self._at(metadata))):
             self._add(found, named)
         return found
 

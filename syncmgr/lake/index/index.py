@@ -161,9 +161,7 @@ class TableIndex:
         for number, rows in changed.items():
             file = self.files[number]
             file.dead, file.vector = rows, contents.vectors.get(file.content.path)
-        self.pending = {
-            number: rows - self.files[number].dead for number, rows in self.pending.items() if number in self.files
-        }
+        self.pending = unsettled(self.pending, self.files)
 
     def _move(self, numbers: Iterable[int], translate: Callable[[Words], Words]) -> None:
         concerned = list(numbers)
@@ -306,6 +304,12 @@ class TableIndex:
         for content, keys in written:
             number = self.number(content, BitMap(), None)
             self.keys.add(keys, places(number, np.arange(len(keys), dtype=np.int64)))
+
+
+def unsettled(pending: DeletedRows, files: Mapping[int, IndexedFile]) -> DeletedRows:
+    """What is left of pending rows: those that are not dead yet, of files that are there."""
+    left = {number: rows - files[number].dead for number, rows in pending.items() if number in files}
+    return {number: rows for number, rows in left.items() if rows}
 
 
 def grouped(at: Words) -> DeletedRows:

@@ -18,7 +18,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.snapshot_files import Content
-from syncmgr.lake.index.index import IndexedFile, TableIndex
+from syncmgr.lake.index.index import IndexedFile, TableIndex, unsettled
 from syncmgr.lake.index.key_index import KeyIndex, Keys, Run, Words
 from syncmgr.lake.index.keys import KeyShape
 
@@ -149,6 +149,7 @@ class IndexStore:
             index.numbers[content["path"]] = number
         for number, size in head["pending"]:
             index.pending[number], at = BitMap.deserialize(dead[at : at + size]), at + size
+        index.pending = unsettled(index.pending, index.files)  # earlier versions kept what was settled
 
     def _run(self, saved: Mapping[str, Any]) -> Run:
         """Mapped: only what a look-up touches comes into memory."""

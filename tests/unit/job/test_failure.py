@@ -121,7 +121,7 @@ def test_every_error_of_a_source_and_of_the_lake_has_its_row() -> None:
     """No error that a running job can meet is left to the default, and each says what to do."""
     of_statements = {Code.SOURCE_XA_OPEN, Code.QUERY_FAILED, Code.TABLE_BUSY, Code.BAD_TABLE, Code.BAD_NAME}
     of_statements |= {Code.DATABASE_NOT_EMPTY, Code.RESYNC_COLUMNS, Code.SOURCE_UNNAMED, Code.TARGET_OF_OTHERS}
-    of_statements |= {Code.QUERIES_ENDED, Code.QUERY_TOO_BIG, Code.SOURCE_CASCADES}
+    of_statements |= {Code.QUERIES_ENDED, Code.QUERY_TOO_BIG, Code.SOURCE_CASCADES, Code.DATABASE_HAS_VIEWS}
     of_statements |= {Code.SOURCE_UNKNOWN_TABLE, Code.SOURCE_UNKNOWN_COLUMN}
     met = {code for code in Code if 20100 <= code.number < 20300} - of_statements | {Code.WORKER_DIED, Code.META_DOWN}
     assert met <= TREATMENTS.keys()

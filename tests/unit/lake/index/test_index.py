@@ -1,9 +1,15 @@
-"""For which snapshot a key index holds."""
+"""For which snapshot a key index holds, and what it keeps on disk."""
+
+import json
+from pathlib import Path
 
 import pytest
+from pyroaring import BitMap
 
 from syncmgr.lake.iceberg.layout import Field
-from syncmgr.lake.index.index import TableIndex
+from syncmgr.lake.iceberg.snapshot_files import Content
+from syncmgr.lake.index.index import IndexedFile, TableIndex
+from syncmgr.lake.index.index_store import IndexStore, picture
 from syncmgr.lake.index.keys import KeyShape
 
 SHAPE = KeyShape(fields=(Field(id=1, name="id", type="long", required=True),))
@@ -40,3 +46,19 @@ def test_an_index_that_was_changed_in_part_holds_for_nothing() -> None:
     with pytest.raises(OSError):
         index.advanced(4, 5, fail)
     assert index.snapshot is None
+
+
+def data_file(name: str) -> IndexedFile:
+    return IndexedFile(content=Content(path=name, rows=3, bytes=10, sequence=1, text=json.dumps({})), dead=BitMap([0]))
+
+
+def test_only_rows_that_are_alive_are_loaded_as_pending(tmp_path: Path) -> None:
+    """What an earlier version saved of deletes that were settled by then, or whose file has gone, is left out."""
+    index = at(4)
+    index.files, index.numbers = {0: data_file("a"), 1: data_file("b")}, {"a": 0, "b": 1}
+    index.pending = {0: BitMap([0, 2]), 1: BitMap([0]), 5: BitMap()}
+    store = IndexStore(tmp_path, "uuid")
+    store.save(picture(index), SHAPE)
+    loaded = store.load(SHAPE)
+    assert loaded is not None
+    assert loaded.pending == {0: BitMap([2])}

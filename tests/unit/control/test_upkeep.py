@@ -1,0 +1,66 @@
+"""Whose turn it is: every target of a live job, whatever the others meet."""
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from syncmgr.control.upkeep import TargetUpkeep
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.snapshot.retention import Kept
+from syncmgr.job.sync_job import JobId, SyncJob
+from tests.unit.job.factories import make_job
+
+
+@dataclass
+class Targets:
+    """A lake in which some tables fail, and what was done to the others."""
+
+    failing: dict[str, Exception] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    serves: bool = True
+
+    def upkeep(self, _db: str, table: str) -> None:
+        if table in self.failing:
+            raise self.failing[table]
+        self.done.append(table)
+
+    def expire(self, db: str, table: str, kept: Kept) -> None:
+        self.upkeep(db, table)
+
+
+class OneJob:
+    """A job of three tables."""
+
+    def jobs(self, *, live: bool) -> Collection[SyncJob]:
+        job = make_job()
+        [channel] = job.channels
+        return [replace(job, channels=tuple(replace(channel, token=name, target=name) for name in "abc"))]
+
+    def kept(self, job_id: JobId, tokens: Sequence[str], since: float) -> Kept:
+        return Kept()
+
+
+def upkeep_of(lake: Targets) -> TargetUpkeep:
+    return TargetUpkeep(lake, OneJob(), lambda _job: False, lambda: 60.0)
+
+
+@pytest.mark.parametrize("error", [SyncError(Code.LAKE_FAILED, reason="a reason"), KeyError(7)])
+@pytest.mark.parametrize("work", [TargetUpkeep.upkeep, TargetUpkeep.expire])
+def test_a_table_that_fails_keeps_no_other_from_its_turn(
+    work: object, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever one table meets is logged, and the tick goes on with the tables after it."""
+    lake = Targets(failing={"b": error})
+    with caplog.at_level(logging.WARNING):
+        work(upkeep_of(lake))  # type: ignore[operator]
+    assert sorted(lake.done) == ["a", "c"]
+    assert any(".b: " in message for message in caplog.messages)
+
+
+def test_nothing_is_tried_while_the_lake_starts() -> None:
+    """So it is for every table."""
+    lake = Targets(failing={"b": SyncError(Code.LAKE_STARTING, reason="a reason")})
+    upkeep_of(lake).upkeep()
+    assert len(lake.done) == 1
