@@ -5,7 +5,7 @@ Must not know: how a table is written, how an intent is stored, when an epoch is
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -19,7 +19,7 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.types.schema import SourceTable
-from syncmgr.pipeline.laggards import Laggards, job_wide
+from syncmgr.pipeline.laggards import Laggards, ended, job_wide
 from syncmgr.pipeline.standings import Standings
 from syncmgr.pipeline.worker.segment import same_columns
 
@@ -182,7 +182,7 @@ class Committer:
         futures = {token: self._begin(token, epoch) for token in epoch.files if self._may_commit(token, epoch)}
         if epoch.ddl is not None:
             futures |= {token: self._alter(token, epoch, changes) for token, changes in epoch.ddl.changes.items()}
-        wait(futures.values())
+        ended(futures.values())
         committed: dict[str, ChannelCommitted] = {}
         failed: dict[str, SyncError] = {}
         for token, future in futures.items():

@@ -7,10 +7,11 @@ Must not know: how a channel commits, what makes an epoch count.
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel import channel_state
@@ -22,6 +23,13 @@ OPEN_SECOND: Final = 0.5  # how often it is looked whether the rows of a table a
 Submit = Callable[[str, Epoch], Future[ChannelCommitted] | None]
 Took = Callable[[str, Epoch, ChannelCommitted], None]
 Gather = Callable[[str, Sequence[Epoch]], Epoch]
+
+
+def ended(futures: Iterable[Future[Any]]) -> None:
+    """Waits until each has ended. Python's own `wait` never hears of one that the end of its pool has cancelled."""
+    for future in futures:
+        with suppress(CancelledError):
+            future.exception()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,7 +144,7 @@ class Laggards:
         """Try each at once and wait for that. Raises what stops the whole job."""
         for laggard in list(self._by_token.values()):
             self._begin(laggard)
-        wait([laggard.future for laggard in self._by_token.values() if laggard.future is not None])
+        ended([laggard.future for laggard in self._by_token.values() if laggard.future is not None])
         self.tend()
         self.refuse_standstill({})
 
@@ -153,7 +161,7 @@ class Laggards:
         last = [each for each in self._by_token.values() if self._why(each) is None and len(each.epochs) == 1]
         for laggard in last:
             self._begin(laggard)
-        wait([laggard.future for laggard in last if laggard.future is not None])
+        ended([laggard.future for laggard in last if laggard.future is not None])
         self.tend()
 
     def make_room(self, ending: Callable[[], bool], *, for_snapshots: bool = True) -> None:
@@ -170,7 +178,7 @@ class Laggards:
             if error is not None:
                 raise self._too_much(full, error)
             self._begin(full)
-            wait([] if full.future is None else [full.future])
+            ended([] if full.future is None else [full.future])
             self.tend()
 
     def settle(self) -> None:
