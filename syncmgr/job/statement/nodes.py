@@ -38,7 +38,7 @@ class ColumnDefinition:
     `column.charset` None: the table's own, which the statement does not tell. `comment` None: none was given.
     `computed`: its values follow from an expression. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
     `dated`: a TIMESTAMP in which a NULL becomes the time of the statement.
-    `versioned`: its rows of the past stay in the table.
+    `versioned`: its rows of the past stay in the table. `cascades`: a foreign key beside it changes rows of its table.
     """
 
     column: SourceColumn
@@ -51,6 +51,7 @@ class ColumnDefinition:
     primary: bool = False
     dated: bool = False
     versioned: bool = False
+    cascades: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,7 +216,7 @@ class CreateTable:
 
     `charset`: of the texts of which none is said; None: the database's, or one that is not told.
     `begins`: the rows of its query follow, up to the end of the transaction. `merged`: those whose rows are its own,
-    where it is a MERGE table. `versioned`: rows of the past stay in it.
+    where it is a MERGE table. `versioned`: rows of the past stay in it. `cascades`: a foreign key changes its rows.
     """
 
     table: Table
@@ -230,6 +231,7 @@ class CreateTable:
     begins: bool = False
     merged: tuple[Table, ...] = ()
     versioned: bool = False
+    cascades: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -92,6 +92,7 @@ _KEY_OPTIONS: Final = frozenset(
         "SECONDARY_ENGINE_ATTRIBUTE",
     },
 )
+CASCADING: Final = "FOREIGN KEY with an action"
 _KEYS: Final = (  # what begins the definition of a key
     "UNIQUE INDEX",
     "UNIQUE KEY",
@@ -282,7 +283,7 @@ def key(words: Words) -> str:
             words.name()
         words.brackets()
         words.expect("REFERENCES")
-        return "FOREIGN KEY" + " with an action" * references(words)
+        return CASCADING if references(words) else "FOREIGN KEY"
     if words.skip("CHECK"):
         words.brackets()
         words.skip("NOT")

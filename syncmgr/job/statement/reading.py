@@ -178,19 +178,24 @@ def _body(words: Words, found: CreateTable) -> CreateTable:
     columns: list[ColumnDefinition] = []
     primary: list[str] = []
     words.expect("(")
-    words.listed(lambda: _element(words, columns, primary))
+    keys = words.listed(lambda: _element(words, columns, primary))
     words.expect(")")
     primary = primary or [each.column.name for each in columns if each.primary]
     versioned = any(each.versioned for each in columns)
-    return replace(found, columns=tuple(columns), primary=tuple(primary), versioned=versioned)
+    cascades = options.CASCADING in keys or any(each.cascades for each in columns)
+    return replace(found, columns=tuple(columns), primary=tuple(primary), versioned=versioned, cascades=cascades)
 
 
-def _element(words: Words, columns: list[ColumnDefinition], primary: list[str]) -> None:
+def _element(words: Words, columns: list[ColumnDefinition], primary: list[str]) -> str:
+    """The kind of key that it is, "" of the primary one and of a column."""
     options.symbol(words)
     if words.skip("PRIMARY", "KEY"):
         primary += options.key_parts(words)
-    elif not options.key(words):
+        return ""
+    key = options.key(words)
+    if not key:
         columns.append(column.definition(words))
+    return key
 
 
 def _behind_body(words: Words, db: str, found: CreateTable) -> CreateTable:
