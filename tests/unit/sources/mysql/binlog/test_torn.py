@@ -59,6 +59,7 @@ class Server:
     server, by_gtid, mariadb, folds, named, place = "s", False, False, False, True, 4
     in_galera = False
     explicit_defaults, session_defaults, system_zone = True, False, "UTC"
+    logs_cascades, keys_beside = True, False
     received = asked_at = 0
 
     def __init__(self, *reads: tuple[bytes, ...]) -> None:
