@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from syncmgr.job.ddl.migration_tool import is_copy, is_log, keeps_up
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
+from syncmgr.job.statement.options import CASCADING
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Table",
     "arrivals",
     "begins",
+    "cascades",
     "concerned",
     "meant",
     "mentioned",
@@ -231,6 +233,17 @@ def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
                 effect.loses(*tables)
             case _:
                 effect.columns |= {name.casefold() for name in renewed(clause)}
+
+
+def cascades(clause: nodes.Clause) -> bool:
+    """Whether it brings a foreign key that changes rows of the table beside the statements on it."""
+    match clause:
+        case nodes.Quiet(what=what):
+            return what == f"ADD {CASCADING}"
+        case nodes.AddColumn(definition=definition):
+            return definition.cascades
+        case _:
+            return False
 
 
 def renewed(clause: nodes.Clause) -> tuple[str, ...]:

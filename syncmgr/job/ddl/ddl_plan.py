@@ -30,7 +30,6 @@ from syncmgr.job.types.schema import SourceTable, TargetTable
 
 SHOWN_STATEMENT: Final = 500
 MAX_ALTERS: Final = 100
-CASCADES: Final = "ADD FOREIGN KEY with an action"
 UNFILLED: Final = ", and the binlog does not show that a migration tool has filled it with all rows"
 
 
@@ -39,6 +38,7 @@ class DdlStatement:
     """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
 
     `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
+    `logs_cascades`: whether rows that a foreign key changes have events on that server.
     """
 
     text: str
@@ -47,6 +47,7 @@ class DdlStatement:
     moment: Moment
     seen: Mapping[Table, SourceTable] = field(default_factory=dict)
     unknown: frozenset[Table] = frozenset()
+    logs_cascades: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -271,7 +272,7 @@ class _Following:
                 self._share(clause.tables)
         for channel in self._of(statement.table):
             self._evolve(channel, statement.clauses)
-            self._refuse_unseen(statement.clauses)
+            self._refuse_unseen(cascades=any(map(ddl.cascades, statement.clauses)))
         loses = statement.ignore or any(isinstance(clause, nodes.RowsChange) for clause in statement.clauses)
         self._reshape(statement.table, partial(self._altered_shadow, loses=loses))
         renames = [c.table for c in statement.clauses if isinstance(c, nodes.RenameTo)]
@@ -286,13 +287,16 @@ class _Following:
         else:
             self._done[token].append(f"{what}: rows kept")
 
-    def _refuse_unseen(self, clauses: Iterable[nodes.Clause]) -> None:
+    @property
+    def _misses_cascades(self) -> bool:
         """What cascades to a table is in no binlog of MariaDB or of an older MySQL."""
-        if any(isinstance(clause, nodes.Quiet) and clause.what == CASCADES for clause in clauses):
-            unseen = "what the foreign key changes is not in the binlog"
-            matters = self._said.modes.mariadb and not self._rules.unlogged
-            if matters and self._refuse(Kind.ROWS, unseen) is Action.RESYNC:
-                raise RefusedError(unseen)  # nor is what it will change
+        return not (self._said.logs_cascades or self._rules.unlogged)
+
+    def _refuse_unseen(self, *, cascades: bool) -> None:
+        unseen = "what the foreign key changes is not in the binlog"
+        matters = cascades and self._misses_cascades
+        if matters and self._refuse(Kind.ROWS, unseen) is Action.RESYNC:
+            raise RefusedError(unseen)  # nor is what it will change
 
     def _share(self, tables: Iterable[Table]) -> None:
         """What is written through a MERGE table is in the binlog under that one's name alone."""
@@ -352,6 +356,7 @@ class _Following:
         """Its rows went with the table before it; the target gets the columns of the new one."""
         statement, charset = told(statement, self._known(), self._is_named)
         self._refuse(Kind.CREATE_TABLE, "it creates the table anew")
+        self._refuse_unseen(cascades=statement.cascades)
         self._truncate([channel])
         emptied = EmptyTable() in self._changes.get(channel.token, ())
         target = self._rules.describe(channel)
@@ -383,7 +388,8 @@ class _Following:
 
     def _copy(self, statement: nodes.CreateTable) -> None:
         """A copy for a tool to fill, or what it keeps beside one."""
-        if statement.select or statement.begins:
+        unseen = statement.cascades and self._misses_cascades
+        if statement.select or statement.begins or unseen:
             return
         db, name = statement.table
         for token, channel in self._channels.items():
@@ -522,7 +528,7 @@ class _Following:
             parsed = read(spoken.text, spoken.db, spoken.modes)
             assert isinstance(parsed, nodes.AlterTable | nodes.ChangeIndex), "nothing else is kept"
             refuse_lossy(alteration.table, parsed.clauses, other)
-            self._refuse_unseen(parsed.clauses)
+            self._refuse_unseen(cascades=any(map(ddl.cascades, parsed.clauses)))
             alteration = composed(alteration, altered(alteration.table, parsed.clauses))
         refuse_refilled(alteration, other)
         target = self._rules.describe(channel)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from syncmgr.job.ddl.alteration import has_charset
-from syncmgr.job.ddl.ddl import Concern, Table, concerned
+from syncmgr.job.ddl.ddl import Concern, Table, cascades, concerned
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.words import UnclearError
@@ -52,14 +52,16 @@ def _labels(tables: Iterable[Table]) -> str:
 
 
 def concern(statement: str, default_db: str, synced: Collection[Table]) -> Concern | None:
-    """What a statement does to synced tables by any reading, None if nothing by all."""
+    """What a statement does to synced tables by any reading, None if nothing by all. What a foreign key will change,
+    the server may not log.
+    """
     found = [each for modes in _READINGS if (each := concerned(statement, default_db, synced, modes)) is not None]
     if not found:
         return None
     hit = {table for each in found for table in each.tables}
     return Concern(
         tables=tuple(table for table in synced if table in hit),
-        rows_survive=all(each.rows_survive for each in found),
+        rows_survive=all(each.rows_survive and not any(map(cascades, each.clauses)) for each in found),
         columns=frozenset[str]().union(*(each.columns for each in found)),
         clauses=tuple(clause for each in found for clause in each.clauses),
     )

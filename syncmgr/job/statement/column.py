@@ -239,6 +239,8 @@ def _key(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     if words.skip("UNIQUE"):
         words.skip("KEY")
         return replace(found, unique=True)
+    if words.skip("REFERENCES"):
+        return replace(found, cascades=references(words) and words.modes.keys_beside)
     return None
 
 
@@ -269,9 +271,6 @@ def _quiet(words: Words) -> bool:
     if words.skip("COMPRESSED"):
         if words.skip("="):
             words.take()
-        return True
-    if words.skip("REFERENCES"):
-        references(words)
         return True
     return _of_an_engine(words)
 

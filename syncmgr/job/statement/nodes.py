@@ -38,7 +38,8 @@ class ColumnDefinition:
     `column.charset` None: the table's own, which the statement does not tell. `comment` None: none was given.
     `computed`: its values follow from an expression. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
     `dated`: a TIMESTAMP in which a NULL becomes the time of the statement.
-    `versioned`: its rows of the past stay in the table. `checked`: a CHECK beside it.
+    `versioned`: its rows of the past stay in the table. `checked`: a CHECK beside it. `cascades`: a foreign key beside
+    it changes rows of its table.
     """
 
     column: SourceColumn
@@ -52,6 +53,7 @@ class ColumnDefinition:
     dated: bool = False
     versioned: bool = False
     checked: bool = False
+    cascades: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,7 +228,7 @@ class CreateTable:
     `charset`: of the texts of which none is said; None: the database's, or one that is not told.
     `begins`: the rows of its query follow, up to the end of the transaction. `merged`: those whose rows are its own,
     where it is a MERGE table. `versioned`: rows of the past stay in it. `unique`: its unique keys beside the primary
-    one; None: not known, as of a copy.
+    one; None: not known, as of a copy. `cascades`: a foreign key changes its rows.
     """
 
     table: Table
@@ -242,6 +244,7 @@ class CreateTable:
     merged: tuple[Table, ...] = ()
     versioned: bool = False
     unique: tuple[UniqueKey, ...] | None = None
+    cascades: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

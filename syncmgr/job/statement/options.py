@@ -93,6 +93,7 @@ _KEY_OPTIONS: Final = frozenset(
         "SECONDARY_ENGINE_ATTRIBUTE",
     },
 )
+CASCADING: Final = "FOREIGN KEY with an action"
 _KEYS: Final = (  # what begins the definition of a key
     "FULLTEXT INDEX",
     "FULLTEXT KEY",
@@ -296,7 +297,7 @@ def key(words: Words) -> str:
             words.name()
         words.brackets()
         words.expect("REFERENCES")
-        return "FOREIGN KEY" + " with an action" * references(words)
+        return CASCADING if references(words) else "FOREIGN KEY"
     if words.skip("CHECK"):
         words.brackets()
         words.skip("NOT")

@@ -182,23 +182,36 @@ def _body(words: Words, found: CreateTable) -> CreateTable:
     primary: list[str] = []
     unique: list[UniqueKey] = []
     words.expect("(")
-    words.listed(lambda: _element(words, columns, primary, unique))
+    keys = words.listed(lambda: _element(words, columns, primary, unique))
     words.expect(")")
     primary = primary or [each.column.name for each in columns if each.primary]
     unique += [UniqueKey(name="", columns=(each.column.name,)) for each in columns if each.unique]
     versioned = any(each.versioned for each in columns)
-    return replace(found, columns=tuple(columns), primary=tuple(primary), unique=tuple(unique), versioned=versioned)
+    return replace(
+        found,
+        columns=tuple(columns),
+        primary=tuple(primary),
+        unique=tuple(unique),
+        versioned=versioned,
+        cascades=options.CASCADING in keys or any(each.cascades for each in columns),
+    )
 
 
-def _element(words: Words, columns: list[ColumnDefinition], primary: list[str], unique: list[UniqueKey]) -> None:
+def _element(words: Words, columns: list[ColumnDefinition], primary: list[str], unique: list[UniqueKey]) -> str:
+    """The kind of key that it is, "" of the primary one, a unique one and a column."""
     symbol = options.symbol(words)
     if words.skip("PRIMARY", "KEY"):
         options.key_name(words)
         primary += options.key_parts(words)
-    elif (key := options.unique_key(words, symbol)) is not None:
-        unique.append(key)
-    elif not options.key(words):
+        return ""
+    unique_key = options.unique_key(words, symbol)
+    if unique_key is not None:
+        unique.append(unique_key)
+        return ""
+    key = options.key(words)
+    if not key:
         columns.append(column.definition(words))
+    return key
 
 
 def _behind_body(words: Words, db: str, found: CreateTable) -> CreateTable:

@@ -35,6 +35,7 @@ class Modes:
     explicit_defaults_for_timestamp is OFF, so that a TIMESTAMP is NOT NULL where nothing is said, and NULL is the time.
     `oracle`: MariaDB's sql_mode of that name, in which a function without arguments is called without brackets.
     `pads`: PAD_CHAR_TO_FULL_LENGTH, so that a CHAR is read with spaces up to its length. `short_reals`: REAL_AS_FLOAT.
+    `keys_beside`: REFERENCES beside a column makes a foreign key, as it does not in MySQL 8.
     """
 
     ansi_quotes: bool = False
@@ -46,6 +47,7 @@ class Modes:
     oracle: bool = False
     pads: bool = False
     short_reals: bool = False
+    keys_beside: bool = True
 
 
 ORDINARY: Final = Modes()

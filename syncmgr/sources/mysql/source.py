@@ -263,6 +263,8 @@ class MysqlSource:
         self._subscriptions.session_defaults = self._stream.session_defaults
         self._unlogged_alters.begin(named=self._stream.named)
         self._subscriptions.system_zone = self._stream.system_zone
+        self._subscriptions.logs_cascades = self._stream.logs_cascades
+        self._subscriptions.keys_beside = self._stream.keys_beside
         self._heard, self._heard_at = time.monotonic(), time.time()
         self._heartbeats = Heartbeats(
             period=self._options.heartbeat, sent_at=self._stream.asked_at, place=self._stream.place

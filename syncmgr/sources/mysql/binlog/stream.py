@@ -129,6 +129,7 @@ class BinlogStream:
         self.folds = int(server.variables["lower_case_table_names"]) > 0
         self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid
         self.named, self.in_galera = server.full_metadata, server.in_galera
+        self.logs_cascades, self.keys_beside = server.logs_cascades, server.keys_beside
         # MySQL is to lose the variable, and be as if it were ON.
         self.explicit_defaults = server.variables.get("explicit_defaults_for_timestamp", "ON") == "ON"
         self.system_zone = server.system_zone()

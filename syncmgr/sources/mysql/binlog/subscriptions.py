@@ -127,7 +127,9 @@ class Subscriptions:
 
     `mariadb`: whether the server is one; `folds`: it compares names of tables without case. `explicit_defaults`: its
     explicit_defaults_for_timestamp, which holds where an event does not say that of the session; `session_defaults`:
-    those of a MariaDB do. `system_zone`: what the server calls its own time zone. All are set by who connects.
+    those of a MariaDB do. `system_zone`: what the server calls its own time zone.
+    `logs_cascades`: its binlog has the rows that foreign keys change; `keys_beside`: as of Modes. All are set by who
+    connects.
     `unlogged`: where a statement that stands for rows leads.
     """
 
@@ -148,6 +150,7 @@ class Subscriptions:
         self.explicit_defaults = True
         self.session_defaults = False
         self.system_zone = ""
+        self.logs_cascades, self.keys_beside = False, True
         self._address = address
         self._unlogged = unlogged
         self._families = families
@@ -313,6 +316,7 @@ class Subscriptions:
             oracle=self.mariadb and bool(query.sql_mode & wire.ORACLE),
             pads=bool(query.sql_mode & wire.PAD_CHAR_TO_FULL_LENGTH),
             short_reals=bool(query.sql_mode & wire.REAL_AS_FLOAT),
+            keys_beside=self.keys_beside,
         )
 
     def _explicit(self, query: Query) -> bool:
@@ -330,6 +334,7 @@ class Subscriptions:
             moment=Moment(at=at, micros=query.micros, zone=SessionZone(name=query.zone, system=self.system_zone)),
             seen=self._told,
             unknown=frozenset(table for table, each in self.tables.items() if each.known_at is not None),
+            logs_cascades=self.logs_cascades,
         )
 
     def known(self) -> dict[Table, SourceTable]:
@@ -351,6 +356,7 @@ class Subscriptions:
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         made.system_zone = self.system_zone
+        made.logs_cascades, made.keys_beside = self.logs_cascades, self.keys_beside
         return made
 
     @property

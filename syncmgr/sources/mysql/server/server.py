@@ -18,6 +18,7 @@ from syncmgr.sources.mysql.server.grants import Lacking, grants_missing
 PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
 SYNTAX: Final = 1064
 UTC: Final = "UTC"
+KEYS_BESIDE: Final = 9  # of MySQL, the first version
 SEES_BINLOG: Final = "REPLICATION CLIENT"
 SEES_REPLICATION: Final = "SLAVE MONITOR"
 
@@ -50,6 +51,11 @@ class Server:
     def logs_cascades(self) -> bool:
         """Whether rows that a foreign key changes have events; of the older servers the engine changes them unseen."""
         return self.variables.get("innodb_native_foreign_keys") == "OFF"
+
+    @property
+    def keys_beside(self) -> bool:
+        """Whether REFERENCES beside a column makes a foreign key."""
+        return self.mariadb or int(self.variables["version"].split(".")[0]) >= KEYS_BESIDE
 
     @property
     def in_galera(self) -> bool:

@@ -77,6 +77,7 @@ def followed(
     seen: dict[tuple[str, str], SourceTable] | None = None,
     deeds: Mapping[Kind, Action] | None = None,
     held: frozenset[tuple[str, str]] = frozenset(),
+    logs_cascades: bool = False,
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
     said = DdlStatement(
@@ -86,6 +87,7 @@ def followed(
         moment=MOMENT,
         unknown=frozenset() if holds else frozenset({("shop", "orders")}),
         seen=seen or {},
+        logs_cascades=logs_cascades,
     )
     rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
     return plan_ddl(said, channels or (channel(),), replace(rules, held=held))
@@ -330,11 +332,29 @@ def test_a_truncate_empties_the_target() -> None:
 
 
 def test_a_key_that_may_cascade_changes_no_target() -> None:
-    """Rows that a cascade takes are in no binlog of MariaDB, which refuses it."""
+    """Where rows that a cascade takes are in no binlog, it is refused, whichever way it comes."""
     cascade = "ALTER TABLE orders ADD FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE"
-    assert changes(cascade) == ()
+    beside = "ALTER TABLE orders ADD p INT REFERENCES p (id) ON UPDATE SET NULL"
+    for statement in (cascade, beside):
+        assert "is not in the binlog" in refusal(statement)
+        followed(statement, logs_cascades=True)
+    assert changes(cascade, logs_cascades=True) == ()
     assert changes(cascade.replace("CASCADE", "NO ACTION ON UPDATE RESTRICT")) == ()
-    assert "is not in the binlog" in refusal(cascade, mariadb=True)
+    anew = "CREATE TABLE orders (id BIGINT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE)"
+    gone = replace(channel(), gone=True)
+    assert "is not in the binlog" in refusal(anew, gone)
+    followed(anew, gone, logs_cascades=True)
+
+
+def test_a_copy_that_is_made_with_a_key_that_may_cascade_stops_its_table() -> None:
+    """It takes no place of a table of which every change is to be in the binlog."""
+    copy = "CREATE TABLE _orders_new (id BIGINT PRIMARY KEY, a INT, b VARCHAR(20), n INT NOT NULL, d DECIMAL(8,2)"
+    key = ", FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE)"
+    swap = "RENAME TABLE orders TO _orders_old, _orders_new TO orders"
+    plain = followed(f"{copy})").channels["token-orders"]
+    assert "its copy" in str(followed(swap, plain).done)
+    assert not followed(copy + key).channels
+    assert "takes its name" in refusal(swap, channel())
     assert changes("ALTER TABLE orders ADD INDEX (a)") == ()
 
 

@@ -84,3 +84,17 @@ def test_a_column_that_is_not_null_stays_so() -> None:
     found = concern("ALTER TABLE orders MODIFY v BIGINT NOT NULL", "shop", SYNCED)
     assert found is not None
     assert doubts(known, found.clauses) == {}
+
+
+def test_a_key_that_may_cascade_changes_rows_unseen() -> None:
+    """Nobody told whether the server logs what it changes."""
+    for clause in (
+        "ADD FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE",
+        "ADD c INT REFERENCES p (id) ON UPDATE CASCADE",
+    ):
+        found = concern(f"ALTER TABLE orders {clause}", "shop", SYNCED)
+        assert found is not None
+        assert not found.rows_survive
+        kept = concern(f"ALTER TABLE orders {clause.replace('CASCADE', 'RESTRICT')}", "shop", SYNCED)
+        assert kept is not None
+        assert kept.rows_survive
