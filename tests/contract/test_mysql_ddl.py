@@ -10,7 +10,7 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange
+from syncmgr.job.channel.description import AppendOnChange, Shadow
 from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
 from syncmgr.job.ddl.alteration import altered
@@ -227,6 +227,24 @@ def test_rows_that_contradict_what_was_followed_stop_the_source(any_server: Mysq
         assert error.code is Code.SOURCE_SCHEMA
         assert "column 'v' was varchar(100) and is int" in str(error)
         assert [row["v"] for row in reader.rows((db, "t"))] == ["1"]
+
+
+def test_rows_under_a_name_that_was_left_stop_the_table(mariadb_server: MysqlServer) -> None:
+    """MariaDB logs RENAME of a temporary table alone, like any other: the table that the job reads kept its name."""
+    with database(mariadb_server) as db:
+        mariadb_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
+        known = facts(mariadb_server, [(db, "t")])
+        before = channel_of(known.tables[0])
+        with reading(mariadb_server, subscriptions([before], Position()), known.start, options=QUICK) as reader:
+            mariadb_server.run(f"USE {db}", "CREATE TEMPORARY TABLE t (id INT)", "RENAME TABLE t TO t9")
+            until(lambda: reader.get() and reader.batches[-1].ddl)
+            left = Shadow(db=db, name="t", left=True)
+            reader.source.follow([replace(before, source=replace(before.source, name="t9"), shadows=(left,))])
+            mariadb_server.run(f"INSERT INTO {db}.t VALUES (1, 'lost')")
+            error = reader.until_error()
+            assert error.code is Code.SOURCE_SCHEMA
+            assert error.context["table"] == f"{db}.t9"
+            assert f"RESYNC TABLE {db}.t reads {db}.t again" in str(error)
 
 
 @pytest.mark.parametrize(

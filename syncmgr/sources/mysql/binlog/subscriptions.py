@@ -50,6 +50,7 @@ class Subscription:
     that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
     `shadows`: tables that may take its place. `after`: changes up to there are not wanted. `complete`: no column of
     the table may be left out. `nameless`: rows of it came without names of columns, and nobody has compared it since.
+    `left`: names that it had before.
     """
 
     columns: tuple[str, ...]
@@ -60,6 +61,7 @@ class Subscription:
     after: Position | None = None
     complete: bool = False
     nameless: bool = False
+    left: tuple[Table, ...] = ()
 
 
 class Channel(Protocol):
@@ -95,6 +97,7 @@ def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, S
             after=channel.after,
             complete=channel.complete,
             nameless=channel.nameless,
+            left=tuple((shadow.db, shadow.name) for shadow in channel.shadows if shadow.left),
         )
         for channel in channels
     }
@@ -145,6 +148,7 @@ class Subscriptions:
         self._families = families
         self._most_cells = most_cells
         self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
+        self._left = {name: table for table, each in tables.items() for name in each.left if name not in tables}
         self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
@@ -187,6 +191,8 @@ class Subscriptions:
         return found
 
     def _found(self, body: bytes) -> Subscribed | None:
+        if _name(body) in self._left:
+            raise self._not_left(_name(body))
         if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
             self._by_map.clear()
             self._map_bytes = 0
@@ -208,6 +214,14 @@ class Subscriptions:
         self._seen[table] = schema, table_map.full
         decoder = RowsDecoder(table_map, wanted, self._address, most_cells=self._most_cells)
         return Subscribed(table, decoder, schema if table_map.full else None)
+
+    def _not_left(self, name: Table) -> SyncError:
+        """MariaDB logs RENAME TABLE of a session's temporary table, whose CREATE it leaves out, like any other."""
+        here = ".".join(name)
+        what = (
+            f"rows of {here} came, the name that it had before a RENAME, so the server renamed another table, such as "
+        )
+        return self._changed(self._left[name], f"{what}a temporary one; RESYNC TABLE {here} reads {here} again")
 
     @property
     def nameless(self) -> Nameless:
