@@ -6,10 +6,12 @@ Must not know: how they are spelled, what becomes of them.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from syncmgr.job.types.schema import SourceColumn
 
 Table = tuple[str, str]  # database, name
+CONVERT_PARTITION: Final = "CONVERT PARTITION"  # it becomes a table
 
 
 class DefaultKind(StrEnum):
@@ -101,7 +103,7 @@ class ChangeColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddPrimaryKey:
-    """`columns`: where a part is an expression, its text in brackets."""
+    """`columns`: where a part is an expression or a period, its text in brackets."""
 
     columns: tuple[str, ...]
 
@@ -242,9 +244,10 @@ class DropTables:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenameTables:
-    """One after the other, all of them or none."""
+    """One after the other, all of them or none, but for those of MariaDB's IF EXISTS that are not there."""
 
     pairs: tuple[tuple[Table, Table], ...]
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

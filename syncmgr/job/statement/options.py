@@ -316,7 +316,7 @@ def key_parts(words: Words) -> tuple[str, ...]:
 
 
 def _key_part(words: Words) -> str:
-    """Its name, or an expression in brackets."""
+    """Its name, or in brackets what is no column: an expression, or a period."""
     if words.sees("("):
         name = words.brackets()
     else:
@@ -325,6 +325,7 @@ def _key_part(words: Words) -> str:
     words.skip_any({"ASC", "DESC"})
     if words.skip("WITHOUT"):
         words.expect("OVERLAPS")
+        return f"({name})"
     return name
 
 
