@@ -81,7 +81,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
                 placed += [(made, place)] if place is not None else []
             case DropColumn():
                 pass
-    _place(columns, [*placed, *_added(table, clauses, fates)], clauses)
+    _place(columns, [*placed, *_added(table, clauses)], clauses)
     names = [column.now.name.casefold() for column in columns]
     if len(set(names)) < len(names):
         raise ImpossibleError("two columns would have one name")
@@ -154,15 +154,18 @@ def _fates(table: SourceTable, clauses: Iterable[Clause]) -> dict[str, Fate]:
     return found
 
 
-def _added(table: SourceTable, clauses: Iterable[Clause], fates: dict[str, Fate]) -> list[tuple[Column, Place | None]]:
+def _added(table: SourceTable, clauses: Iterable[Clause]) -> list[tuple[Column, Place | None]]:
+    """IF NOT EXISTS means the table as it was, and what the clauses before define."""
+    there = {column.name.casefold() for column in table.columns}
     found = []
     for clause in clauses:
-        if isinstance(clause, AddColumn):
-            name = clause.definition.column.name
-            if clause.if_not_exists and table.column(name) is not None and name.casefold() not in fates:
-                continue
+        if not isinstance(clause, AddColumn | ChangeColumn):
+            continue
+        name = clause.definition.column.name.casefold()
+        if isinstance(clause, AddColumn) and not (clause.if_not_exists and name in there):
             made = Column(now=clause.definition.column, definition=clause.definition, moved=clause.place is not None)
             found.append((made, clause.place))
+        there.add(name)
     return found
 
 
@@ -249,7 +252,7 @@ def has_charset(column: SourceColumn) -> bool:
 
 
 def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Column]) -> tuple[list[str], bool]:
-    """The names of its columns, folded; and whether another index went."""
+    """The names of its columns, folded, none where a part of it is no column; and whether another index went."""
     renamed = {c.before.name.casefold(): c.now.name.casefold() for c in columns if c.before is not None}
     old = sorted((c for c in table.columns if c.key), key=lambda c: c.key)
     keys = [renamed[c.name.casefold()] for c in old if c.name.casefold() in renamed]
@@ -267,7 +270,7 @@ def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Co
     for clause in clauses:
         match clause:
             case AddPrimaryKey(columns=names):
-                keys = [name.casefold() for name in names]
+                keys = [] if any(name.startswith("(") for name in names) else [name.casefold() for name in names]
             case AddColumn(definition=definition) | ChangeColumn(definition=definition) if definition.primary:
                 keys = [definition.column.name.casefold()]
             case _:

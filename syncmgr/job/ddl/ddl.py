@@ -33,6 +33,9 @@ __all__ = [
 _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
     r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
 )
+_COMMENT: Final = re.compile(r"(?:\*/|(?:#|--)[^\n]*\n)\s*[`\"]?$")  # that ends there, or seems to
+_QUOTE: Final = re.compile(r"[`\"]$")
+_QUALIFIER: Final = re.compile(r"(?:(?<![\w$`\"*/])([\w$]+)|(?<!`)`([^`]+)`)\s*\.$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,7 +147,17 @@ def _named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table |
         case nodes.RenameTables(pairs=pairs):
             return tuple(pairs)
         case nodes.AlterTable(table=table, clauses=clauses):
-            return tuple((table, clause.table) for clause in clauses if isinstance(clause, nodes.RenameTo))
+            return tuple(pair for clause in clauses for pair in _named_by(table, clause))
+        case _:
+            return ()
+
+
+def _named_by(table: Table, clause: nodes.Clause) -> tuple[tuple[Table | None, Table], ...]:
+    match clause:
+        case nodes.RenameTo(table=new):
+            return ((table, new),)
+        case nodes.RowsChange(what=nodes.CONVERT_PARTITION, other=new) if new is not None:
+            return ((None, new),)
         case _:
             return ()
 
@@ -172,15 +185,29 @@ def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:
 
 
 def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple[Table, ...]:
-    """The synced tables that a row-changing statement can mean: a qualified name only in its own database."""
+    """The synced tables that a row-changing statement can mean: a qualified name only in its own database, if that
+
+    is certain.
+    """
     return tuple(table for table in mentioned(statement, synced) if _can_mean(statement, default_db, table))
 
 
 def _can_mean(statement: str, default_db: str, table: Table) -> bool:
     db, name = (part.casefold() for part in table)
-    named = re.compile(rf"(?:([\w$]+|`[^`]+`)\s*\.\s*)?`?(?<!\w){re.escape(name)}(?!\w)")
-    qualifiers = (found[1] for found in named.finditer(statement.casefold()))
-    return any((default_db.casefold() if each is None else each.strip("`")) == db for each in qualifiers)
+    text = statement.casefold()
+    places = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    return any(_qualifier(text[: place.start()], default_db.casefold()) in {db, None} for place in places)
+
+
+def _qualifier(before: str, default_db: str) -> str | None:
+    """The database of a name that stands after that text; None where it is not certain."""
+    if _COMMENT.search(before):
+        return None
+    before = _QUOTE.sub("", before).rstrip()
+    if not before.endswith("."):
+        return default_db
+    found = _QUALIFIER.search(before)
+    return None if found is None else found[1] or found[2]
 
 
 def _as_it_is(table: Table) -> Table:

@@ -219,8 +219,8 @@ class _Following:
                 self._drop([c for c in self._channels.values() if self._same_name(c.source.db, name)])
             case nodes.CreateDatabase(name=name, replaces=replaces):
                 self._drop([c for c in self._channels.values() if replaces and self._same_name(c.source.db, name)])
-            case nodes.RenameTables(pairs=pairs):
-                self._rename(pairs)
+            case nodes.RenameTables(pairs=pairs, if_exists=if_exists):
+                self._rename(pairs, if_exists=if_exists)
             case nodes.TruncateTable(table=table):
                 self._truncate(self._of(table))
             case nodes.Other():
@@ -256,6 +256,7 @@ class _Following:
             moment=said.moment,
             defaults=defaults,
             forced=self._rules.forced,
+            checked=self._rules.on_value_error is not None,
         )
 
     # -- ALTER TABLE
@@ -460,7 +461,7 @@ class _Following:
             else:
                 self._done[channel.token].append("the target keeps its rows")
 
-    def _rename(self, pairs: Iterable[tuple[Table, Table]]) -> None:
+    def _rename(self, pairs: Iterable[tuple[Table, Table]], *, if_exists: bool = False) -> None:
         """One pair after the other; a synced name that another table has in the end stands for other rows."""
         places = {_table(channel): channel.token for channel in self._channels.values()}
         taken: dict[Table, Table] = {}
@@ -468,6 +469,8 @@ class _Following:
             self._of(old)
             self._of(new)
             known = self._alike(old, places)
+            if if_exists and self._is_passed_over(known, new, places):
+                continue
             token = places.pop(known, None)
             if token is None:
                 taken[new] = taken.pop(known, known)
@@ -480,8 +483,18 @@ class _Following:
             if token not in swapped:
                 self._read_under(self._channels[token], place, places)
 
+    def _is_passed_over(self, old: Table, new: Table, places: Mapping[Table, str]) -> bool:
+        """Of IF EXISTS: one that is not there. MariaDB logs it all the same, also where the new name is in use."""
+        if old in places:
+            return self._channels[places[old]].gone
+        holder = places.get(self._alike(new, places))
+        if holder is None or _table(self._channels[holder]) in self._said.unknown:
+            return False
+        return not self._channels[holder].gone
+
     def _alike(self, table: Table, tables: Iterable[Table]) -> Table:
-        return next((each for each in tables if self._same_name(".".join(each), ".".join(table))), table)
+        alike = (e for e in tables if self._same_name(e[0], table[0]) and self._same_name(e[1], table[1]))
+        return next(alike, table)
 
     def _refuse_held(self, old: Table, new: Table, places: Collection[Table]) -> None:
         """Two channels would read one table. The one that was dropped stops first, whose target has other rows; a

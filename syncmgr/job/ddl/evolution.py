@@ -26,8 +26,18 @@ from syncmgr.job.ddl.lake_change import (
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.types.derived_type import derived, widened
+from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.keeping import kept
-from syncmgr.job.types.schema import TEXT, SourceColumn, SourceTable, TargetColumn, TargetTable, arrow_type, mentions
+from syncmgr.job.types.schema import (
+    TEXT,
+    SourceColumn,
+    SourceTable,
+    TargetColumn,
+    TargetTable,
+    TargetType,
+    arrow_type,
+    mentions,
+)
 from syncmgr.job.types.target import fits, iceberg_type
 
 
@@ -41,7 +51,8 @@ class Terms:
 
     `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
     target can show a value in rows that were written without it. `forced`: an operator answers for the target.
-    `empty`: no row is left whose values could change; `emptied`: in the target neither.
+    `empty`: no row is left whose values could change; `emptied`: in the target neither. `checked`: each value is looked
+    at, so that a target may be narrower than its source.
     """
 
     policy: OnDdl
@@ -52,6 +63,7 @@ class Terms:
     forced: bool = False
     empty: bool = False
     emptied: bool = False
+    checked: bool = False
     deeds: Mapping[Kind, Action] = field(default_factory=dict)
 
     def deed(self, kind: Kind) -> Action:
@@ -252,11 +264,13 @@ class _Evolution:
                 self._renew(now, plain, what)
                 return
         if plain is None:
+            if not known(now):
+                raise RefusedError(f"column '{now.name}' becomes {now.text}, which the lake has no type for")
             if arrow_type(before) != arrow_type(now):
                 raise RefusedError(f"it changes the type of column '{now.name}', which an expression or WHERE reads")
             return
         reason = fits(now, plain.target.type)
-        if reason is None:
+        if reason is None or (self._terms.checked and _are_checked(before, now, plain.target.type)):
             return
         self._widen(now, plain, reason)
 
@@ -434,6 +448,11 @@ def _apart(before: SourceColumn, now: SourceColumn) -> str:
     if before.text != now.text or before.charset == now.charset:
         return f"{before.text} and becomes {now.text}"
     return f"{before.text} in {before.charset} and becomes {now.text} in {now.charset or 'an unknown charset'}"
+
+
+def _are_checked(before: SourceColumn, now: SourceColumn, target: TargetType) -> bool:
+    """Whether the target was narrower before the statement as it is after it."""
+    return all(fit(column, target)[0] is Fit.CHECKED for column in (before, now))
 
 
 def known(column: SourceColumn) -> bool:

@@ -92,7 +92,7 @@ class _Renewing:
 
     def run(self, dropping: Iterable[DropField]) -> None:
         for mapped in self._channel.columns:
-            if mapped.source is not None:
+            if mapped.source is not None and not self._is_anothers(mapped.target, mapped.source):
                 self._keep(mapped.target, mapped.source)
         self._check_read()
         if self._channel.follows and self._terms.adds:
@@ -107,6 +107,11 @@ class _Renewing:
         for change in dropping:
             if change.name not in filled and self._target.column(change.name) is not None:
                 self._changes.append(change)
+
+    def _is_anothers(self, name: str, source: str) -> bool:
+        """Whether another column of now has the name of that target column, which kept it as its own was renamed."""
+        other = self._now.column(name) if self._channel.follows and self._terms.adds else None
+        return other is not None and other.name.casefold() != source.casefold()
 
     def made(self) -> Renewal:
         """The channel as it reads now."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from syncmgr.job.statement import charsets, column, options
 from syncmgr.job.statement.nodes import (
+    CONVERT_PARTITION,
     AddColumn,
     AddPrimaryKey,
     AddUnique,
@@ -120,7 +121,7 @@ def _convert(words: Words, db: str) -> list[Clause]:
         other = words.table(db)
         words.skip("WITH", "VALIDATION")
         words.skip("WITHOUT", "VALIDATION")
-        return [RowsChange(what="CONVERT PARTITION", other=other)]
+        return [RowsChange(what=CONVERT_PARTITION, other=other)]
     if words.skip("CONVERT", "TABLE"):
         other = words.table(db)
         words.expect("TO")

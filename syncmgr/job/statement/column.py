@@ -102,6 +102,7 @@ _ATTRIBUTES: Final = frozenset(  # words with which an attribute begins, so that
         "REFERENCES",
         "CONSTRAINT",
         "CHECK",
+        "WITH",
         "INVISIBLE",
         "COMPRESSED",
         "FIRST",

@@ -6,10 +6,12 @@ Must not know: how they are spelled, what becomes of them.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from syncmgr.job.types.schema import SourceColumn, UniqueKey
 
 Table = tuple[str, str]  # database, name
+CONVERT_PARTITION: Final = "CONVERT PARTITION"  # it becomes a table
 
 
 class DefaultKind(StrEnum):
@@ -275,9 +277,10 @@ class DropTables:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenameTables:
-    """One after the other, all of them or none."""
+    """One after the other, all of them or none, but for those of MariaDB's IF EXISTS that are not there."""
 
     pairs: tuple[tuple[Table, Table], ...]
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -279,7 +279,7 @@ def _drop_index(words: Words, db: str) -> ChangeIndex:
 def _rename(words: Words, db: str) -> Statement:
     if not words.skip_any({"TABLE", "TABLES"}):
         return _other(words, "RENAME")
-    words.skip("IF", "EXISTS")
+    exists = words.skip("IF", "EXISTS")
 
     def pair() -> tuple[Table, Table]:
         old = words.table(db)
@@ -289,7 +289,7 @@ def _rename(words: Words, db: str) -> Statement:
 
     pairs = words.listed(pair)
     words.end()
-    return RenameTables(pairs=tuple(pairs))
+    return RenameTables(pairs=tuple(pairs), if_exists=exists)
 
 
 def _truncate(words: Words, db: str) -> Statement:

@@ -53,6 +53,23 @@ def test_a_column_that_moves_stands_where_it_stood_until_then(clauses: str, orde
     assert " ".join(column.name for column in table.columns) == order
 
 
+@pytest.mark.parametrize(
+    ("clauses", "columns"),
+    [
+        ("MODIFY a BIGINT, ADD COLUMN IF NOT EXISTS a INT", "id a b c"),
+        ("ADD COLUMN IF NOT EXISTS d INT, ADD COLUMN IF NOT EXISTS D TEXT", "id a b c d"),
+        ("CHANGE a a2 INT, ADD COLUMN IF NOT EXISTS a INT", "id a2 b c"),
+        ("CHANGE a a2 INT, ADD COLUMN IF NOT EXISTS a2 TEXT", "id a2 b c"),
+        ("RENAME COLUMN a TO a2, ADD COLUMN IF NOT EXISTS a INT", "id a2 b c"),
+        ("DROP a, ADD COLUMN IF NOT EXISTS a INT", "id b c"),
+    ],
+)
+def test_if_not_exists_means_the_table_as_it_was(clauses: str, columns: str) -> None:
+    """And what clauses before it define, as a MariaDB does it."""
+    table = through("latin1", f"ALTER TABLE t {clauses}")
+    assert " ".join(column.name for column in table.columns) == columns
+
+
 def test_a_place_after_no_column_is_impossible() -> None:
     """Nor after one that is named otherwise behind the statement."""
     for clauses in ("ADD d INT AFTER z", "CHANGE b z TEXT AFTER c, ADD d INT AFTER b"):

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, ColumnItem, Condition, plan_channel
+from syncmgr.job.channel.description import (
+    AppendOnChange,
+    ChannelDescription,
+    ColumnItem,
+    Condition,
+    OnValueError,
+    plan_channel,
+)
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl, settle, skip
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
@@ -194,6 +201,7 @@ def test_what_the_target_becomes(clauses: str, expected: list[LakeChange]) -> No
         ("MODIFY a INT AS (n) STORED", "computes column 'a' anew"),
         ("DROP PRIMARY KEY", "two rows could share one"),
         ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, a)", "two rows could share one"),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (id, p WITHOUT OVERLAPS)", "two rows could share one"),
         ("DROP PARTITION p", "DROP PARTITION changes rows"),
         ("TRUNCATE PARTITION p", "TRUNCATE PARTITION changes rows"),
         ("EXCHANGE PARTITION p WITH TABLE x", "EXCHANGE PARTITION changes rows"),
@@ -447,6 +455,12 @@ def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
         ("CREATE TABLE orders SELECT 1 AS id", "columns of a query"),
         ("CREATE TABLE orders (id INT PRIMARY KEY) WITH SYSTEM VERSIONING", "rows of the past"),
         ("CREATE TABLE orders (id INT PRIMARY KEY, a INT WITH SYSTEM VERSIONING)", "rows of the past"),
+        ("CREATE TABLE orders (id INT PRIMARY KEY, a INT DEFAULT 5 WITH SYSTEM VERSIONING)", "rows of the past"),
+        (
+            "CREATE TABLE orders (id BIGINT NOT NULL, d1 DATE, d2 DATE, n INT, PERIOD FOR p (d1, d2),"
+            " PRIMARY KEY (id, p WITHOUT OVERLAPS))",
+            "two rows could share one",
+        ),
         ("CREATE TABLE orders (id VARCHAR(9) PRIMARY KEY, a INT, n INT)", "column 'id' becomes varchar(9)"),
         ("CREATE TABLE orders (id BIGINT NOT NULL, a INT, n INT)", "two rows could share one"),
         ("CREATE TABLE orders (a INT PRIMARY KEY)", "it drops column 'id', which is in the target's key"),
@@ -542,6 +556,63 @@ def test_whatever_an_operator_skips_is_passed_over(text: str) -> None:
     assert all(isinstance(change, RelaxField) for change in made)
     assert skipped("ALTER TABLE orders MODIFY b INT").channels["token-orders"].source.columns[2].type == "int"
     assert skipped("ALTER TABLE items DROP x").done == {}
+
+
+@pytest.mark.parametrize("reads", ["e", ""])
+def test_a_column_that_the_lake_has_no_type_for_can_be_skipped(reads: str) -> None:
+    """Whether an expression reads it or a target column is filled with it."""
+    column = SourceColumn(name="e", type="enum", members=("x",), charset="latin1")
+    source = replace(SOURCE, columns=(*SOURCE.columns, column))
+    target = replace(TARGET, columns=(*TARGET.columns, TargetColumn(name="e", type=kind("STRING"))))
+    where = Condition(expression="e = 'x'", reads=("e",)) if reads else None
+    items = [ColumnItem(target=each.name) for each in (TARGET if reads else target).columns]
+    made = plan_channel(
+        token="token-orders", source=source, unique_keys=[("id",)], target=target, items=items, where=where
+    )
+    text = "ALTER TABLE orders MODIFY e FROBNICATION"
+    said = DdlStatement(text=text, db="shop", modes=Modes(strict=True), moment=MOMENT)
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: target)
+    assert skip(said, [made], rules).done == {"token-orders": "skipped"}
+
+
+def test_a_target_that_was_narrower_may_stay_so() -> None:
+    """Where each value is looked at; a target that held every value grows as ever."""
+    whole = [replace(c, type=kind("INT")) if c.name == "d" else c for c in TARGET.columns]
+    narrow = replace(TARGET, columns=tuple(whole))
+    given = plan_channel(
+        token="token-orders", source=SOURCE, unique_keys=[("id",)], target=narrow, items=(), where=None, checked=True
+    )
+    text = "ALTER TABLE orders MODIFY d DECIMAL(9,2), MODIFY a BIGINT"
+    said = DdlStatement(text=text, db="shop", modes=Modes(strict=True), moment=MOMENT)
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: narrow)
+    checked = replace(rules, on_value_error=OnValueError.NULL)
+    assert plan_ddl(said, [given], checked).changes == {"token-orders": (RetypeField(name="a", type=kind("BIGINT")),)}
+    with pytest.raises(SyncError, match="does not fit INT"):
+        plan_ddl(said, [given], rules)
+
+
+def test_a_rename_if_exists_of_no_table_is_passed_over() -> None:
+    """MariaDB logs it though nothing has happened; a table that was dropped may have got another one's rows."""
+    for text in (
+        "RENAME TABLE IF EXISTS nix TO orders",
+        "RENAME TABLE IF EXISTS nix TO nix2, nix2 TO orders",
+        "RENAME TABLE IF EXISTS nix TO orders, x TO y",
+    ):
+        step = followed(text, mariadb=True)
+        assert (step.channels, step.done) == ({}, {"token-orders": "nothing to do"})
+        assert "takes its name" in refusal(text.replace(" IF EXISTS", ""), mariadb=True)
+    gone = replace(channel(), gone=True)
+    assert "takes its name" in refusal("RENAME TABLE IF EXISTS nix TO orders", gone, mariadb=True)
+    assert followed("RENAME TABLE IF EXISTS orders TO orders2", gone, mariadb=True).channels == {}
+    renamed = followed("RENAME TABLE IF EXISTS orders TO o2, orders TO o3", mariadb=True).channels["token-orders"]
+    assert renamed.source.name == "o2"
+
+
+def test_names_with_dots_are_those_of_one_table() -> None:
+    """The database a.b has no table of the database a."""
+    dotted = replace(channel(), source=replace(SOURCE, db="a.b", name="c"))
+    step = followed("RENAME TABLE a.`b.c` TO a.d", dotted)
+    assert (step.channels, step.done) == ({}, {})
 
 
 names = st.sampled_from(["a", "b", "n", "d", "x", "y", "id"])

@@ -57,6 +57,25 @@ def test_the_target_gets_the_columns_of_the_source(now: SourceTable, changes: tu
     assert {column.target for column in made.channel.columns} == {column.name for column in after.columns}
 
 
+def test_a_target_column_that_kept_its_name_is_filled_by_the_column_that_has_it() -> None:
+    """A shard leaves the name to the others where its column is renamed; a new column may get it then."""
+    old = replace(AMOUNT, name="amount_old")
+    renamed = replace(
+        CHANNEL,
+        source=of(ID, STATUS, old),
+        columns=tuple(
+            replace(each, expression="`amount_old`") if each.target == "amount" else each for each in CHANNEL.columns
+        ),
+        reads=("id", "status", "amount_old"),
+    )
+    made = renewed(renamed, of(ID, STATUS, old, AMOUNT), KEYS, TARGET, RenewalTerms())
+    assert [change.name for change in made.changes if isinstance(change, AddField)] == ["amount_old"]
+    assert len(made.changes) == 1
+    assert {each.target: each.source for each in made.channel.columns} == {
+        name: name for name in ("id", "status", "amount", "amount_old")
+    }
+
+
 def test_a_column_that_may_be_null_by_now_takes_it() -> None:
     """In the target, too."""
     target = replace(TARGET, columns=(*TARGET.columns[:2], replace(TARGET.columns[2], nullable=False)))
