@@ -292,6 +292,8 @@ class Table:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog, self.meta = catalog, catalog.meta
         self._updates: list[Callable[[Meta], Meta]] | None = None  # None: it is no transaction's
+        self._opened_with = self.meta
+        self._begun_with: Meta | None = None  # where it is pinned to those
 
     def commit(self, update: Callable[[Meta], Meta]) -> None:
         if self._updates is not None:
@@ -304,6 +306,8 @@ class Table:
         """As Iceberg does, which refreshes and applies again where somebody was faster."""
         for _ in range(REPEATS + 1):
             before = after = self.catalog.meta
+            if self._begun_with is not None and self._begun_with is not before:
+                break
             for update in updates:
                 after = update(after)
             if self.catalog.replace_by(before, after):
@@ -314,8 +318,12 @@ class Table:
     def begun(self) -> "Table":
         self.refresh()
         opened = Table(self.catalog)
-        opened._updates = []
+        opened._updates, opened._opened_with = [], opened.meta
         return opened
+
+    def pin(self) -> None:
+        """Refused from here on where anybody else has committed."""
+        self._begun_with = self._opened_with
 
     def finish(self) -> None:
         assert self._updates is not None
@@ -375,6 +383,9 @@ class IcebergModel:
         transaction.finish()
         assert transaction.meta.current is not None
         return transaction.meta.current.id
+
+    def pin(self, transaction: Table) -> None:
+        transaction.pin()
 
     def set_properties(self, transaction: Table, values: Mapping[str, str]) -> None:
         transaction.commit(lambda meta: replace(meta, properties={**meta.properties, **values}))

@@ -457,8 +457,10 @@ def test_a_dropped_table_that_comes_again_is_a_new_one() -> None:
         ("CREATE TABLE orders (id INT PRIMARY KEY, a INT WITH SYSTEM VERSIONING)", "rows of the past"),
         ("CREATE TABLE orders (id INT PRIMARY KEY, a INT DEFAULT 5 WITH SYSTEM VERSIONING)", "rows of the past"),
         (
-            "CREATE TABLE orders (id BIGINT NOT NULL, d1 DATE, d2 DATE, n INT, PERIOD FOR p (d1, d2),"
-            " PRIMARY KEY (id, p WITHOUT OVERLAPS))",
+            (
+                "CREATE TABLE orders (id BIGINT NOT NULL, d1 DATE, d2 DATE, n INT, PERIOD FOR p (d1, d2),"
+                " PRIMARY KEY (id, p WITHOUT OVERLAPS))"
+            ),
             "two rows could share one",
         ),
         ("CREATE TABLE orders (id VARCHAR(9) PRIMARY KEY, a INT, n INT)", "column 'id' becomes varchar(9)"),
