@@ -4,6 +4,7 @@ Owns: which word becomes which function, and how a value of JSON is compared.
 Must not know: who asks, what the functions do.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -14,11 +15,16 @@ from syncmgr.console.statements.local.sqlite_times import ADD_INTERVAL, APART, D
 from syncmgr.errors import Code, SyncError
 
 TRUTH: Final = {"true": "1", "false": "0"}
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_DIRECTIVE: Final = re.compile(r"%-?.", re.DOTALL)
+_DIRECTIVES: Final = frozenset({*(f"%{each}" for each in "YymdHIMSfpjabABw%"), "%-d", "%-m", "%-H", "%-I"})
 _ADDED: Final = (exp.TsOrDsToDate, exp.TsOrDsToTimestamp)  # what sqlglot puts around an argument of its own accord
 
 
 def as_sqlite(tree: exp.Query) -> None:
-    """Changes the tree. Raises QUERY_FAILED for an INTERVAL of a unit that is not known."""
+    """Changes the tree. Raises QUERY_FAILED for what SQLite would answer with another value."""
+    if tree.find(exp.JSONPathWildcard):
+        raise _refused("no wildcard in a path of JSON; name each key")
     _order_concats(tree)
     for node in list(tree.walk(bfs=False))[::-1]:  # what is inside first
         change = _WORDS.get(type(node))
@@ -43,6 +49,10 @@ def _order_concats(tree: exp.Query) -> None:
         node.replace(exp.Anonymous(this=CONCAT_BY, expressions=parts))
 
 
+def _refused(what: str) -> SyncError:
+    return SyncError(Code.QUERY_FAILED, reason=f"a question about metadata knows {what}")
+
+
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
@@ -53,8 +63,7 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
 def _unit(node: exp.Expr | None, known: frozenset[str]) -> exp.Expr:
     name = "" if node is None else node.name.upper()
     if name not in known:
-        reason = f"a question about metadata knows no unit {name or '?'} of time; it knows {', '.join(sorted(known))}"
-        raise SyncError(Code.QUERY_FAILED, reason=reason)
+        raise _refused(f"no unit {name or '?'} of time; it knows {', '.join(sorted(known))}")
     return exp.Literal.string(name)
 
 
@@ -72,8 +81,24 @@ def _sum(node: exp.Expr) -> exp.Expr:
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
         left, right = right, left
     if not isinstance(right, exp.Interval):
+        if _is_moment(left) or _is_moment(right):
+            raise _refused("no number for a time; write INTERVAL 300 SECOND")
         return node
     return _moved(left, right.this, right.args.get("unit"), back=isinstance(node, exp.Sub))
+
+
+def _is_moment(node: exp.Expr) -> bool:
+    """NOW() and its like are texts here already. As a number MySQL would write the digits one after the other."""
+    inner = node.unnest()
+    return isinstance(inner, exp.Literal) and inner.is_string and _MOMENT.match(inner.name) is not None
+
+
+def _in_zone(node: exp.Expr) -> exp.Expr:
+    return _call("CONVERT_TZ", _bare(node.args["timestamp"]), node.args["source_tz"], node.args["target_tz"])
+
+
+def _truncate(_node: exp.Expr) -> exp.Expr:
+    raise _refused("no TRUNCATE; take ROUND or FLOOR")
 
 
 def _date_add(node: exp.Expr) -> exp.Expr:
@@ -103,6 +128,10 @@ def _from_unixtime(node: exp.Expr) -> exp.Expr:
 
 
 def _format(node: exp.Expr) -> exp.Expr:
+    """It has Python's directives in place of MySQL's, but for those that sqlglot does not know."""
+    unknown = set(_DIRECTIVE.findall(node.args["format"].name)) - _DIRECTIVES
+    if unknown:
+        raise _refused(f"no {min(unknown)} in DATE_FORMAT")
     return _call(DATE_FORMAT, _bare(node.this), node.args["format"])
 
 
@@ -222,6 +251,8 @@ _WORDS: Final[Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]] = {
     exp.DateDiff: _days_apart,
     exp.UnixToTime: _from_unixtime,
     exp.TimeToStr: _format,
+    exp.ConvertTimezone: _in_zone,
+    exp.Trunc: _truncate,
     exp.Extract: _extract,
     exp.Year: _part_of("YEAR"),
     exp.Quarter: _part_of("QUARTER"),

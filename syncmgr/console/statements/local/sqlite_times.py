@@ -6,6 +6,7 @@ Must not know: who asks, what the time is. All times are UTC, as those of inform
 
 import calendar
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -147,8 +148,23 @@ def _sec_to_time(second: object) -> str | None:
 
 
 def _convert_tz(moment: object, source: object, target: object) -> str | None:
-    """Everything here is in UTC; a zone that is another is not known, which MySQL answers with NULL."""
-    return str(moment) if {str(source).upper(), str(target).upper()} <= UTC else None
+    """Names of zones but UTC are not known, which MySQL answers with NULL."""
+    at, zones = _time(moment), [_offset(str(each)) for each in (source, target)]
+    if at is None or None in zones:
+        return None
+    there, here = (zone for zone in zones if zone is not None)
+    return _text(at - there + here)
+
+
+def _offset(zone: str) -> dt.timedelta | None:
+    if zone.upper() in UTC:
+        return dt.timedelta(0)
+    found = re.fullmatch(r"([+-])(\d\d?):([0-5]\d)", zone)
+    if found is None:
+        return None
+    sign, hours, minutes = found.groups()
+    offset = dt.timedelta(hours=int(hours), minutes=int(minutes))
+    return -offset if sign == "-" else offset
 
 
 def _timediff(left: object, right: object) -> str | None:

@@ -112,6 +112,9 @@ def test_an_alert_means_what_is_typed(condition: str, *, found: bool) -> None:
         ("CASE WHEN MAX(status->'$.lag_second') > 60 THEN 'late' ELSE 'ok' END", "late"),
         ("TIMESTAMPDIFF(MONTH, '2025-01-31', '2025-02-28')", 0),
         ("TIMESTAMPDIFF(YEAR, '2024-02-29 00:00:00', '2026-02-28 23:59:59')", 1),
+        ("CONVERT_TZ('2026-01-02 23:00:00', '+00:00', '+05:30')", "2026-01-03 04:30:00"),
+        ("CONVERT_TZ('2026-01-02 23:00:00', '-01:00', 'UTC')", "2026-01-03 00:00:00"),
+        ("CONVERT_TZ('2026-01-02 23:00:00', 'UTC', 'Mars/One')", None),
         ("'2025-01-31' + INTERVAL 1 MONTH", "2025-02-28"),
         ("'2025-01-31' + INTERVAL 90 MINUTE", "2025-01-31 01:30:00"),
         ("NOW() + INTERVAL 0.5 SECOND", "2026-01-02 03:04:05.500000"),
@@ -150,6 +153,12 @@ def test_now_is_of_the_clock_of_what_is_shown() -> None:
     [
         ("REGEXP_REPLACE(msg, 'a', 'b')", "there is no function REGEXP_REPLACE; docs/sql.md"),
         ("msg REGEXP 'a'", "there is no function REGEXP; docs/sql.md"),
+        ("TRUNCATE(1.29, 1)", "no TRUNCATE"),
+        ("NOW() - 300", "no number for a time; write INTERVAL 300 SECOND"),
+        ("300 + (CURDATE())", "no number for a time"),
+        ("DATE_FORMAT(NOW(), '%D')", "no %D in DATE_FORMAT"),
+        ("JSON_EXTRACT(status, '$.stopped.*.error')", "no wildcard in a path of JSON"),
+        ("status->>'$**.error'", "no wildcard in a path of JSON"),
         ("NOW() - INTERVAL '1:30' HOUR_MINUTE", "no unit HOUR_MINUTE of time; it knows DAY, HOUR, "),
     ],
 )
