@@ -15,6 +15,7 @@ main() {
   need_python requirements.lock
   port=$(query_port)
   if pid=$(frontend_pid); then
+    port_is_open "$port" || fail "already starting (pid $pid), port $port is not open yet; see $SYNCMGR_HOME/log"
     say "already running (pid $pid). Connect: $(how_to_connect "$port")"
     return
   fi
@@ -38,10 +39,15 @@ start_daemon() {
   echo "$pid" >"$PID_FILE"
   until port_is_open "$port"; do
     kill -0 "$pid" 2>/dev/null || not_started "$pid"
-    ((SECONDS < deadline)) || fail "port $port is not open after $START_TIMEOUT_SECOND s; see $SYNCMGR_HOME/log"
+    ((SECONDS < deadline)) || still_starting "$pid" "$port"
     sleep 0.1
   done
   say "running (pid $pid). Connect: $(how_to_connect "$port")"
+}
+
+still_starting() {
+  fail "port $2 is not open after $START_TIMEOUT_SECOND s, and the frontend (pid $1) goes on starting; see" \
+    "$SYNCMGR_HOME/log, or end it by stop_fe.sh"
 }
 
 not_started() {

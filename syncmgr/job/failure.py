@@ -93,7 +93,8 @@ _AGAIN: Final = (
     "STOP the job, DROP its targets and create them again (INTO db.* does it by itself), and create the job again: "
     'its default "start" brings all rows.'
 )
-_THERE: Final = ' and the position of Status as "start"; the default asks for targets that are empty.'
+_WHERE: Final = ", while Status' behind and stopped are empty: what waits for a table goes with the job"
+_THERE: Final = f' and the position of Status as "start"{_WHERE}; the default asks for targets that are empty.'
 _RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE, then RESUME."
 _LEAVE: Final = "ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
 
@@ -121,8 +122,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SOURCE_CLEAR_PASSWORD: _RP(
         'Where the user is meant to log in so, STOP the job, and create it with "mysql.ssl" = "verify_identity" and '
-        'the position of Status as "start". Else somebody else may be answering at the server\'s address; the job '
-        "resumes by itself once that is over."
+        f'the position of Status as "start"{_WHERE}. Else somebody else may be answering at the server\'s address; '
+        "the job resumes by itself once that is over."
     ),
     Code.PEM_FILE: _RP("Put a file there as the message says; the job resumes by itself."),
     Code.SOURCE_ACCESS_DENIED: _O("Mend user, password or host on the server, then RESUME."),
@@ -150,7 +151,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     Code.SOURCE_MOVED: _T("Nothing: the job goes on."),
     Code.SOURCE_SERVER_ID: _RP(
         "End the other replica of that id, or give that one another; the job resumes by itself. Else STOP the job, and "
-        "create it with another 'mysql.server_id' and the position of Status as \"start\"."
+        f"create it with another 'mysql.server_id' and the position of Status as \"start\"{_WHERE}."
     ),
     Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL_PAST),
     Code.SOURCE_DDL: _O(
