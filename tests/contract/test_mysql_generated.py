@@ -40,7 +40,7 @@ def test_what_the_server_computes_anew_stops_its_table(any_server: MysqlServer) 
             channel, said = met(any_server, db, ["ALTER TABLE {db}.t " + clauses])
             assert any_server.run(generated) != before
             described = target(channel.source, channel.keys)
-            rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)  # noqa: B023 - asked for at once
+            rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)
             assert "is generated from one that it changes" in str(refusals(channel, said, rules))
             step = plan_ddl(said[0], [channel], replace(rules, deeds=deeds_of({"on_rows_change": "resync"})))
             assert step.resynced == {channel.token}
