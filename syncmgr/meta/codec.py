@@ -26,7 +26,7 @@ from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.charset import of_today
-from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType, UniqueKey
+from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, TargetType, UniqueKey
 
 Json = dict[str, Any]
 _CHANGES: Final = {kind.__name__: kind for kind in get_args(LakeChange)}
@@ -113,19 +113,26 @@ def _shadow_of(stored: Json) -> Shadow:
 
 
 def _table_of(stored: Json) -> SourceTable:
-    """Earlier versions stored charsets under the names that the server gave them, and no unique keys."""
+    """Earlier versions stored charsets under the names that the server gave them, and neither unique keys nor generated
+    columns.
+    """
     charset = of_today(stored.get("charset"))
-    unique = stored.get("unique")
+    unique, generated = stored.get("unique"), stored.get("generated")
     made = {
         "columns": tuple(map(_column_of, stored["columns"])),
         "charset": charset,
         "unique": None if unique is None else tuple(map(_unique_key_of, unique)),
+        "generated": None if generated is None else tuple(map(_generated_of, generated)),
     }
     return SourceTable(**(stored | made))
 
 
 def _unique_key_of(stored: Json) -> UniqueKey:
     return UniqueKey(name=stored["name"], columns=tuple(stored["columns"]))
+
+
+def _generated_of(stored: Json) -> GeneratedColumn:
+    return GeneratedColumn(name=stored["name"], reads=tuple(stored["reads"]))
 
 
 def _column_of(stored: Json) -> SourceColumn:

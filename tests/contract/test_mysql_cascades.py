@@ -61,7 +61,7 @@ def met(server: MysqlServer, db: str, statements: list[str]) -> tuple[ChannelDes
     said = []
     with reading(server, subscriptions([worker(channel)], Position()), options=QUICK) as reader:
         for statement in statements:
-            server.run(statement.format(db=db))
+            server.run("SET sql_mode = 'STRICT_ALL_TABLES'", statement.format(db=db))
             until(lambda: reader.get() and reader.batches[-1].ddl)
             ddl = reader.batches[-1].ddl
             assert ddl is not None

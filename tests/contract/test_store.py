@@ -30,7 +30,7 @@ from syncmgr.job.snapshot.renewal import Renewal
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.sync_job import SyncJob
-from syncmgr.job.types.schema import SourceTable, TargetType, UniqueKey
+from syncmgr.job.types.schema import GeneratedColumn, SourceTable, TargetType, UniqueKey
 from syncmgr.meta import ddl_log
 from syncmgr.meta.channels import Joining
 from syncmgr.meta.codec import Vault, channel_json, channel_of
@@ -795,11 +795,15 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     assert store.loads.of(job.id) == {"token-1": opened(store, job, excerpt=other)}
 
 
-def test_unique_keys_are_stored_and_not_known_of_earlier_versions(store: Store) -> None:
+def test_unique_keys_and_generated_columns_are_stored_and_not_known_of_earlier_versions(store: Store) -> None:
     """Tables are equal without them, as rows do not tell them; a job that was stored before has none to go by."""
     channel = store.add(make_job(), START, 0.0).channels[0]
     keys = (UniqueKey(name="by_mail", columns=("mail", "")),)
-    stored = json.loads(json.dumps(channel_json(replace(channel, source=replace(channel.source, unique=keys)))))
+    generated = (GeneratedColumn(name="day", reads=("at", "zone")),)
+    source = replace(channel.source, unique=keys, generated=generated)
+    stored = json.loads(json.dumps(channel_json(replace(channel, source=source))))
     assert channel_of(stored).source.unique == keys
-    del stored["source"]["unique"]
+    assert channel_of(stored).source.generated == generated
+    del stored["source"]["unique"], stored["source"]["generated"]
     assert channel_of(stored).source.unique is None
+    assert channel_of(stored).source.generated is None

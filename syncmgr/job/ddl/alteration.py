@@ -4,7 +4,7 @@ Owns: the columns behind the statement, in MySQL's order, and how each came to b
 Must not know: targets, policies, values.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from syncmgr.job.ddl.unique_keys import altered_keys
@@ -24,7 +24,7 @@ from syncmgr.job.statement.nodes import (
     RenameColumn,
 )
 from syncmgr.job.types.column_type import characters, converted, in_charset, of_bytes, sized
-from syncmgr.job.types.schema import LABELLED, TEXT, SourceColumn, SourceTable
+from syncmgr.job.types.schema import LABELLED, TEXT, GeneratedColumn, SourceColumn, SourceTable, read_by
 
 
 class ImpossibleError(ValueError):
@@ -35,13 +35,25 @@ class ImpossibleError(ValueError):
 class Column:
     """A column behind the statement. `before` None: it is new. `definition` None: nothing was said of its type.
 
-    `moved`: FIRST or AFTER was said.
+    `moved`: FIRST or AFTER was said. `recoded`: it is text that CONVERT TO concerned.
     """
 
     now: SourceColumn
     before: SourceColumn | None = None
     definition: ColumnDefinition | None = None
     moved: bool = False
+    recoded: bool = False
+
+    @property
+    def reads_alike(self) -> bool:
+        """Whether every expression reads the same in it, if it keeps its values. Nothing tells a collation as it was,
+        and ZEROFILL, which makes a number unsigned.
+        """
+        if self.before is None:
+            return True
+        said = self.definition is not None and (has_charset(self.now) or self.now.unsigned)
+        was = replace(self.before, name=self.now.name, key=self.now.key, nullable=self.now.nullable)
+        return self.now == was and not said and not self.recoded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +103,13 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
     keys, index_dropped = _primary_key(table, clauses, columns)
     columns = [_keyed(column, keys) for column in columns]
     unique = altered_keys(table.unique, clauses)
-    after = replace(table, columns=tuple(column.now for column in columns), charset=charset, unique=unique)
+    after = replace(
+        table,
+        columns=tuple(column.now for column in columns),
+        charset=charset,
+        unique=unique,
+        generated=None if table.generated is None else tuple(_generated(table.generated, columns)),
+    )
     dropped = tuple(c for c in table.columns if isinstance(fates.get(c.name.casefold()), DropColumn))
     return Alteration(table=after, columns=tuple(columns), dropped=dropped, index_dropped=index_dropped)
 
@@ -121,8 +139,8 @@ def composed(first: Alteration, second: Alteration) -> Alteration:
             return later
         earlier = between[later.before.name]
         definition = later.definition or earlier.definition
-        moved = later.moved or earlier.moved
-        return Column(now=later.now, before=earlier.before, definition=definition, moved=moved)
+        moved, recoded = later.moved or earlier.moved, later.recoded or earlier.recoded
+        return Column(now=later.now, before=earlier.before, definition=definition, moved=moved, recoded=recoded)
 
     gone = [between[each.name].before for each in second.dropped]
     return Alteration(
@@ -131,6 +149,39 @@ def composed(first: Alteration, second: Alteration) -> Alteration:
         dropped=(*first.dropped, *(each for each in gone if each is not None)),
         index_dropped=first.index_dropped or second.index_dropped,
     )
+
+
+def recomputed(alteration: Alteration, read_ones: Collection[str]) -> str | None:
+    """Of columns that are read, by their names before, one whose values the server may have computed anew, in words."""
+    changed = {column.now.name.casefold() for column in alteration.columns if not column.reads_alike}
+    names = {name.casefold() for name in read_ones}
+    pairs = [(c.before.name.casefold(), c.now.name.casefold()) for c in alteration.columns if c.before is not None]
+    read_now = {now for before, now in pairs if before in names}
+    generated = alteration.table.generated
+    if generated is None:
+        others = read_now if len(changed) > 1 else read_now - changed
+        return "whether columns are generated from those that it changes is not known" if changed and others else None
+    hit: set[str] = set()
+    for _ in generated:  # one may read another
+        hit |= {g.name.casefold() for g in generated if (changed | hit) & {name.casefold() for name in g.reads}}
+    found = next((each.name for each in generated if each.name.casefold() in hit & read_now), None)
+    return None if found is None else f"column '{found}' is generated from one that it changes"
+
+
+def _generated(known: Iterable[GeneratedColumn], columns: Sequence[Column]) -> Iterator[GeneratedColumn]:
+    """Those behind the statement. An expression has the names of before or of now."""
+    names = {column.before.name.casefold(): column.now.name for column in columns if column.before is not None}
+    by_name = {each.name.casefold(): each for each in known}
+    spelled = dict.fromkeys((*names, *(column.now.name for column in columns)))
+    for column in columns:
+        own = column.now.name
+        if column.definition is not None and column.definition.computed:
+            found = {names.get(n.casefold(), n).casefold() for n in read_by(column.definition.expression, spelled)}
+            reads = tuple(c.now.name for c in columns if c is not column and c.now.name.casefold() in found)
+            yield GeneratedColumn(name=own, reads=reads)
+        elif column.definition is None and column.before is not None and column.before.name.casefold() in by_name:
+            reads = by_name[column.before.name.casefold()].reads
+            yield GeneratedColumn(name=own, reads=tuple(names.get(name.casefold(), name) for name in reads))
 
 
 Fate = DropColumn | RenameColumn | ChangeColumn
@@ -207,7 +258,7 @@ def _converted(column: Column, clauses: Iterable[Clause], charset: str | None) -
     """`charset`: of the table before the statement."""
     for clause in clauses:
         if isinstance(clause, ConvertCharset) and has_charset(column.now):
-            column = replace(column, now=_as_converted(column, clause, charset))
+            column = replace(column, now=_as_converted(column, clause, charset), recoded=True)
     return column
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "mentioned",
     "named",
     "renewed",
+    "retypes",
     "touched",
 ]
 
@@ -271,6 +272,11 @@ def cascades(clause: nodes.Clause) -> bool:
             return definition.cascades
         case _:
             return False
+
+
+def retypes(clause: nodes.Clause) -> bool:
+    """Whether columns that are there may have another type or collation behind it."""
+    return isinstance(clause, nodes.ChangeColumn | nodes.ConvertCharset)
 
 
 def renewed(clause: nodes.Clause) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, OnValueError, PastDdl, Shadow
 from syncmgr.job.ddl import ddl
-from syncmgr.job.ddl.alteration import ImpossibleError, altered, composed, renewed
+from syncmgr.job.ddl.alteration import Alteration, ImpossibleError, altered, composed, recomputed, renewed
 from syncmgr.job.ddl.copy_table import alike, refuse_lossy, refuse_refilled
 from syncmgr.job.ddl.creation import told
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
@@ -299,6 +299,12 @@ class _Following:
         if matters and self._refuse(Kind.ROWS, unseen) is Action.RESYNC:
             raise RefusedError(unseen)  # nor is what it will change
 
+    def _refuse_recomputed(self, channel: ChannelDescription, alteration: Alteration) -> None:
+        """What the server computes anew is in no row event, though the columns that it comes from keep their values."""
+        why = recomputed(alteration, channel.reads)
+        if why is not None:
+            self._lose_sight(channel.token, "generated columns", f"{why}, so that its values may change unseen")
+
     def _share(self, tables: Iterable[Table]) -> None:
         """What is written through a MERGE table is in the binlog under that one's name alone."""
         unseen = "rows of this table that are written through a MERGE table are not in the binlog under its own name"
@@ -312,7 +318,7 @@ class _Following:
         spoken = PastDdl(text=self._said.text, db=self._said.db, modes=self._said.modes)
         return None if loses or len(shadow.alters) >= MAX_ALTERS else replace(shadow, alters=(*shadow.alters, spoken))
 
-    def _evolve(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
+    def _evolve(self, channel: ChannelDescription, clauses: Sequence[nodes.Clause]) -> None:
         if _table(channel) in self._said.unknown:
             self._pass_by(channel, clauses)
             return
@@ -321,9 +327,11 @@ class _Following:
             channel = replace(channel, source=_with_untold(table, channel.source))
         target = self._rules.describe(channel)
         terms = self._terms(defaults=_shows_defaults(channel, target))
-        self._take(evolve(channel, target, altered(channel.source, tuple(clauses)), terms))
+        alteration = altered(channel.source, tuple(clauses))
+        self._take(evolve(channel, target, alteration, terms))
+        self._refuse_recomputed(channel, alteration)
 
-    def _pass_by(self, channel: ChannelDescription, clauses: Iterable[nodes.Clause]) -> None:
+    def _pass_by(self, channel: ChannelDescription, clauses: Sequence[nodes.Clause]) -> None:
         """Of a statement older than the schema that is known: it must not matter, or an operator answers for it."""
         if self._rules.forced:
             return
@@ -331,6 +339,9 @@ class _Following:
         touched = [name for clause in clauses for name in ddl.renewed(clause) if name.casefold() in read_ones]
         if touched:
             raise RefusedError(f"it adds, drops, renames or recomputes column '{touched[0]}'")
+        known = channel.source.generated
+        if any(map(ddl.retypes, clauses)) and (known is None or any(g.name.casefold() in read_ones for g in known)):
+            raise RefusedError("it may change a column from which one that is read is generated")
 
     def _take(self, step: Step) -> None:
         token = step.channel.token
@@ -362,7 +373,8 @@ class _Following:
         emptied = EmptyTable() in self._changes.get(channel.token, ())
         target = self._rules.describe(channel)
         terms = replace(self._terms(defaults=True), empty=True, emptied=emptied)
-        alteration = altered(replace(channel.source, charset=charset), renewed(channel.source, statement))
+        source = replace(channel.source, charset=charset, generated=None if statement.like else ())
+        alteration = altered(source, renewed(channel.source, statement))
         alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
         self._take(evolve(replace(channel, gone=False, shadows=()), target, alteration, terms))
 
@@ -549,6 +561,7 @@ class _Following:
         kept = tuple(each for each in channel.shadows if each != shadow)
         self._done[channel.token].append(f"its copy {'.'.join(other)} took its place")
         self._take(evolve(replace(channel, shadows=kept, gone=False), target, alteration, terms))
+        self._refuse_recomputed(channel, alteration)
 
     def _read_under(self, channel: ChannelDescription, place: Table, places: Collection[Table]) -> None:
         if _table(channel) == place:
@@ -575,12 +588,14 @@ def _shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
 
 
 def _differs(now: ChannelDescription, before: ChannelDescription) -> bool:
-    return now != before or now.source.unique != before.source.unique  # which tables are not compared by
+    if now != before or now.source.unique != before.source.unique:  # which tables are not compared by
+        return True
+    return now.source.generated != before.source.generated
 
 
 def _with_untold(seen: SourceTable, known: SourceTable) -> SourceTable:
     """With what rows do not tell."""
-    return replace(seen, charset=known.charset, unique=known.unique)
+    return replace(seen, charset=known.charset, unique=known.unique, generated=known.generated)
 
 
 def _table(channel: ChannelDescription) -> Table:

@@ -256,10 +256,10 @@ def _words_of_it(words: Words, found: ColumnDefinition) -> ColumnDefinition | No
 def _expression(words: Words, found: ColumnDefinition) -> ColumnDefinition | None:
     if not (words.skip("GENERATED", "ALWAYS", "AS") or words.skip("AS")):
         return None
-    if not words.skip_brackets():
-        words.expect("ROW")  # of a table with system versions
-        words.take()
-    return replace(found, computed=True)
+    if words.sees("("):
+        return replace(found, expression=words.brackets())
+    words.expect("ROW")  # of a table with system versions
+    return replace(found, expression=f"ROW {words.take().word}")
 
 
 def _quiet(words: Words) -> bool:

@@ -38,7 +38,7 @@ class ColumnDefinition:
     """A column as ADD, MODIFY or CREATE define it.
 
     `column.charset` None: the table's own, which the statement does not tell. `comment` None: none was given.
-    `computed`: its values follow from an expression. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
+    `expression`: from which its values follow. `numbered`: AUTO_INCREMENT. `unique`, `primary`: a key beside it.
     `dated`: a TIMESTAMP in which a NULL becomes the time of the statement.
     `versioned`: its rows of the past stay in the table. `checked`: a CHECK beside it. `cascades`: a foreign key beside
     it changes rows of its table.
@@ -47,7 +47,7 @@ class ColumnDefinition:
     column: SourceColumn
     default: Default | None = None
     comment: str | None = None
-    computed: bool = False
+    expression: str = ""
     numbered: bool = False
     invisible: bool = False
     unique: bool = False
@@ -56,6 +56,10 @@ class ColumnDefinition:
     versioned: bool = False
     checked: bool = False
     cascades: bool = False
+
+    @property
+    def computed(self) -> bool:
+        return bool(self.expression)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ Must not know: where a schema was read, how a value is decoded or written.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,6 +31,9 @@ GEOMETRY: Final = frozenset(
 )
 IDENTIFIERS: Final = {"uuid": 16, "inet6": 16, "inet4": 4}  # MariaDB's, and their bytes
 MAX_DECIMAL_DIGITS: Final = 38  # of Arrow's decimal128, Spark and Iceberg alike
+
+
+_PLAIN: Final = re.compile(r"[\w$]+")  # a name that is spelled in one way
 
 
 def mentions(text: str, name: str) -> bool:
@@ -83,11 +87,24 @@ class UniqueKey:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratedColumn:
+    """A column whose values the server computes. `reads`: the columns that its expression may read."""
+
+    name: str
+    reads: tuple[str, ...]
+
+
+def read_by(expression: str, columns: Iterable[str]) -> tuple[str, ...]:
+    """Those of a table that an expression may read; a name of other characters may be spelled in another way."""
+    return tuple(name for name in columns if _PLAIN.fullmatch(name) is None or mentions(expression, name))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SourceTable:
     """A table of a MySQL server. `charset`: of new text columns of which none is said; None: not known.
 
-    `unique`: its unique keys beside the primary one, perhaps some that have gone; None: not known. No table map tells
-    them, so they are left out where tables are compared.
+    `unique`: its unique keys beside the primary one, perhaps some that have gone; `generated`: of its columns; None:
+    not known. No table map tells them, so they are left out where tables are compared.
     """
 
     db: str
@@ -95,6 +112,7 @@ class SourceTable:
     columns: tuple[SourceColumn, ...]
     charset: str | None = None
     unique: tuple[UniqueKey, ...] | None = field(default=None, compare=False)
+    generated: tuple[GeneratedColumn, ...] | None = field(default=(), compare=False)
 
     @property
     def label(self) -> str:

@@ -12,7 +12,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.statement.charsets import charset_of
 from syncmgr.job.types.charset import of_today
 from syncmgr.job.types.column_type import labels
-from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey
+from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, UniqueKey, read_by
 from syncmgr.sources.mysql.address import Connection, query
 
 PRIMARY: Final = "PRIMARY"
@@ -20,7 +20,8 @@ _CASCADE: Final = re.compile(r"^ *CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDA
 
 _COLUMN: Final = (
     "COLUMN_NAME name, DATA_TYPE word, COLUMN_TYPE full, CHARACTER_MAXIMUM_LENGTH length, NUMERIC_PRECISION digits,"
-    " NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset, IS_NULLABLE nullable"
+    " NUMERIC_SCALE scale, DATETIME_PRECISION fraction, CHARACTER_SET_NAME charset, IS_NULLABLE nullable,"
+    " GENERATION_EXPRESSION expression"
 )
 
 
@@ -45,7 +46,13 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
     ) or [{"collation": None}]
     charset = None if told["collation"] is None else charset_of(told["collation"])
     unique = tuple(key for key in keys if key.name != PRIMARY)
-    return SourceTable(db=table[0], name=table[1], columns=columns, charset=charset, unique=unique)
+    names = [column.name for column in columns]
+    generated = tuple(
+        GeneratedColumn(name=row["name"], reads=read_by(row["expression"], [n for n in names if n != row["name"]]))
+        for row in rows
+        if row["expression"]
+    )
+    return SourceTable(db=table[0], name=table[1], columns=columns, charset=charset, unique=unique, generated=generated)
 
 
 def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:

@@ -372,7 +372,10 @@ def identified(told: SourceTable, stored: SourceTable) -> SourceTable:
     """`told` by a table map, with what it does not tell but is stored."""
     known = ((column, stored.column(column.name)) for column in told.columns)
     return replace(
-        told, columns=tuple(c if of is None else _identified(c, of) for c, of in known), unique=stored.unique
+        told,
+        columns=tuple(c if of is None else _identified(c, of) for c, of in known),
+        unique=stored.unique,
+        generated=stored.generated,
     )
 
 

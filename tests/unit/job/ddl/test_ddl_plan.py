@@ -34,7 +34,15 @@ from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, deeds_of, meaning
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType, UniqueKey
+from syncmgr.job.types.schema import (
+    GeneratedColumn,
+    SourceColumn,
+    SourceTable,
+    TargetColumn,
+    TargetTable,
+    TargetType,
+    UniqueKey,
+)
 
 SOURCE = SourceTable(
     db="shop",
@@ -947,3 +955,100 @@ def test_where_no_new_column_can_take_a_type_the_job_pauses(clause: str) -> None
     listed = channel(*(ColumnItem(target=name) for name in ("id", "b", "n")))
     reason = refusal(f"ALTER TABLE orders {clause}", listed, deeds=deeds_of({"on_type_change": "new_column"}))
     assert "no new column can take them" in reason
+
+
+GENERATED = replace(
+    SOURCE,
+    columns=(
+        *SOURCE.columns,
+        SourceColumn(name="g", type="varchar", length=40, charset="utf8mb4"),
+        SourceColumn(name="h", type="int"),
+    ),
+    generated=(GeneratedColumn(name="g", reads=("h",)), GeneratedColumn(name="h", reads=("a", "d"))),
+)
+
+
+def generated(
+    source: SourceTable = GENERATED, *, listed: tuple[str, ...] = ()
+) -> tuple[ChannelDescription, TargetTable]:
+    """Of a table in which g is generated from h, which is generated from a and d."""
+    columns = (
+        *TARGET.columns,
+        TargetColumn(name="g", type=kind("VARCHAR", 40)),
+        TargetColumn(name="h", type=kind("INT")),
+    )
+    target = replace(TARGET, columns=tuple(c for c in columns if not listed or c.name in listed))
+    items = [ColumnItem(target=name) for name in listed]
+    made = plan_channel(
+        token="token-orders", source=source, unique_keys=[("id",)], target=target, items=items, where=None
+    )
+    return made, target
+
+
+@pytest.mark.parametrize("listed", [(), ("id", "g", "b")])
+@pytest.mark.parametrize("clauses", ["MODIFY a BIGINT", "CHANGE a a2 BIGINT", "MODIFY d DECIMAL(9,2)"])
+def test_a_column_that_is_generated_from_one_that_changes_stops_its_table(
+    clauses: str, listed: tuple[str, ...]
+) -> None:
+    """The values of the changed column stay, those of the generated one may not, and no row event says so; whether or
+    not the changed one is read.
+    """
+    channel, target = generated(listed=listed)
+    text = f"ALTER TABLE orders {clauses}"
+    assert "'g' is generated from one" in refusal(text, channel, target=target)
+    step = followed(text, channel, target=target, deeds=deeds_of({"on_rows_change": "resync"}))
+    assert step.resynced == {"token-orders"}
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "MODIFY n BIGINT NOT NULL",
+        "MODIFY a INT COMMENT 'x'",
+        "MODIFY a INT FIRST",
+        "MODIFY b VARCHAR(30)",
+        "CONVERT TO CHARACTER SET utf8mb4",
+        "ADD INDEX (g), ADD z INT",
+    ],
+)
+def test_what_no_column_is_generated_from_changes_no_generated_one(clauses: str) -> None:
+    """So the statement is followed as in any table."""
+    channel, target = generated()
+    assert not followed(f"ALTER TABLE orders {clauses}", channel, target=target).resynced
+
+
+def test_texts_from_which_one_is_generated_count_as_changed() -> None:
+    """Which collation a text had nobody knows, so each definition of it may be another one."""
+    channel, target = generated(replace(GENERATED, generated=(GeneratedColumn(name="h", reads=("b",)),)))
+    for clauses in ("MODIFY b VARCHAR(20)", "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"):
+        assert "is generated from one" in refusal(f"ALTER TABLE orders {clauses}", channel, target=target)
+
+
+def test_what_is_generated_is_kept_up() -> None:
+    """By each statement: under new names, with new expressions, and without those that are dropped."""
+
+    def after(clauses: str) -> dict[str, tuple[str, ...]]:
+        channel, target = generated()
+        deeds = deeds_of({"on_old_values": "null"})
+        found = followed(f"ALTER TABLE orders {clauses}", channel, target=target, deeds=deeds).channels["token-orders"]
+        return {each.name: each.reads for each in found.source.generated or ()}
+
+    assert after("RENAME COLUMN a TO a2") == {"g": ("h",), "h": ("a2", "d")}
+    assert after("MODIFY h INT") == {"g": ("h",)}
+    assert after("DROP h, DROP g") == {}
+    assert after("CHANGE a a2 INT, ADD z INT AS (`A2` + n + id2), ADD id2 INT")["z"] == ("a2", "n", "id2")
+
+
+def test_a_table_of_which_nobody_knows_what_is_generated_stops_where_a_type_changes() -> None:
+    """As of jobs of earlier versions; reading it anew asks the server."""
+    channel, target = generated(replace(GENERATED, generated=None))
+    assert "is not known" in refusal("ALTER TABLE orders MODIFY a BIGINT", channel, target=target)
+    followed("ALTER TABLE orders ADD z INT, DROP COLUMN n, RENAME COLUMN a TO c", channel, target=target)
+
+
+def test_a_statement_older_than_the_schema_may_retype_nothing_where_a_column_is_generated() -> None:
+    """What the columns were then is not known, nor from which of them the generated one was."""
+    channel, target = generated()
+    assert "may change a column" in refusal("ALTER TABLE orders MODIFY n BIGINT", channel, target=target, holds=False)
+    followed("ALTER TABLE orders ADD INDEX (g)", channel, target=target, holds=False)
+    followed("ALTER TABLE orders MODIFY n BIGINT", holds=False)
