@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from syncmgr.job.channel.description import AppendOnChange
+from syncmgr.job.channel.description import AppendOnChange, ChannelDescription
 from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
 from tests.contract.mysql_reader import database, facts
@@ -30,6 +30,11 @@ CHANGED: Final = (
 )
 
 
+def rules_of(channel: ChannelDescription) -> Rules:
+    described = target(channel.source, channel.keys)
+    return Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)
+
+
 def test_what_the_server_computes_anew_stops_its_table(any_server: MysqlServer) -> None:
     """It changes in rows of which the binlog has nothing, while the values that it comes from stay the same."""
     for clauses in CHANGED:
@@ -39,8 +44,7 @@ def test_what_the_server_computes_anew_stops_its_table(any_server: MysqlServer) 
             before = any_server.run(generated)
             channel, said = met(any_server, db, ["ALTER TABLE {db}.t " + clauses])
             assert any_server.run(generated) != before
-            described = target(channel.source, channel.keys)
-            rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)
+            rules = rules_of(channel)
             assert "is generated from one that it changes" in str(refusals(channel, said, rules))
             step = plan_ddl(said[0], [channel], replace(rules, deeds=deeds_of({"on_rows_change": "resync"})))
             assert step.resynced == {channel.token}
@@ -51,8 +55,7 @@ def test_what_no_column_is_generated_from_may_change(any_server: MysqlServer) ->
     with database(any_server) as db:
         any_server.run(f"CREATE TABLE {db}.t ({COLUMNS})", ROW.format(db=db))
         channel, said = met(any_server, db, ["ALTER TABLE {db}.t MODIFY z BIGINT, MODIFY n INT"])
-        described = target(channel.source, channel.keys)
-        rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)
+        rules = rules_of(channel)
         after = plan_ddl(said[0], [channel], rules).channels[channel.token]
         assert after.source.generated == facts(any_server, [(db, "t")]).tables[0].generated
         told = {each.name: set(each.reads) for each in after.source.generated or ()}
