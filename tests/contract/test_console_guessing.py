@@ -1,5 +1,6 @@
 """Guessing passwords: a client that speaks bytes, against a console with accounts of both plugins."""
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -116,6 +117,28 @@ def test_the_right_password_is_right_again_after_a_refusal(folder: Path) -> None
         until(lambda: guess(it, "alice", "wrong") == b"\x01\x04", why="the end of the refusal")
         assert code(lambda: it.connect(user="alice", password="wonder")) == REFUSED
         until(lambda: can_log_in(it, "alice"), why="the end of the second refusal")
+
+
+@pytest.mark.usefixtures("no_delays")
+def test_who_lets_his_time_run_out_has_failed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """He knows that his scramble was wrong while the password that he then sends is being looked at."""
+
+    async def never(*_: object) -> bool:
+        await asyncio.sleep(HANG_SECOND)
+        return False
+
+    with running(folder, password=PASSWORD, max_login_failures=2, login_refuse_second=1000, connect_timeout=1) as it:
+        it.ask("CREATE USER alice IDENTIFIED BY 'wonder'")
+        monkeypatch.setattr(keys.StoredKey, "confirm", never)
+        for number in range(2):
+            with it.raw() as raw:
+                raw.write(raw.hello(scramble_caching_sha2(b"wrong", raw.greet()), user="alice"))
+                assert raw.read() == b"\x01\x04"
+                raw.write(b"\x02")
+                raw.read()
+                raw.write(b"x" * 256)
+                until(lambda count=number + 1: failures(it, "alice") == count, why="the failure")  # type: ignore[misc]
+        assert guess(it, "alice", "wonder")[:3] == b"\xff\x73\x0f"
 
 
 @pytest.mark.usefixtures("no_delays")

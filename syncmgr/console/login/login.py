@@ -65,6 +65,7 @@ class Login:
         self._host = host
         self._nonce = new_nonce()
         self._awaits_client = False  # which has said who it is, and is to go on
+        self._undecided = False  # it knows that its scramble is not known, and its password is being looked at
         self._using = "NO"  # whether it had a password
 
     async def run(self, connection_id: int) -> tuple[Hello, Account]:
@@ -101,7 +102,7 @@ class Login:
         try:
             account = await self._verdict(hello, user, again=again)
         except BaseException:
-            if self._awaits_client:
+            if self._awaits_client or self._undecided:
                 self._gate.throttle.failed(user, self._host, now=time.monotonic())
                 audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number, gave_up=True)
             raise
@@ -157,11 +158,14 @@ class Login:
 
     async def _confirm(self, key: Key) -> bool:
         """caching_sha2_password: a scramble that does not match is followed by full authentication, as in MySQL."""
+        self._undecided = True
         self._stream.put(FULL_AUTH)
         data = await self._answer()
         if self._stream.cipher() is None:
             data = await self._decrypt(data)
-        return await key.confirm(data.rstrip(b"\0").decode("utf-8", "replace"), self._host)
+        right = await key.confirm(data.rstrip(b"\0").decode("utf-8", "replace"), self._host)
+        self._undecided = False
+        return right
 
     async def _decrypt(self, data: bytes) -> bytes:
         """The password that came under RSA; empty if it was not encrypted with our key."""

@@ -4,6 +4,7 @@ Owns: from the text of a packet to the result of each statement in it, and the t
 Must not know: packets; what a statement does.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from typing import TypeVar
 
@@ -79,6 +80,8 @@ class StatementSession:
             self._context.remarks.begin(asks=asks_for_counts(each.text), keeps=isinstance(statement, ShowMeta))
             self._limit_time(each, since)
             self._announce(each)
+            if since is None:
+                await asyncio.sleep(0)  # others are answered between two statements of one packet
             since = None  # of those that follow, the time begins when they do
             yield await self._with_nearest(EXECUTIONS[type(statement)](self._context, statement)), left > 0
 

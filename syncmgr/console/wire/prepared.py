@@ -20,6 +20,7 @@ from syncmgr.errors import Code, SyncError
 
 Value = str | bytes | int | float | Decimal | None
 
+MAX_DIGITS: Final = 1000  # of a DECIMAL that is bound; a column has 65 at most
 _INTEGERS: Final = {
     FieldType.TINY: 1,
     FieldType.SHORT: 2,
@@ -144,11 +145,12 @@ def _text_or_bytes(data: bytes, charset: Charset) -> Value:
 
 
 def _decimal(text: str) -> Decimal:
+    """Raises WRONG_ARGUMENTS, also for one of more digits than any column has: it is written out."""
     try:
-        number = Decimal(text)
+        number = Decimal(text) if len(text) <= MAX_DIGITS else None
     except InvalidOperation:
-        raise SyncError(Code.WRONG_ARGUMENTS, what="EXECUTE") from None
-    if not number.is_finite():
+        number = None
+    if number is None or not number.is_finite() or abs(number.adjusted()) > MAX_DIGITS:
         raise SyncError(Code.WRONG_ARGUMENTS, what="EXECUTE")
     return number
 

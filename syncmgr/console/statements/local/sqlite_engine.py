@@ -37,6 +37,8 @@ _FORBIDDEN: Final = {
     "printf",
     "format",
     "glob",  # takes the square of a text's length
+    "json_patch",  # of the number of keys, and cannot be interrupted
+    "jsonb_patch",
 }
 
 

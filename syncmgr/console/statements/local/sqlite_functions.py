@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from syncmgr.console.limits import KiB, MiB
 
 MAX_VALUE: Final = 4 * MiB
+MAX_JSON: Final = 1 << 20  # characters that are parsed at once, while nobody else is answered
 MAX_JOINED: Final = 10_000  # values of one GROUP_CONCAT
 MAX_PATTERN: Final = KiB  # characters of a LIKE
 MAX_COMPARED: Final = 20_000_000  # characters of a text by those of a part of a pattern that has _
@@ -245,8 +246,10 @@ def _json_keys(document: object) -> str | None:
 
 def _json(document: object) -> object:
     """What SQLite's own functions have found is no JSON where it is a text."""
+    text = str(document)
+    refuse_above(MAX_JSON, len(text))
     try:
-        return json.loads(str(document))
+        return json.loads(text)
     except (ValueError, RecursionError):
         return document
 

@@ -118,3 +118,12 @@ def test_data_in_pieces_is_joined() -> None:
     statements.append(one.id, 1, b"b")
     sent = bytes(4) + b"\0\x01" + bytes((FieldType.VAR_STRING, 0, FieldType.BLOB, 0)) + lenenc_bytes(b"x")
     assert one.bind(Reader(sent), UTF8MB4) == "SELECT 'x', X'6162'"
+
+
+@pytest.mark.parametrize("text", ["1E4000000000", "1E-4000000000", "0E4000000000", "9" * 1001, "NaN", "Infinity", "x"])
+def test_a_decimal_that_would_fill_the_memory_is_none(text: str) -> None:
+    """It is written out digit by digit."""
+    data = lenenc_bytes(text.encode())
+    with pytest.raises(SyncError) as caught:
+        read_value(Reader(data), FieldType.NEWDECIMAL, UTF8MB4, unsigned=False)
+    assert caught.value.code is Code.WRONG_ARGUMENTS

@@ -168,3 +168,18 @@ def test_what_is_not_known_is_refused_with_what_is(item: str, words: str) -> Non
         asked(f"SELECT {item} FROM information_schema.sync_jobs")
     assert caught.value.code is Code.QUERY_FAILED
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["json_patch", "jsonb_patch", "glob", "load_extension"])
+def test_what_cannot_be_interrupted_is_not_called(name: str) -> None:
+    """Whatever SQLite has."""
+    with SqliteEngine() as lite, pytest.raises(SyncError):
+        lite.ask(f"SELECT {name}('{{}}', '{{}}')")
+
+
+def test_json_is_parsed_up_to_a_size() -> None:
+    """Nobody else is answered meanwhile."""
+    with SqliteEngine() as lite:
+        assert lite.ask("SELECT JSON_LENGTH(?)", ("[" + "1," * 1000 + "1]",))[1] == [(1001,)]
+        with pytest.raises(SyncError):
+            lite.ask("SELECT JSON_LENGTH(?)", ("[" + "1," * (1 << 19) + "1]",))
