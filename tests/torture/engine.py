@@ -51,6 +51,7 @@ GIVES_WAY: Final = (
     "Cannot find partition field",
     "Cannot roll back",
     "missing data files",
+    "has changed from",
 )
 
 
