@@ -20,7 +20,7 @@ from syncmgr.job.channel.channel_state import CHANNEL_TRANSITIONS
 from syncmgr.job.channel.description import JOB_PROPERTIES
 from syncmgr.job.ddl_policy import Kind, OnDdl, meaning
 from syncmgr.job.failure import TREATMENTS
-from syncmgr.job.source import CANAL_PROPERTIES, MYSQL_PROPERTIES, Property
+from syncmgr.job.property import Property
 from syncmgr.job.source_history.logged import ASKED, HEEDED
 from syncmgr.job.state import TRANSITIONS
 from syncmgr.job.types.column_type import source_column
@@ -29,6 +29,7 @@ from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
 from syncmgr.job.types.target import TYPE_NAMES, parse_type
 from syncmgr.lake.spark.jars import MYSQL_DRIVER, OF_THE_LAKE
+from syncmgr.sources.registry import KINDS
 from syncsql import MetaKind, Statement
 
 ROOT: Final = Path(__file__).parent.parent
@@ -223,8 +224,8 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "spark-keys": _spark_keys,
     "errors": _errors,
     "remedies": _remedies,
-    "mysql-properties": lambda: _properties(MYSQL_PROPERTIES),
-    "canal-properties": lambda: _properties(CANAL_PROPERTIES),
+    "mysql-properties": lambda: _properties(KINDS["mysql"].properties),
+    "canal-properties": lambda: _properties(KINDS["canal"].properties),
     "job-properties": lambda: _properties(JOB_PROPERTIES),
     "asked": _asked,
     "heeded": _heeded,

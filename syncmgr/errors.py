@@ -466,6 +466,11 @@ class Code(Enum):
         "HY000",
         "The metadata was made by a newer syncmgr (schema {found}; this one knows {known}): start that one, or restore the backup from before the upgrade",
     )
+    SOURCE_KIND_UNKNOWN = (
+        20323,
+        "HY000",
+        "A job reads a source of the type {kind}, which this syncmgr does not know (it knows {known}): start the one that made it",
+    )
     META_CHARSET = 20322, "HY000", "The metadata would lose characters of names: {reason}"
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"

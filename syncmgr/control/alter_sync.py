@@ -14,7 +14,7 @@ from typing import Final, Protocol, assert_never
 
 from syncmgr.control import planning
 from syncmgr.control.arrivals import Arrivals, arrivals, unseen
-from syncmgr.control.planning import Inspect, Inspected, Plan, Planner, Survey, SyncRequest
+from syncmgr.control.planning import Inspect, Plan, Planner, Survey, SyncRequest
 from syncmgr.control.statement_text import (
     altered,
     excerpt,
@@ -39,11 +39,12 @@ from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of
 from syncmgr.job.snapshot.resync_where import LEAVE_OUT
-from syncmgr.job.source import SNAPSHOT, MysqlDescription
+from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.meta.channels import ChannelProgress, Joining
+from syncmgr.sources.port import Inspected
 from syncsql import (
     AddTables,
     AlterSync,
@@ -175,7 +176,7 @@ class Alterations:
         Raises RESYNC_COLUMNS, NO_CHANNEL_KEY, SNAPSHOT_REFUSED.
         """
         _refuse_cancelled(job)
-        if not isinstance(node, ResyncTable) or not isinstance(job.source, MysqlDescription):
+        if not isinstance(node, ResyncTable) or Can.READ_ROWS not in job.source.can:
             return None
         found = _resynced(job, node.table)
         channel = self._after_statement(job, found)
@@ -185,7 +186,7 @@ class Alterations:
         target = self._catalog.table(channel.target_db, channel.target)
         if node.where is not None or not self._is_renewed(job, channel, target):
             return LookedAt(target=target)
-        inspected = self._asked(channel, name, replace(job.source, start=SNAPSHOT, server_id=0, joins=True))
+        inspected = self._asked(channel, name, job.source.joining)
         return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
 
     def _after_statement(self, job: SyncJob, channel: ChannelDescription) -> ChannelDescription:
@@ -196,7 +197,7 @@ class Alterations:
                 channel = replace(channel, source=replace(channel.source, db=named.db, name=named.name))
         return channel
 
-    def _asked(self, channel: ChannelDescription, name: Table, source: MysqlDescription) -> Inspected:
+    def _asked(self, channel: ChannelDescription, name: Table, source: SourceDescription) -> Inspected:
         """Of one that is gone, where it may be found: nobody has followed it to there."""
         try:
             return self._inspect(source, [name])
@@ -257,8 +258,8 @@ class Alterations:
     def _resync(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
         """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
         channel = _resynced(job, node.table)
-        if not isinstance(job.source, MysqlDescription):
-            raise SyncError(Code.NOT_SUPPORTED, what="RESYNC TABLE with canal, which has no rows to read")
+        if Can.READ_ROWS not in job.source.can:
+            raise SyncError(Code.NOT_SUPPORTED, what=f"RESYNC TABLE with {_kind(job)}, which has no rows to read")
         if job.paused_by == Code.SOURCE_POSITION_LOST.number:
             raise SyncError(Code.RESYNC_POSITION, table=channel.source.label)
         assert looked_at is not None, "a table is looked at before it is read anew"
@@ -338,13 +339,12 @@ class Alterations:
         Raises what the first failed check says.
         """
         _refuse_cancelled(job)
-        if not isinstance(job.source, MysqlDescription):
-            raise SyncError(Code.NOT_SUPPORTED, what="ADD TABLE with canal; name it in a job of its own")
+        if Can.READ_ROWS not in job.source.can:
+            raise SyncError(Code.NOT_SUPPORTED, what=f"ADD TABLE with {_kind(job)}; name it in a job of its own")
         wanted = SyncRequest(
             db=job.db,
             channels=channels,
-            # the job itself reads under its own id
-            source=replace(job.source, start=SNAPSHOT, server_id=0, joins=True),
+            source=job.source.joining,
             without_key=WithoutKey(job.properties.get("tables_without_key", WithoutKey.REFUSE)),
             chunk_rows=self._chunk_rows(job.properties),
             checked="on_value_error" in job.properties,
@@ -401,6 +401,11 @@ def _refuse_changed(job: SyncJob, looked_at: SyncJob) -> None:
 def _tables(job: SyncJob) -> frozenset[tuple[str, str, str]]:
     """What fills what."""
     return frozenset((each.source.label, each.target_db, each.filled) for each in job.channels)
+
+
+def _kind(job: SyncJob) -> str:
+    """Of its source, as statements name it."""
+    return job.source.kind.lower()
 
 
 def _refuse_cancelled(job: SyncJob) -> None:

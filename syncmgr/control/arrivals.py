@@ -13,7 +13,6 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.joining import Filling, filling, turns
 from syncmgr.job.failure import may_pass
-from syncmgr.job.source import MysqlDescription
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.meta.channels import Joining
@@ -52,7 +51,6 @@ class Arrivals:
 
 def unseen(job: SyncJob, survey: Survey) -> frozenset[Table]:
     """The tables that are there by now, that a job's patterns mean and that it has not. Blocks."""
-    assert isinstance(job.source, MysqlDescription), "canal has no patterns"
     wanted = patterns(job)
     there = survey(job.source, sorted({databases(each) for each in wanted}))
     synced = {(channel.source.db, channel.source.name) for channel in job.channels}

@@ -17,10 +17,9 @@ from syncmgr.control.alter_sync import Alterations, made
 from syncmgr.control.arrivals import Arrivals
 from syncmgr.control.planning import CheckExact, Inspect, Plan, Planner, Survey, SyncRequest, Table, is_wide
 from syncmgr.control.showing import Showing
-from syncmgr.control.statement_text import pattern_of, patterns, refuse_on_canal
+from syncmgr.control.statement_text import pattern_of, patterns, refuse_on_source
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
-from syncmgr.job.channel.canal_text import caveats
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey, overrides_of
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl_plan import found_there
@@ -30,10 +29,11 @@ from syncmgr.job.failure import FailType, fail_type, is_due
 from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.show_sync import SHOW_COLUMNS
-from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription, source_of
+from syncmgr.job.source import SourceDescription
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
 from syncmgr.sources import cancellation
+from syncmgr.sources.registry import described
 from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
 
 ENDING_SECOND = 10.0  # CREATE SYNC and ADD TABLE wait this long for the last commit of a stopped job on the same target
@@ -71,8 +71,8 @@ class Run(showing.Run, Protocol):
 class Binlog(Protocol):
     """The binlogs of sources, beside what jobs read of them. Both block."""
 
-    def end(self, source: MysqlDescription) -> Position: ...
-    def named(self, source: MysqlDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
+    def end(self, source: SourceDescription) -> Position: ...
+    def named(self, source: SourceDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
         """The tables of the families that statements behind a place make, as far as a look of a moment sees."""
 
 
@@ -166,7 +166,7 @@ class Jobs:
         self._keep_cancelled_second = keep_cancelled_second
         self._max_jobs = max_jobs
         self._runs: dict[JobId, Run] = {}
-        self._coming: list[SourceDescription] = []  # of canal, each by a CREATE SYNC that has yet to store its job
+        self._coming: list[SourceDescription] = []  # of one reader each, whose jobs are yet to be stored
         self._unseen: set[JobId] = set()  # whose last run may have passed by tables that its new patterns mean
         # load, ask the rule, store: one at a time, and nothing that may wait for a source or for the lake
         self._changing = threading.RLock()
@@ -204,8 +204,8 @@ class Jobs:
         passing(CrashPoint.JOB_ADDED)
         log.info("job %s.%s: created, with %d tables", job.db, job.name, len(plan.channels))
         self.wake()
-        said = (text for channel in plan.channels for text in caveats(channel))
-        told = [Remark(level="Warning", code=Code.CANAL_INEXACT, text=text) for text in said]
+        said = (caveat for channel in plan.channels for caveat in wanted.source.caveats(channel))
+        told = [Remark(level="Warning", code=caveat.code, text=caveat.text) for caveat in said]
         if not plan.inspected.full_metadata:
             unnamed = SyncError(Code.SOURCE_UNNAMED, address=wanted.source.address)
             told.append(Remark(level="Warning", code=unnamed.code, text=str(unnamed)))
@@ -220,9 +220,9 @@ class Jobs:
 
     def _wanted(self, node: CreateSync, db: str) -> tuple[SyncRequest, dict[str, str]]:
         """With the properties of its job."""
-        source = source_of({each.key: each.value for each in node.binlog})
+        source = described({each.key: each.value for each in node.binlog})
         overrides = overrides_of({each.key: each.value for each in node.properties})
-        refuse_on_canal(source, overrides)
+        refuse_on_source(source, overrides)
         wanted = SyncRequest(
             db=db,
             channels=node.channels,
@@ -459,7 +459,6 @@ class Jobs:
         job = self._store.by_id(job_id)
         if job is None or job.state is not JobState.RUNNING:
             return None
-        assert isinstance(job.source, MysqlDescription), "canal has no patterns"
         families = tuple(map(pattern_of, patterns(job)))
         ahead = frozenset[Table]() if behind is None else self._binlog.named(job.source, behind, families)
         coming = self._altering.arrivals(job, ahead.union(tables))
@@ -496,7 +495,6 @@ class Jobs:
     def _missed(self, job_id: JobId) -> "_Missed":
         job = self._store.by_id(job_id)
         assert job is not None
-        assert isinstance(job.source, MysqlDescription), "canal has no patterns"
         return _Missed(tables=self._altering.unseen(job), end=self._binlog.end(job.source))
 
     def _took_in(self, job_id: JobId, missed: "_Missed") -> bool:
@@ -543,10 +541,10 @@ class Jobs:
 
     @contextmanager
     def _read_by_one(self, source: SourceDescription) -> Iterator[None]:
-        """Nobody else creates a job on a destination of canal meanwhile: to look at it is to set its filter, under
-        which a job that another has stored by then loses rows. Raises CANAL_IN_USE.
+        """Of a source that has one reader, nobody else creates a job meanwhile: to look at it may take from the reader
+        what another has stored by then. Raises CANAL_IN_USE.
         """
-        if not isinstance(source, CanalDescription):
+        if source.one_reader is None:
             yield
             return
         with self._changing:
@@ -561,15 +559,14 @@ class Jobs:
                 self._coming.remove(source)
 
     def _other_reader(self, source: SourceDescription) -> SyncError | None:
-        """CANAL_IN_USE where a job, or one that is being created, reads the destination."""
-        if not isinstance(source, CanalDescription):
+        """CANAL_IN_USE where a job, or one that is being created, reads what one job alone can read."""
+        if source.one_reader is None:
             return None
         readers = [(job.source, f"sync job '{job.db}.{job.name}'") for job in self._store.jobs(live=True)]
         readers += [(coming, "a job that is being created") for coming in self._coming]
         for other, reader in readers:
-            if isinstance(other, CanalDescription) and other.reads_as(source):
-                there = {"destination": source.destination, "address": source.address}
-                return SyncError(Code.CANAL_IN_USE, reader=reader, **there)
+            if other.one_reader == source.one_reader:
+                return source.in_use(reader)
         return None
 
     def _database(self, name: Name, db: str | None) -> str:

@@ -21,18 +21,17 @@ from syncmgr.control.statement_text import (
     refuse_twice,
 )
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.canal_text import check_exact as check_canal_exact
 from syncmgr.job.channel.description import ChannelDescription, WithoutKey, check_loadable, plan_channel, quoted
 from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern, sharded, target_of
 from syncmgr.job.channel.positional import plan_positional, untold
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.channel.table_pattern import literal
-from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import chunk_rows
 from syncmgr.job.snapshot.handshake import Locked, UniqueKeys, never
-from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
+from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.types.schema import SourceTable, TargetTable
 from syncmgr.sources import cancellation
+from syncmgr.sources.port import Inspected
 from syncsql import Channel, Name, Shards, Tables, quote_name
 
 OK: Final = "ok"
@@ -41,28 +40,6 @@ OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as one
 Row = tuple[str, str, str, str, str]  # as EXPLAIN_COLUMNS names them
 Table = tuple[str, str]
 _Told = tuple[SourceTable, tuple[tuple[str, ...], ...]]  # with its unique keys
-
-
-class Inspected(Protocol):
-    """What the source server said at CREATE SYNC. Tables in the order they were asked for.
-
-    `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `server_time`: unix seconds.
-    `known_at`: the place in the binlog at which the tables are as they were told. `full_metadata`: the binlog has the
-    names of columns.
-    """
-
-    @property
-    def start(self) -> Position: ...
-    @property
-    def full_metadata(self) -> bool: ...
-    @property
-    def known_at(self) -> Position | None: ...
-    @property
-    def server_time(self) -> float: ...
-    @property
-    def tables(self) -> tuple[SourceTable, ...]: ...
-    @property
-    def unique_keys(self) -> tuple[tuple[tuple[str, ...], ...], ...]: ...
 
 
 class Catalog(Protocol):
@@ -92,8 +69,8 @@ class Inspect(Protocol):
     def __call__(self, source: SourceDescription, tables: Sequence[Table], locked: Locked = never, /) -> Inspected: ...
 
 
-CheckExact = Callable[[MysqlDescription, Sequence[SourceTable]], None]
-Survey = Callable[[MysqlDescription, Sequence[str]], Mapping[Table, Found]]
+CheckExact = Callable[[SourceDescription, Sequence[SourceTable]], None]
+Survey = Callable[[SourceDescription, Sequence[str]], Mapping[Table, Found]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,7 +91,7 @@ class SyncRequest:
 
     @property
     def takes_snapshot(self) -> bool:
-        return isinstance(self.source, MysqlDescription) and self.source.takes_snapshot
+        return self.source.takes_snapshot
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,14 +161,14 @@ class Planner:
         self._survey = survey
         self._check_exact = check_exact
 
-    def check_exact(self, source: MysqlDescription, tables: Sequence[SourceTable]) -> None:
+    def check_exact(self, source: SourceDescription, tables: Sequence[SourceTable]) -> None:
         """Whether tables without a key can be read at an exact point. Raises SNAPSHOT_REFUSED."""
         self._check_exact(source, tables)
 
     def plan(self, wanted: SyncRequest, looks: int = LOOKS) -> Plan:
         """Raises what the first failed check says. `looks`: how often all is looked at where tables come meanwhile."""
         places = self._places(wanted)
-        if isinstance(wanted.source, CanalDescription):
+        if Can.TELL_TABLES not in wanted.source.can:
             return self._positional(wanted.source, places)
         inspected = self._inspected(wanted, places)
         has_grown = self._has_grown(wanted, places)
@@ -229,17 +206,19 @@ class Planner:
             lambda table, schema, keys: _is_locked(wanted, by_table[table], schema, keys),
         )
 
-    def _positional(self, source: CanalDescription, places: Sequence[_PlannedChannel]) -> Plan:
-        channels = self._of_canal(source, places)
+    def _positional(self, source: SourceDescription, places: Sequence[_PlannedChannel]) -> Plan:
+        channels = self._by_position(source, places)
         inspected = self._inspect(source, [place.table for place in places])
         return Plan(channels=channels, inspected=inspected, made=())
 
-    def _of_canal(self, source: CanalDescription, places: Sequence[_PlannedChannel]) -> tuple[ChannelDescription, ...]:
-        channels = [_of_canal(place) for place in places]
+    def _by_position(
+        self, source: SourceDescription, places: Sequence[_PlannedChannel]
+    ) -> tuple[ChannelDescription, ...]:
+        channels = [_by_position(place) for place in places]
         for channel in channels:
             self._lake.check_channel(channel)
         for channel in channels:
-            check_canal_exact(channel.source, channel.reads, source.time_zone)
+            source.check_channel(channel)
         return tuple(map(untold, channels))
 
     def _channel(
@@ -280,7 +259,6 @@ class Planner:
         tables = [channel.source for channel in channels if not channel.keys]
         if not wanted.takes_snapshot or not tables:
             return
-        assert isinstance(wanted.source, MysqlDescription), "canal has no snapshots"
         with _offering_latest(wanted):
             self._check_exact(wanted.source, tables)
 
@@ -338,9 +316,10 @@ class Planner:
 
     def _found(self, wanted: SyncRequest) -> Mapping[Table, Found]:
         patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}
-        if isinstance(wanted.source, CanalDescription):
+        if Can.TELL_TABLES not in wanted.source.can:
             if patterns:
-                what = "FROM with a pattern and canal, which knows no tables; name each of them"
+                kind = wanted.source.kind.lower()
+                what = f"FROM with a pattern and {kind}, which knows no tables; name each of them"
                 raise SyncError(Code.NOT_SUPPORTED, what=what)
             return {}
         patterns |= {literal(db) for db, _ in odd_names(wanted.channels)}
@@ -388,8 +367,8 @@ class Planner:
             places = self._places(wanted)
         except SyncError as error:
             return [_row("", "", "tables", "", error)]
-        if isinstance(wanted.source, CanalDescription):
-            return self._explain_canal(wanted.source, places, taken)
+        if Can.TELL_TABLES not in wanted.source.can:
+            return self._explain_by_position(wanted.source, places, taken)
         rows = [*self._explain_server(wanted, places)]
         if rows[0][-1] != OK:
             return rows
@@ -406,14 +385,14 @@ class Planner:
         except SyncError as error:
             return [error] if len(places) == 1 else [each for one in places for each in self._each(wanted, [one])]
 
-    def _explain_canal(
-        self, source: CanalDescription, places: Sequence[_PlannedChannel], taken: SyncError | None
+    def _explain_by_position(
+        self, source: SourceDescription, places: Sequence[_PlannedChannel], taken: SyncError | None
     ) -> list[Row]:
-        """Of no table is canal asked: that would take its filter from whoever reads the destination."""
+        """Of no table is the source asked: that may take something from whoever reads it."""
         try:
             if taken is not None:
                 raise taken
-            channels = self._of_canal(source, places)
+            channels = self._by_position(source, places)
             self._inspect(source, [])
         except SyncError as error:
             return [_row("", "", "source", source.address, error)]
@@ -471,8 +450,8 @@ class Planner:
             yield _row(source, target, "chunks", f"about {max(-(-told.rows // size), 1)}")
 
 
-def _of_canal(place: _PlannedChannel) -> ChannelDescription:
-    assert place.target is not None, "canal has no patterns"
+def _by_position(place: _PlannedChannel) -> ChannelDescription:
+    assert place.target is not None, "what has no target yet was found by a pattern"
     return plan_positional(
         token=str(uuid4()),
         table=place.table,
@@ -492,8 +471,7 @@ def _offering_latest(wanted: SyncRequest) -> Iterator[None]:
     try:
         yield
     except SyncError as error:
-        joins = isinstance(wanted.source, MysqlDescription) and wanted.source.joins
-        if error.code is not Code.SNAPSHOT_REFUSED or joins:
+        if error.code is not Code.SNAPSHOT_REFUSED or wanted.source.joins:
             raise
         raise error.saying('; or write "start" = "latest"') from error
 
@@ -514,7 +492,7 @@ def _is_locked(
 
 def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:
     """Of a channel that asks for nothing but its table, where the rows' types are known before they come."""
-    plain = not node.columns and node.where is None and isinstance(wanted.source, MysqlDescription)
+    plain = not node.columns and node.where is None and Can.TELL_TABLES in wanted.source.can
     if error.code is not Code.NO_SUCH_TABLE or not plain:
         return error
     home = Name(db=node.target.db or wanted.db, name=node.source.name)

@@ -14,10 +14,10 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, ColumnItem, Condition, overrides_of
 from syncmgr.job.channel.patterns import DatabasePattern, Pattern, ShardPattern, family, namesakes
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern, literal
-from syncmgr.job.ddl_policy import OF_ONE_KIND
+from syncmgr.job.property import wrong_property
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.resync_where import excerpt_of
-from syncmgr.job.source import CanalDescription, SourceDescription, wrong_property
+from syncmgr.job.source import SourceDescription
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import TargetTable
 from syncsql import (
@@ -39,19 +39,12 @@ from syncsql import (
 )
 
 _ODD: Final = re.compile(r"[%\\]")
-_NOT_ON_CANAL: Final = {
-    **dict.fromkeys(
-        ("on_ddl", "on_ddl_stop", *OF_ONE_KIND),
-        "a job on canal goes on where its columns stay as they are, and pauses at every other DDL",
-    ),
-    "on_value_error": "a job on canal pauses at a value that its target cannot hold",
-}
 
 
 def altered(job: SyncJob, node: AlterSync) -> SyncJob:
     """The job with what ALTER SYNC ... SET says. Raises PROPERTY_UNKNOWN, PROPERTY_WRONG."""
     properties = {**job.properties, **overrides_of({each.key: each.value for each in node.properties})}
-    refuse_on_canal(job.source, properties)
+    refuse_on_source(job.source, properties)
     printed = tuple(Property(key=key, value=value) for key, value in properties.items())
     return job.with_properties(properties, replace(_statement(job), properties=printed).masked().sql())
 
@@ -272,9 +265,9 @@ def _statement(job: SyncJob) -> CreateSync:
     return parsed.statement
 
 
-def refuse_on_canal(source: SourceDescription, properties: Mapping[str, str]) -> None:
-    """Raises PROPERTY_WRONG for what a job on canal cannot have."""
-    for name, reason in _NOT_ON_CANAL.items() if isinstance(source, CanalDescription) else ():
+def refuse_on_source(source: SourceDescription, properties: Mapping[str, str]) -> None:
+    """Raises PROPERTY_WRONG for what a job on it cannot have."""
+    for name, reason in source.refused.items():
         if name in properties:
             raise wrong_property(name, properties[name], reason)
 

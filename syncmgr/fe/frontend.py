@@ -31,7 +31,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.fe.limits import console_limits
 from syncmgr.fe.places import exposed, jars_dir, name_of, remove, tls_folder
 from syncmgr.fe.runs import Runs
-from syncmgr.fe.sources import MODULES, Sources
+from syncmgr.fe.sources import Sources
 from syncmgr.host import log_files, log_output
 from syncmgr.host.folders import locked, make_writable, refuse_unfinished
 from syncmgr.host.private import without_secrets
@@ -42,6 +42,7 @@ from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.lease import Lease
 from syncmgr.meta.store import Store
 from syncmgr.pipeline import worker_process
+from syncmgr.sources.registry import KINDS
 
 REPLACED: Final = 3  # exit status
 OUTPUT: Final = "output"
@@ -58,7 +59,7 @@ class Frontend:
             make_writable(settings.folder(name))
         self._lock = locked(settings.folder("meta_dir"))
         refuse_unfinished(settings.folder("meta_dir"))
-        worker_process.preload(*MODULES)
+        worker_process.preload(*(module for kind in KINDS.values() for module in kind.modules))
         self.audit = _logs_of(settings)
         log.info("syncmgr %s starts, Python %s; set: %s", __version__, platform.python_version(), settings.given())
         self.config = FrontendConfig(settings, self._on_config)
@@ -90,7 +91,7 @@ class Frontend:
             inspect=sources.inspect,
             survey=sources.survey,
             check_exact=sources.check_exact,
-            binlog=sources.binlog(),
+            binlog=sources,
             new_run=runs.new,
             drop_staged=lambda job_id: remove(runs.staging(job_id)),
             keep_cancelled_second=lambda: settings.seconds("label_keep_max_second"),

@@ -10,7 +10,6 @@ from syncmgr.console import limits as console
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.failure import Retry
 from syncmgr.pipeline.messages import Limits
-from syncmgr.sources.mysql.binlog.router import Limits as SourceLimits
 
 
 def limits_of(settings: JobSettings) -> Limits:
@@ -32,14 +31,6 @@ def limits_of(settings: JobSettings) -> Limits:
 
 def retry_of(settings: JobSettings) -> Retry:
     return Retry(times=settings.number("max_retry"), patience=settings.seconds("max_retry_second"))
-
-
-def source_limits(settings: Settings) -> SourceLimits:
-    return SourceLimits(
-        event_bytes=settings.number("max_source_event_bytes"),
-        transaction_bytes=settings.number("max_source_transaction_bytes"),
-        event_cells=settings.number("max_source_event_cells"),
-    )
 
 
 def console_limits(settings: Settings) -> console.Limits:

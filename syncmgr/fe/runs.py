@@ -24,7 +24,7 @@ from syncmgr.job.ddl_policy import OnDdl, deeds_of, stop_of
 from syncmgr.job.failure import FailType
 from syncmgr.job.rows.value_error import rules_of
 from syncmgr.job.snapshot.renewal import becoming
-from syncmgr.job.source import MysqlDescription
+from syncmgr.job.source import Can
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import TargetTable
 from syncmgr.lake.lake import Lake
@@ -77,7 +77,7 @@ class Runs:
             max_backlog_bytes=partial(settings.number, "max_channel_backlog_bytes"),
             finish_second=partial(settings.seconds, "pause_timeout_second"),
             families=tuple(map(pattern_of, patterns(job))),
-            leaves_out=isinstance(job.source, MysqlDescription),
+            leaves_out=Can.STOP_TABLE in job.source.can,
             synced_until=max(job.synced_until or 0.0, self._store.figures(job.id).synced_until or 0.0),
         )
 
@@ -97,13 +97,11 @@ class Runs:
     def _snapshot(self, job: SyncJob, ledger: JobLedger, lake: KnownHistory) -> Snapshot | None:
         """None where the job began without one, or has caught up with it."""
         loads = ledger.loads().values()
-        if not isinstance(job.source, MysqlDescription) or all(load.caught_up for load in loads):
+        if Can.READ_ROWS not in job.source.can or all(load.caught_up for load in loads):
             return None
         settings, rules = self._of(job), self._rules(job)
         options = SnapshotOptions(
-            description=job.source,
             channels=job.channels,
-            connect_timeout=self._sources.connect_timeout,
             connections=partial(settings.number, "snapshot_max_connections"),
             chunk_rows=partial(settings.number, "snapshot_chunk_rows"),
             rows_per_second=partial(settings.number, "snapshot_max_rows_per_second"),
@@ -122,7 +120,7 @@ class Runs:
             deeds=deeds_of(job.properties),
             stop=stop_of(job.properties),
             on_value_error=None if on_value_error is None else OnValueError(on_value_error),
-            unlogged=isinstance(job.source, MysqlDescription) and job.source.accepts_unlogged,
+            unlogged=job.source.accepts_unlogged,
         )
 
     def _becoming(self, job_id: JobId, channel: ChannelDescription) -> TargetTable:

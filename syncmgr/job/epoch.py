@@ -13,7 +13,7 @@ from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.position import Position
 from syncmgr.job.rows.dead_letter import DeadLetter
-from syncmgr.job.snapshot.chunk import ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 
 if TYPE_CHECKING:
     from syncmgr.job.ddl.ddl_step import DdlStep

@@ -4,7 +4,6 @@ Owns: the fields of a job and how an event changes them.
 Must not know: clocks, stores, threads, who is asking.
 """
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NewType, assert_never
@@ -12,7 +11,7 @@ from typing import NewType, assert_never
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.failure import FailMsg, FailType, JobKind, Remedy, advice, remedy, resume_after
-from syncmgr.job.source import MysqlDescription, SourceDescription
+from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobEvent, JobState, next_state
 
 JobId = NewType("JobId", int)
@@ -48,7 +47,7 @@ class SyncJob:
     @property
     def kind(self) -> JobKind:
         """By which it is advised."""
-        has_rows = isinstance(self.source, MysqlDescription)
+        has_rows = Can.READ_ROWS in self.source.can
         runs = self.state not in {JobState.PAUSED, JobState.PAUSED_BY_ERROR}
         shares = any(channel.part is not None for channel in self.channels)
         return JobKind(has_rows=has_rows, has_others=len(self.channels) > 1, runs=runs, shares=shares)
@@ -134,10 +133,3 @@ TARGET_GONE = "The table has been deleted. Change job state to cancelled"
 
 def _cancelled(job: SyncJob, at: float, fail: FailMsg) -> SyncJob:
     return replace(job, last_stop_at=at, finished_at=at, fail=fail)
-
-
-def replica_id(job: SyncJob, source: MysqlDescription) -> int:
-    """The server id under which a job reads: as it was told, else derived from its first channel's random token, so
-    that jobs of several frontends do not meet, and the same after every restart.
-    """
-    return source.server_id or 1 + zlib.crc32(job.channels[0].token.encode()) % (2**32 - 2)

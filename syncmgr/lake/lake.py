@@ -21,7 +21,8 @@ from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.lake_change import DropTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.raw_errors import of_lake
-from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.types.target import Transform
 from syncmgr.lake.commit.alter import Alter
@@ -209,7 +210,8 @@ class Lake:
 
     def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
         if channel.chunk is not None:
-            self._driver.load(iceberg.spark)
+            if isinstance(channel.chunk.reader.rows(channel.chunk), JdbcSelect):
+                self._driver.load(iceberg.spark)
             return self._readings.reading(iceberg.spark, channel.chunk)
         iceberg.use_pool("commit")
         return nullcontext()

@@ -23,10 +23,11 @@ from syncmgr.job.position import Position
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.job.source import CanalDescription, MysqlDescription, SourceDescription
+from syncmgr.job.source import SourceDescription
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.charset import of_today
 from syncmgr.job.types.schema import GeneratedColumn, SourceColumn, SourceTable, TargetType, UniqueKey
+from syncmgr.sources.registry import restored
 
 Json = dict[str, Any]
 _CHANGES: Final = {kind.__name__: kind for kind in get_args(LakeChange)}
@@ -71,13 +72,13 @@ def _make_key(key_file: Path) -> None:
 
 
 def source_json(source: SourceDescription, vault: Vault) -> Json:
-    return asdict(source) | {"kind": source.kind, "password": vault.seal(source.password)}
+    return source.facts() | {"kind": source.kind, "password": vault.seal(source.password)}
 
 
 def source_of(stored: Json, vault: Vault) -> SourceDescription:
     facts = stored | {"password": vault.open(stored["password"])}
     kind = facts.pop("kind", "MYSQL")  # jobs of the first version say none
-    return CanalDescription(**facts) if kind == "CANAL" else MysqlDescription(**facts)
+    return restored(kind, facts)
 
 
 def channel_json(channel: ChannelDescription) -> Json:

@@ -10,7 +10,8 @@ from typing import Protocol
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
-from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.pipeline.snapshot.port import Lake
 
 

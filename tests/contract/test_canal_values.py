@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.canal_text import refusal
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.canal import packet
+from syncmgr.sources.canal.canal_text import refusal
 from syncmgr.sources.canal.connector import Connector
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.values.entry import EntryRows, EntryTable, column_headers

@@ -12,10 +12,11 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code, Remark
-from syncmgr.job.source import CanalDescription, MysqlDescription
 from syncmgr.sources import cancellation
 from syncmgr.sources.canal import factory as canal_opening
+from syncmgr.sources.canal.description import CanalDescription
 from syncmgr.sources.mysql import factory as mysql_opening
+from syncmgr.sources.mysql.description import MysqlDescription
 from syncsql import CreateSync
 from tests.support.servers.hostile import CAPABILITIES, TLS, HostileServer, Talk, answering, greeting
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until

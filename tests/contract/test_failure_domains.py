@@ -23,7 +23,8 @@ from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epo
 from syncmgr.job.failure import FailType, Remedy, Retry, remedy
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl
-from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.committer import Committer

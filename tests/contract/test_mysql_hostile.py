@@ -19,14 +19,14 @@ import zstandard
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.job.source import MysqlDescription
-from syncmgr.lake.spark.jdbc import NOTHING_GIVEN, options
-from syncmgr.sources.mysql import driver, wire
-from syncmgr.sources.mysql.address import MysqlAddress, connect, naming_failures, query
+from syncmgr.sources.mysql import driver, factory, wire
+from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures, query
 from syncmgr.sources.mysql.binlog import router
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.stream import BinlogStream, StreamLostError, StreamOptions
+from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.factory import survey
+from syncmgr.sources.mysql.jdbc import NOTHING_GIVEN, options
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.support.servers.hostile import (
     EOF,
@@ -56,6 +56,12 @@ def described(host: str, port: int = 3306) -> MysqlDescription:
     return MysqlDescription(
         host=host, port=port, user="repl", password="p", server_id=0, start="snapshot", ssl="disabled"
     )
+
+
+def asked_by_snapshot(host: str) -> MysqlAddress:
+    """Of the server whose rows are read."""
+    [address] = factory.snapshot(described(host), connect_timeout=HANG_SECOND, locking=Locking())._addresses
+    return address
 
 
 def asked(there: MysqlAddress) -> SyncError:
@@ -343,7 +349,7 @@ def not_surveyed(server: HostileServer) -> SyncError:
 def test_the_name_of_a_host_brings_the_snapshot_no_property(host: str) -> None:
     """The driver of the snapshot takes properties in the name of a host; one that has any is refused."""
     with pytest.raises(SyncError) as caught:
-        options(described(host), HANG_SECOND)
+        asked_by_snapshot(host)
     assert caught.value.code is Code.PROPERTY_WRONG
 
 
@@ -352,7 +358,7 @@ def test_the_name_of_a_host_brings_the_snapshot_no_property(host: str) -> None:
 )
 def test_the_snapshot_is_told_to_give_nothing(host: str) -> None:
     """Whatever host it has: no file, no URL, no object of Java's."""
-    url = options(described(host), HANG_SECOND)["url"]
+    url = options(asked_by_snapshot(host))["url"]
     assert all(f"{name}={value}" in url.partition("?")[2].split("&") for name, value in NOTHING_GIVEN.items())
 
 

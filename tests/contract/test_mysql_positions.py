@@ -12,10 +12,11 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.job.source import MysqlDescription, source_of
 from syncmgr.sources.mysql.address import Locking
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.description import MysqlDescription
+from syncmgr.sources.mysql.description import described as source_of
 from syncmgr.sources.mysql.factory import inspect
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
 from tests.conftest import need_gtids, need_names

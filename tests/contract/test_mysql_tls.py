@@ -9,11 +9,11 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.source import MysqlDescription
 from syncmgr.job.tls import SslMode, Tls
 from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.jdbc import options
 from syncmgr.sources.mysql.address import MysqlAddress, connect, query
+from syncmgr.sources.mysql.description import MysqlDescription
+from syncmgr.sources.mysql.jdbc import options
 from tests.support.servers.certificates import Authority, Pair
 from tests.support.servers.mysql import PASSWORD, MysqlServer
 from tests.support.servers.rogue import RogueServer
@@ -80,7 +80,7 @@ def described(address: MysqlAddress) -> MysqlDescription:
 def selected(lake: Lake, address: MysqlAddress) -> list[int]:
     """By the driver of the snapshot."""
     lake._driver.load(lake.iceberg().spark)
-    reader = lake.iceberg().spark.read.format("jdbc").options(**options(described(address), HANG_SECOND))
+    reader = lake.iceberg().spark.read.format("jdbc").options(**options(address))
     return [row["a"] for row in reader.option("dbtable", "(SELECT 1 a) chunk").load().collect()]
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
-from syncmgr.job.source import MysqlDescription
 from syncmgr.sources.mysql import factory
 from syncmgr.sources.mysql.address import Locking
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.source import SourceOptions
 from tests.contract.mysql_reader import Reader, database, facts, latest, reading
 from tests.support.alike import ALIKE

@@ -11,7 +11,8 @@ from syncmgr.job.ddl.lake_change import EmptyTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Ddl
-from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows, Load
+from syncmgr.job.snapshot.chunk import ChunkPlan, Load
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.statement.reading import Modes
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners
@@ -20,7 +21,6 @@ from syncmgr.pipeline.snapshot.snapshot import Snapshot
 from tests.contract.test_failure_domains import TOKENS, batches, channel, expected, run_options
 from tests.support.fakes import BatchSource, MemoryLake, MemoryLedger, make_batch
 from tests.support.until import HANG_SECOND, until
-from tests.unit.job.factories import make_source
 from tests.unit.pipeline.snapshot.test_snapshot import END, MemoryLoads, MemorySource
 
 READ_EARLY = {99: 99}
@@ -78,9 +78,7 @@ def test_a_statement_comes_between_two_readings(tmp_path: Path) -> None:
     loads = Loads({"bad": Load(token="bad", replaces=True)}, ledger=ledger)
     source = MemorySource(chunks=1)
     options = SnapshotOptions(
-        description=make_source(start="snapshot"),
         channels=tuple(map(channel, TOKENS)),
-        connect_timeout=1.0,
         connections=lambda: 1,
         chunk_rows=lambda: 1000,
         rows_per_second=lambda: 0,

@@ -17,7 +17,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.handshake import opening
 from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.jdbc import relation
+from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, query
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.server import exact_point

@@ -19,7 +19,7 @@ from syncmgr.job.types.target import spark_cast
 from syncmgr.lake.commit import commit as commit_module
 from syncmgr.lake.commit.key_scan import write_matching
 from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.jdbc import relation
+from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncsql import ResyncTable, parse
 from tests.contract.mysql_reader import address, database, facts

@@ -1,17 +1,19 @@
 """What somebody in the place of a MySQL server can do to the snapshot's driver."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from syncmgr.job.tls import Tls
 from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.jdbc import ASKS_FILE, options
-from tests.contract.test_mysql_hostile import described
+from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.jdbc import ASKS_FILE, options
 from tests.support.servers.hostile import SECRET, HostileServer, Thief
 from tests.support.spark_session import SPARK
-from tests.support.until import HANG_SECOND
 
 pytestmark = SPARK
+ADDRESS = MysqlAddress(host="127.0.0.1", port=0, user="repl", password="p", tls=Tls(mode="disabled"))
 
 
 def test_the_snapshot_gives_no_file(lake: Lake, tmp_path: Path) -> None:
@@ -22,7 +24,7 @@ def test_the_snapshot_gives_no_file(lake: Lake, tmp_path: Path) -> None:
     thief = Thief(tmp_path / "secret", b"select")
     lake._driver.load(lake.iceberg().spark)
     with HostileServer(thief.script) as server:
-        told = options(described("127.0.0.1", server.port), HANG_SECOND)
+        told = options(replace(ADDRESS, port=server.port))
         with pytest.raises(Exception, match=ASKS_FILE):
             lake.iceberg().spark.read.format("jdbc").options(**told).option(
                 "dbtable", "(SELECT 1 a) c"

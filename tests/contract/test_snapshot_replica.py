@@ -8,9 +8,11 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet
-from syncmgr.job.source import MysqlDescription, source_of
 from syncmgr.sources.mysql import factory
 from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.description import MysqlDescription
+from syncmgr.sources.mysql.description import described as source_of
+from syncmgr.sources.mysql.jdbc import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, facts
 from tests.support.servers.mysql import PASSWORD, MysqlServer
@@ -62,7 +64,7 @@ def test_a_job_begins_at_what_its_replica_has(pair: tuple[MysqlServer, MysqlServ
     assert GtidSet.parse(start.gtids) == executed(replica) != executed(source)
     assert start.server == facts(source).server
     reader = MysqlSnapshot([address(source)], address(replica))
-    assert reader.settle(start) == ("127.0.0.1", replica.port)
+    assert reader.settle(start) == MysqlChunks(address(replica))
     assert GtidSet.parse(reader.end().gtids) == executed(source)
     with pytest.raises(SyncError, match="which the job counts as read") as caught:
         reader.settle(facts(source).start)

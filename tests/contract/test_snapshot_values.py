@@ -5,38 +5,29 @@ from typing import Any
 
 import pytest
 
-from syncmgr.job.snapshot.chunk import ChunkRows
-from syncmgr.job.source import MysqlDescription
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.lake.lake import Lake
-from syncmgr.lake.spark.jdbc import relation
+from syncmgr.lake.spark.chunk_relation import relation
+from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.jdbc import MysqlChunks
 from tests.contract.mysql_reader import Row, database, facts
 from tests.contract.test_mysql_values import columns, fill, read, types_of
 from tests.support.servers.mysql import PASSWORD, MysqlServer
 from tests.support.spark_session import SPARK, reading_sources
-from tests.support.until import HANG_SECOND
 
 pytestmark = [pytest.mark.mysql, *SPARK]
 
 
 def chunk_of(server: MysqlServer, table: SourceTable, condition: str = "") -> ChunkRows:
-    source = MysqlDescription(
-        host="127.0.0.1",
-        port=server.port,
-        user="repl",
-        password=PASSWORD,
-        server_id=0,
-        ssl="preferred",
-        start="snapshot",
-    )
+    reader = MysqlChunks(MysqlAddress(host="127.0.0.1", port=server.port, user="repl", password=PASSWORD))
     return ChunkRows(
         plan="p",
         number=1,
-        source=source,
+        reader=reader,
         table=table,
         columns=tuple(column.name for column in table.columns),
         condition=condition,
-        connect_timeout=HANG_SECOND,
     )
 
 

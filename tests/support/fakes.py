@@ -16,7 +16,8 @@ from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, SEQ, Batch, ChangeKind, Ddl, TableChanges
-from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.pipeline.messages import WorkerPlan
 from syncmgr.pipeline.worker.worker import Tell

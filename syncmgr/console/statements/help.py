@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.job.channel.description import JOB_PROPERTIES
-from syncmgr.job.source import Property
+from syncmgr.job.property import Property
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,7 +18,7 @@ from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.shard import DATABASE, Part, check_apart
 from syncmgr.job.ddl_policy import OF_ONE_KIND, OnDdl, OnDdlStop
 from syncmgr.job.position import Position, has_passed
-from syncmgr.job.source import Property, wrong_property
+from syncmgr.job.property import Property, wrong_property
 from syncmgr.job.statement.words import Modes
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable

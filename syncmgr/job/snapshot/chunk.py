@@ -13,12 +13,9 @@ from syncmgr.job.channel.shard import Part
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.select_list import quoted
-from syncmgr.job.source import MysqlDescription
-from syncmgr.job.types.schema import SourceTable
 
 if TYPE_CHECKING:
     from syncmgr.job.ddl.lake_change import LakeChange
-    from syncmgr.job.rows.value_error import ValueRules
 
 Bound = tuple[str, ...]  # a value of each key column, as SQL literals
 
@@ -137,34 +134,6 @@ def numbers_of(text: str) -> frozenset[int]:
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return frozenset(found)
-
-
-# -- one chunk
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChunkRows:
-    """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
-
-    `condition`: WHERE in MySQL's words, "": all rows. `exact`: by the hand-shake of `handshake`,
-    named like the plan.
-    `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows. Times in seconds.
-    `values`: what becomes of those that the target cannot hold, None: they are errors.
-    """
-
-    plan: str
-    number: int
-    source: MysqlDescription
-    table: SourceTable
-    columns: tuple[str, ...]
-    condition: str
-    connect_timeout: float
-    values: "ValueRules | None" = None
-    max_dead_letters: int = 0
-    exact: bool = False
-    replaces: bool = False
-    excerpt: KeyRange | None = None
-    changes: "tuple[LakeChange, ...]" = ()
 
 
 # -- how far a snapshot is

@@ -33,7 +33,7 @@ from syncmgr.lake.index.index import TableIndex
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.key_index import Keys
 from syncmgr.lake.index.keys import EpochKeys, UnindexableError, epoch_keys, file_keys, inserted_keys, refuse_other_key
-from syncmgr.lake.spark import jdbc
+from syncmgr.lake.spark import chunk_relation
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, failed, java_class, text_of
 
 ATTEMPTS: Final = 30  # upkeep and foreign writers may come first this often
@@ -89,9 +89,9 @@ class Commit:
         if chunk is None:
             return ()
         try:
-            return jdbc.letters(self._iceberg.spark, chunk, self._channel.token)
+            return chunk_relation.letters(self._iceberg.spark, chunk, self._channel.token)
         except JAVA_ERRORS as error:
-            away = jdbc.source_error(text_of(error), chunk)
+            away = chunk.reader.error(text_of(error), chunk.table)
             if away is None:
                 failed(error)
             raise away from error
@@ -301,7 +301,7 @@ class Commit:
             text = text_of(error)
             bad = rows.value_error(text, channel, layout)
             if bad is None and channel.chunk is not None:
-                bad = jdbc.source_error(text, channel.chunk)
+                bad = channel.chunk.reader.error(text, channel.chunk.table)
             if bad is None:
                 raise
             self._discard()

@@ -10,7 +10,8 @@ from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit
-from syncmgr.job.snapshot.chunk import ChunkRows, is_older, numbers_of, numbers_text
+from syncmgr.job.snapshot.chunk import is_older, numbers_of, numbers_text
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.lake.iceberg.ancestry import (
     CHUNK_MARK,
     DATA_FILES,

@@ -17,8 +17,8 @@ from syncmgr.job.channel.description import literal
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
 from syncmgr.lake.iceberg.layout import Field, Layout, PartitionField
+from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.lake.spark.chunk_values import refused
-from syncmgr.lake.spark.jdbc import relation
 from syncmgr.lake.spark.launch import CATALOG
 from syncmgr.lake.spark.query_errors import told
 from syncmgr.lake.spark.segment import by_schema

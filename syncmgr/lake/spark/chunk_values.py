@@ -17,7 +17,7 @@ from syncmgr.job.channel.description import OnValueError, literal
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.rows.value_error import SHOWN, ValueRules, letter_of
-from syncmgr.job.snapshot.chunk import ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.fitting import beyond_sql
 from syncmgr.job.types.schema import SourceColumn, arrow_type

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.snapshot.chunk import ChunkRows
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, begin_job_group, cancel_job_group, end_job_group
 
 Key = tuple[str, int]  # the chunk's plan and number

@@ -17,11 +17,13 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
-from syncmgr.job.snapshot.chunk import MOST_CONNECTIONS, ChunkPlan, ChunkRows
+from syncmgr.job.snapshot.chunk import MOST_CONNECTIONS, ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkReader, ChunkRows
 from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending
 from syncmgr.pipeline.snapshot.held_binlog import HeldBinlog
 from syncmgr.pipeline.snapshot.isolated import isolated
-from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions, Source
+from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions
+from syncmgr.sources.port import SnapshotSource
 
 
 class ChunkReading:
@@ -31,13 +33,13 @@ class ChunkReading:
         self,
         options: SnapshotOptions,
         channels: Mapping[str, ChannelDescription],
-        source: Source,
+        source: SnapshotSource,
         ledger: Ledger,
         lake: Lake,
     ) -> None:
         self._options, self._channels = options, channels
         self._source, self._ledger, self._lake = source, ledger, lake
-        self.description = options.description  # of the server that is read
+        self.reader: ChunkReader | None = None  # of the server that is read
         self.held = HeldBinlog(source, ledger)
         self.on_chunk: Callable[[], None] = lambda: None
         self._read: dict[str, tuple[int, float]] = {}  # rows in this life, and when their reading began
@@ -104,6 +106,7 @@ class ChunkReading:
                 yield channel, plan, number
 
     def _commit(self, channel: ChannelDescription, plan: ChunkPlan, number: int) -> ChannelCommit:
+        assert self.reader is not None, "a server is settled on first"
         done, load = self._ledger.progress()[channel.token], self._ledger.loads()[channel.token]
         return ChannelCommit(
             token=channel.token,
@@ -123,11 +126,10 @@ class ChunkReading:
             chunk=ChunkRows(
                 plan=plan.id,
                 number=number,
-                source=self.description,
+                reader=self.reader,
                 table=channel.source,
                 columns=channel.reads,
                 condition=plan.condition(number),
-                connect_timeout=self._options.connect_timeout,
                 values=self._options.values(channel),
                 max_dead_letters=self._options.max_dead_letters(),
                 exact=not channel.keys,

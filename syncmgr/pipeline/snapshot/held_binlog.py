@@ -9,7 +9,8 @@ import time
 from typing import Final
 
 from syncmgr.job.position import Position
-from syncmgr.pipeline.snapshot.port import Ledger, Source
+from syncmgr.pipeline.snapshot.port import Ledger
+from syncmgr.sources.port import SnapshotSource
 
 SHORT_HOURS: Final = 24.0  # a binlog that is kept for less is warned of
 HELD_SECOND: Final = 30.0  # between two questions
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 class HeldBinlog:
     """Of one job."""
 
-    def __init__(self, source: Source, ledger: Ledger) -> None:
+    def __init__(self, source: SnapshotSource, ledger: Ledger) -> None:
         self._source, self._ledger = source, ledger
         self._asked_at = 0.0
 

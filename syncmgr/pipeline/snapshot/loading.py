@@ -22,8 +22,9 @@ from syncmgr.job.snapshot.chunk import Load, plan_id
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import Ending
 from syncmgr.pipeline.snapshot.isolated import isolated
-from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions, Source
+from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
+from syncmgr.sources.port import SnapshotSource
 
 SLOW_SECOND: Final = 10  # so long a chunk may take where rows a second are bounded
 
@@ -35,7 +36,7 @@ class Loading:
         self,
         options: SnapshotOptions,
         channels: Mapping[str, ChannelDescription],
-        source: Source,
+        source: SnapshotSource,
         ledger: Ledger,
         lake: Lake,
         *,
@@ -117,13 +118,13 @@ class Loading:
             with isolated(channel, failed):
                 self._lake.check_whole(channel.target_db, channel.target)
         start = self._chunks.held.start
-        host, port = self._source.settle(start)
+        reader = self._source.settle(start)
         for channel in self._without(channels, failed):
             if channel.after is not None or self.replaces(channel.token):
                 with isolated(channel, failed):
                     for place in {start, channel.after or start}:
                         self._source.await_seen(channel.source, place)
-        self._chunks.description = self._options.description.of_server(host, port)
+        self._chunks.reader = reader
         self._chunks.held.check()
 
     def _plan(self, channels: Sequence[ChannelDescription], failed: dict[str, SyncError], ending: Ending) -> None:

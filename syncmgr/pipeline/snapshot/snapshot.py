@@ -26,8 +26,9 @@ from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending, ReadStatementLock
 from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE
 from syncmgr.pipeline.snapshot.loading import Loading
-from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions, Source
+from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
+from syncmgr.sources.port import SnapshotSource
 
 RETRY_FIRST_SECOND: Final = 5.0  # after which a table that failed alone is tried again; then twice as long
 
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 class Snapshot:
     """Of one job; the thread of its run calls what says nothing else."""
 
-    def __init__(self, options: SnapshotOptions, source: Source, ledger: Ledger, lake: Lake) -> None:
+    def __init__(self, options: SnapshotOptions, source: SnapshotSource, ledger: Ledger, lake: Lake) -> None:
         self._options = options
         self._channels = {channel.token: channel for channel in options.channels}
         self._source = source

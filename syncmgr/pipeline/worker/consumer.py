@@ -38,8 +38,9 @@ from syncmgr.pipeline.messages import (
     WorkerPlan,
 )
 from syncmgr.pipeline.worker.prepared import PreparedRows
-from syncmgr.pipeline.worker.receiver import Receiver, Source
+from syncmgr.pipeline.worker.receiver import Receiver
 from syncmgr.pipeline.worker.segment import Segment, sync_folder
+from syncmgr.sources.port import SourceStream
 
 TICK_SECOND: Final = 0.1  # how often limits, commits and the wish to end are looked at while nothing comes
 DUE_SECOND: Final = 0.01  # the same while an epoch is due and waits for the one before it
@@ -67,7 +68,7 @@ class Consumer:
         receiver: Receiver,
         inbox: Inbox,
         send: Callable[[FromWorker], None],
-        source: Source,
+        source: SourceStream,
     ) -> None:
         self._receiver = receiver
         self._inbox = inbox

@@ -7,55 +7,20 @@ Must not know: channels, epochs, what a batch holds.
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
 from syncmgr.pipeline.messages import Limits, WorkerChannel
+from syncmgr.sources.port import SourceStream
 
 GET_SECOND: Final = 0.2
-
-
-class Source(Protocol):
-    """A canal destination or a MySQL server, read from the position it was opened at."""
-
-    def get(self, timeout: float) -> Batch | None:
-        """The next batch, None if nothing came in time. Raises SyncError for what a retry does not mend."""
-
-    def ack(self, end: Position) -> None:
-        """Everything up to `end` is in the lake."""
-
-    def heard_at(self) -> float:
-        """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
-
-    def idle(self) -> bool:
-        """Whether the last read brought nothing. More may be on its way."""
-
-    def caught_up_at(self) -> float:
-        """The source had nothing more at this unix time of its clock than what `get` had given before its last call
-        began; 0.0: not known. It never falls.
-        """
-
-    def server(self) -> str:
-        """`host:port` of who is read now, "" where nobody is."""
-
-    def close(self) -> None:
-        """From any thread, at once; a get that waits ends."""
-
-
-@runtime_checkable
-class Follower(Protocol):
-    """What a source is that gives a Ddl with `said`."""
-
-    def follow(self, channels: Sequence[WorkerChannel]) -> None:
-        """What is wanted behind that DDL. Not beside `get`."""
 
 
 class Receiver:
     """One thread that gets batches into a queue. An error ends it and comes out of `take`."""
 
-    def __init__(self, source: Source, limits: Callable[[], Limits]) -> None:
+    def __init__(self, source: SourceStream, limits: Callable[[], Limits]) -> None:
         """`limits`: those in force now, of which it heeds the bounds of the queue."""
         self._source = source
         self._limits = limits
@@ -78,7 +43,6 @@ class Receiver:
 
     def follow(self, channels: Sequence[WorkerChannel]) -> None:
         """Read on behind a DDL with `said`, which holds reading back."""
-        assert isinstance(self._source, Follower)
         self._source.follow(channels)
         with self._ready:
             self._held = False

@@ -27,11 +27,12 @@ from syncmgr.pipeline.messages import (
     WorkerPlan,
 )
 from syncmgr.pipeline.worker.consumer import Consumer, Inbox
-from syncmgr.pipeline.worker.receiver import Receiver, Source
+from syncmgr.pipeline.worker.receiver import Receiver
 from syncmgr.pipeline.worker.segment import disk_error, fsync
+from syncmgr.sources.port import SourceStream
 
 Tell = Callable[[SyncError | None], None]
-OpenSource = Callable[[WorkerPlan, Tell, Callable[[int], None]], Source]  # the last: Asked, from `get` alone
+OpenSource = Callable[[WorkerPlan, Tell, Callable[[int], None]], SourceStream]  # the last: Asked, from `get` alone
 
 
 class Pipe:
@@ -102,7 +103,7 @@ def _make_folder(folder: Path) -> None:
         raise disk_error(error, folder) from error
 
 
-def _listen(pipe: Pipe, inbox: Inbox, source: Source) -> None:
+def _listen(pipe: Pipe, inbox: Inbox, source: SourceStream) -> None:
     while True:
         match pipe.receive():
             case Committed(number=number, end=end):

@@ -7,35 +7,27 @@ Must not know: how the server is read.
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-from syncmgr.errors import Code, SyncError
+from syncmgr.errors import Code
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
-from syncmgr.job.source import CanalDescription
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import cancellation
 from syncmgr.sources.canal.cluster import SESSION_SECOND, Cluster, OneServer
 from syncmgr.sources.canal.connector import CanalLostError, Connector, Endpoint
+from syncmgr.sources.canal.description import CanalDescription
 from syncmgr.sources.canal.source import MAX_FETCH, CanalSource, Locator, SourceOptions
-from syncmgr.sources.canal.table_reader import Channel, LearnedTable
+from syncmgr.sources.canal.table_reader import LearnedTable
 from syncmgr.sources.canal.values.schema import check_zone
+from syncmgr.sources.port import Plan, Trouble
 
 GRACE_SECOND: Final = 5.0
 RETRY_SECOND: Final = 0.5
 PROBE: Final = "CREATE SYNC"  # the reader's name while a statement looks whether the destination can be read
-
-
-class Plan(Protocol):
-    """What of a worker's plan matters here."""
-
-    @property
-    def start(self) -> Position: ...
-    @property
-    def channels(self) -> Sequence[Channel]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +90,7 @@ class OpenCanal:
     read_timeout: float
     retry: Retry
 
-    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None], _keep: object) -> CanalSource:
+    def __call__(self, plan: Plan, trouble: Trouble, _keep: object, /) -> CanalSource:
         there = self.description
         label = f"{there.address}/{there.destination}"
         truths = [LearnedTable(channel, time_zone=there.time_zone, address=label) for channel in plan.channels]

@@ -298,6 +298,9 @@ class CanalSource:
     def server(self) -> str:
         return self._server
 
+    def follow(self, _channels: object) -> None:
+        raise AssertionError("canal gives no statement that holds reading back")
+
     def close(self) -> None:
         """At once; a get that waits ends."""
         self._line.close()

@@ -11,7 +11,6 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.canal_text import check_exact
 from syncmgr.job.channel.description import Listed
 from syncmgr.job.channel.positional import check_told, source_names
 from syncmgr.job.ddl.ddl import Table
@@ -21,6 +20,7 @@ from syncmgr.job.rows.batch import OP
 from syncmgr.job.statement import nodes
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.canal.canal_text import check_exact
 from syncmgr.sources.canal.sorter import Altered
 from syncmgr.sources.canal.values.entry import EntryRows, EntryTable, column_headers
 from syncmgr.sources.canal.values.schema import source_table_of

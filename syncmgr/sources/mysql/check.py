@@ -19,7 +19,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.surroundings import MERGE
 from syncmgr.job.position import MariadbGtids, Position, parse_gtids
 from syncmgr.job.snapshot.handshake import Locked, never
-from syncmgr.job.source import LATEST, SNAPSHOT
+from syncmgr.job.source import SNAPSHOT
 from syncmgr.job.source_history.logged import refusal
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
@@ -33,6 +33,7 @@ from syncmgr.sources.mysql.binlog.stream import (
     register,
     replication_grant_missing,
 )
+from syncmgr.sources.mysql.description import LATEST
 from syncmgr.sources.mysql.server.exact_point import NO_GTIDS, check_locks
 from syncmgr.sources.mysql.server.grants import (
     LOCK_TABLES,

@@ -4,25 +4,25 @@ Owns: which property and setting becomes which option.
 Must not know: how the server is checked or read.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Found, Pattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
+from syncmgr.job.property import wrong_property
 from syncmgr.job.snapshot.handshake import Locked, never
-from syncmgr.job.source import MysqlDescription, wrong_property
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures
 from syncmgr.sources.mysql.ahead import named_ahead
 from syncmgr.sources.mysql.binlog.router import Limits
-from syncmgr.sources.mysql.binlog.subscriptions import Channel, subscriptions
-from syncmgr.sources.mysql.binlog.unlogged import Keep
+from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
 from syncmgr.sources.mysql.check import SourceFacts, inspect_server
+from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.server import exact_point
 from syncmgr.sources.mysql.server.list_tables import found_on
 from syncmgr.sources.mysql.server.replica import start_at
@@ -30,31 +30,10 @@ from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from syncmgr.sources.mysql.server.surroundings import Patience
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
+from syncmgr.sources.port import Keep, Plan, Trouble
 
 T = TypeVar("T")
 HEARTBEATS: Final = 4  # in one read time-out
-
-
-class Prepared(Protocol):
-    """What of an XA transaction that is open matters here."""
-
-    @property
-    def files(self) -> Mapping[str, object]: ...
-
-
-class Plan(Protocol):
-    """What of a worker's plan matters here."""
-
-    @property
-    def start(self) -> Position: ...
-    @property
-    def channels(self) -> Sequence[Channel]: ...
-    @property
-    def prepared(self) -> Mapping[str, Prepared]: ...
-    @property
-    def families(self) -> Sequence[Pattern]: ...
-    @property
-    def asked_until(self) -> int: ...
 
 
 def inspect(
@@ -143,7 +122,7 @@ class OpenMysql:
     retry: Retry
     limits: Limits
 
-    def __call__(self, plan: Plan, trouble: Callable[[SyncError | None], None], keep: Keep) -> MysqlSource:
+    def __call__(self, plan: Plan, trouble: Trouble, keep: Keep, /) -> MysqlSource:
         options = SourceOptions(
             limits=self.limits,
             heartbeat=self.read_timeout / HEARTBEATS,

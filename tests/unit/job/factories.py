@@ -5,9 +5,10 @@ from typing import Any
 from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, MappedColumn
 from syncmgr.job.ddl.ddl_plan import Rules
 from syncmgr.job.ddl_policy import OnDdl
-from syncmgr.job.source import CanalDescription, MysqlDescription
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
+from syncmgr.sources.canal.description import CanalDescription
+from syncmgr.sources.mysql.description import MysqlDescription
 
 
 def make_source(**overrides: Any) -> MysqlDescription:

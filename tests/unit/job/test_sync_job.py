@@ -5,8 +5,8 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.state import JobEvent, JobState
-from syncmgr.job.sync_job import SyncJob, replica_id
-from tests.unit.job.factories import make_channel, make_job, make_source
+from syncmgr.job.sync_job import SyncJob
+from tests.unit.job.factories import make_channel, make_job
 
 UNREACHABLE = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
 BAD_VALUE = SyncError(Code.SOURCE_VALUE, column="at", table="shop.orders", value="a zero date", reason="no such day")
@@ -83,16 +83,6 @@ def test_a_cancelled_job_says_why(event: JobEvent, text: str) -> None:
 def test_the_password_is_in_no_repr() -> None:
     """Logs print values; none of them may print a password."""
     assert "s3cret" not in repr(make_job())
-
-
-def test_the_server_id_is_as_told_or_the_job_s_own() -> None:
-    """Without one it comes from the job's random token: the same after every restart, and another for another job."""
-    job, other = make_job(), make_job(channels=(make_channel(token="token-2"),))
-    assert replica_id(job, make_source(server_id=77)) == 77
-    derived = replica_id(job, make_source())
-    assert derived == replica_id(make_job(name="other name"), make_source())
-    assert derived != replica_id(other, make_source())
-    assert 0 < derived < 2**32
 
 
 def test_a_job_is_advised_by_its_kind_and_state() -> None:

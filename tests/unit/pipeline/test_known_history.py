@@ -8,7 +8,8 @@ import pytest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
-from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.pipeline.known_history import KnownHistory
 
 FENCED = SyncError(Code.FENCED, table="demo.t", found=7, epoch=4)

@@ -18,6 +18,7 @@ from syncmgr.job.snapshot.chunk import Bound, ChunkPlan, beyond, chunk_rows, eve
 from syncmgr.job.snapshot.select_list import quoted as quoted_column
 from syncmgr.job.types.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, naming_failures, query, unreachable
+from syncmgr.sources.mysql.jdbc import MysqlChunks
 from syncmgr.sources.mysql.server.exact_point import ExactPoint, await_writers
 from syncmgr.sources.mysql.server.replica import check_reaches
 from syncmgr.sources.mysql.server.server import Server
@@ -54,9 +55,9 @@ class MysqlSnapshot:
         """Whatever is being asked, and will be, ends with INTERRUPTED. Returns at once."""
         self._sessions.give_up()
 
-    def settle(self, start: Position) -> tuple[str, int]:
-        """Host and port of the server whose rows are read: the one at which the job began, which is the one that is
-        asked from now on, or its replica.
+    def settle(self, start: Position) -> MysqlChunks:
+        """Of the server whose rows are read: the one at which the job began, which is the one that is asked from now
+        on, or its replica.
 
         Another one may be behind the start: what it lacks would come neither from its rows nor from the binlog. Nor
         does what the binlog has before a SELECT shows it, for which we wait a moment.
@@ -90,11 +91,10 @@ class MysqlSnapshot:
         with self._connected() as connection:
             await_writers(self._address, connection, table)
 
-    def _reader(self, start: Position) -> tuple[str, int]:
+    def _reader(self, start: Position) -> MysqlChunks:
         if self._replica is not None:
             check_reaches(self._replica, start, self._address)
-        reader = self._replica or self._address
-        return reader.host, reader.port
+        return MysqlChunks(self._replica or self._address)
 
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan:
         """How to cut a table whose target key has these columns. `wanted_rows`: of a chunk. `where`: of the rows that

@@ -13,19 +13,23 @@ from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch, Prepared
 from syncmgr.job.position import Position
-from syncmgr.job.snapshot.chunk import ChunkPlan, ChunkRows, Load
+from syncmgr.job.snapshot.chunk import ChunkPlan, Load
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.types.schema import SourceTable, TargetType
 from syncmgr.pipeline.snapshot.port import SnapshotOptions
 from syncmgr.pipeline.snapshot.snapshot import Snapshot
+from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.jdbc import MysqlChunks
 from tests.support.until import HANG_SECOND, until
-from tests.unit.job.factories import make_channel, make_source
+from tests.unit.job.factories import make_channel
 
 EXACT = Position(file="b.000001", offset=50, server="s")
 START, END = (Position(file="b.000001", offset=at, server="s") for at in (4, 100))
 ROWS = 10
 BROKEN = SyncError(Code.SNAPSHOT_BROKEN, table="shop.two", reason="SELECT command denied to user")
 AWAY = SyncError(Code.SOURCE_UNREACHABLE, address="db1:3306", reason="refused")
+READER = MysqlChunks(MysqlAddress(host="db2", port=3307, user="repl", password="p"))
 
 
 @dataclass(frozen=True)
@@ -87,9 +91,9 @@ class MemorySource:
     def await_seen(self, table: SourceTable, start: Position) -> None:
         pass
 
-    def settle(self, start: Position) -> tuple[str, int]:
+    def settle(self, start: Position) -> MysqlChunks:
         self._ask("settle")
-        return "db2", 3307
+        return READER
 
     def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan:
         self._ask(f"plan {wanted_rows} {where}".rstrip())
@@ -164,9 +168,7 @@ class Bench:
         self.source, self.lake, self.ending = MemorySource(), CountingLake(), threading.Event()
         limits = {"connections": lambda: 3, "chunk_rows": lambda: 1000, "rows_per_second": lambda: 0}
         limits |= {"retry_most": lambda: 300.0} | options
-        self.options = SnapshotOptions(
-            description=make_source(start="snapshot"), channels=channels, connect_timeout=1.0, **limits
-        )
+        self.options = SnapshotOptions(channels=channels, **limits)
 
     def run(self) -> Snapshot:
         snapshot = Snapshot(self.options, self.source, self.loads, self.lake)

@@ -1,9 +1,11 @@
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.source import CanalDescription, MysqlDescription, hosts_of, source_of
 from syncmgr.job.tls import Tls
-from tests.unit.job.factories import make_canal
+from syncmgr.sources.canal.description import CanalDescription
+from syncmgr.sources.mysql.description import MysqlDescription, hosts_of
+from syncmgr.sources.registry import described as source_of
+from tests.unit.job.factories import make_canal, make_source
 
 GIVEN = {"type": "mysql", "mysql.host": "db1", "mysql.user": "repl", "mysql.password": "s3cret"}
 
@@ -162,19 +164,19 @@ def test_a_wrong_property_of_canal_is_told(changes: dict[str, str], message: str
 
 def test_one_destination_has_one_reader() -> None:
     """Two jobs compete where server and destination are the same, whatever their other properties."""
-    assert make_canal().reads_as(make_canal(user="other", batch_size=1))
-    assert not make_canal().reads_as(make_canal(destination="other"))
-    assert not make_canal().reads_as(make_canal(port=11112))
-    assert make_canal(zk_servers="z1:2181").reads_as(make_canal(zk_servers="Z1:2181"))
+    assert make_canal().one_reader == make_canal(user="other", batch_size=1).one_reader
+    assert make_canal().one_reader != make_canal(destination="other").one_reader
+    assert make_canal().one_reader != make_canal(port=11112).one_reader
+    assert make_canal(zk_servers="z1:2181").one_reader == make_canal(zk_servers="Z1:2181").one_reader
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST", "::1", "0:0:0:0:0:0:0:1"])
 def test_this_machine_is_one_server_under_all_of_its_names(host: str) -> None:
     """A second job on its destination is refused, however the address is written."""
     for other in ("localhost", "127.0.0.1", "::1"):
-        assert make_canal(host=host).reads_as(make_canal(host=other))
-    assert not make_canal(host=host).reads_as(make_canal(host="10.0.0.1"))
-    assert not make_canal(host=host).reads_as(make_canal(host=other, port=11112))
+        assert make_canal(host=host).one_reader == make_canal(host=other).one_reader
+    assert make_canal(host=host).one_reader != make_canal(host="10.0.0.1").one_reader
+    assert make_canal(host=host).one_reader != make_canal(host=other, port=11112).one_reader
 
 
 @pytest.mark.parametrize(
@@ -198,3 +200,12 @@ def test_a_list_of_servers_that_is_none(text: str) -> None:
     with pytest.raises(SyncError) as caught:
         hosts_of(text, 3306)
     assert caught.value.code is Code.PROPERTY_WRONG
+
+
+def test_the_server_id_is_as_told_or_the_job_s_own() -> None:
+    """Without one it comes from the job's random token: the same after every restart, and another for another job."""
+    assert make_source(server_id=77).id_for("token-1") == 77
+    derived = make_source().id_for("token-1")
+    assert derived == make_source(host="db2").id_for("token-1")
+    assert derived != make_source().id_for("token-2")
+    assert 0 < derived < 2**32

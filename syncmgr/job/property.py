@@ -1,0 +1,68 @@
+"""Properties as statements give them: `"key" = "value"`.
+
+Owns: how a table of properties is filled in, and how one value is read.
+Must not know: what a property means.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from syncmgr.config.settings import did_you_mean
+from syncmgr.errors import Code, SyncError
+
+Choice = TypeVar("Choice", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One key of FROM BINLOG or PROPERTIES. `default` None: the key must be given."""
+
+    name: str
+    default: str | None
+    doc: str
+
+
+def filled(told: Mapping[str, str], table: Sequence[Property], where: str) -> dict[str, str]:
+    """Each property of the table, with its default. Raises PROPERTY_MISSING, PROPERTY_UNKNOWN."""
+    names = [p.name for p in table]
+    for name in told:
+        if name not in names:
+            raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where=where, hint=did_you_mean(name, names))
+    values = {}
+    for entry in table:
+        value = told.get(entry.name, entry.default)
+        if value is None:
+            raise SyncError(Code.PROPERTY_MISSING, name=entry.name, where=where)
+        values[entry.name] = value
+    return values
+
+
+def given(name: str, values: Mapping[str, str]) -> str:
+    """One that must not be empty. Raises PROPERTY_WRONG, as the next ones do."""
+    if not values[name]:
+        raise wrong_property(name, "", "it must not be empty")
+    return values[name]
+
+
+def one_of(name: str, value: str, choices: Sequence[Choice]) -> Choice:
+    found = next((choice for choice in choices if choice == value), None)
+    if found is None:
+        raise wrong_property(name, value, f"it must be one of {', '.join(choices)}")
+    return found
+
+
+def flag(name: str, text: str) -> bool:
+    if text.lower() not in {"true", "false"}:
+        raise wrong_property(name, text, "it must be true or false")
+    return text.lower() == "true"
+
+
+def whole(name: str, text: str, least: int, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+        raise wrong_property(name, text, f"it must be a whole number from {least} to {most}")
+    return int(text)
+
+
+def wrong_property(name: str, value: str, reason: str) -> SyncError:
+    return SyncError(Code.PROPERTY_WRONG, name=name, value=value, reason=reason)

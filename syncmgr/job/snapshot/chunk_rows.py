@@ -1,0 +1,72 @@
+"""The rows of one chunk, and what reads them.
+
+Owns: what a source has to say so that others read its rows.
+Must not know: connections, Spark, where the rows go.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from syncmgr.errors import SyncError
+from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.rows.value_error import ValueRules
+from syncmgr.job.snapshot.key_range import KeyRange
+from syncmgr.job.types.schema import SourceTable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChunkRows:
+    """The rows of one chunk, to be read from the source instead of staged files. `columns`: wanted of the source.
+
+    `condition`: WHERE in the source's words, "": all rows. `exact`: by the hand-shake of `handshake`, named like the
+    plan. `replaces`, `excerpt`: as the plan's. `changes`: of the target, in the commit of the rows.
+    `values`: what becomes of those that the target cannot hold, None: they are errors.
+    """
+
+    plan: str
+    number: int
+    reader: "ChunkReader"
+    table: SourceTable
+    columns: tuple[str, ...]
+    condition: str
+    values: ValueRules | None = None
+    max_dead_letters: int = 0
+    exact: bool = False
+    replaces: bool = False
+    excerpt: KeyRange | None = None
+    changes: tuple[LakeChange, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JdbcSelect:
+    """Rows that a JDBC driver reads, in one partition. `query`: a SELECT with the columns c0, c1, ... `options`: of
+    Spark's JDBC source, the driver's class and what is secret among them.
+
+    `columns`: of each, the SQL type in which the driver is to give it, and the one to which that is cast.
+    """
+
+    options: Mapping[str, str]
+    query: str
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArrowRows:
+    """Rows that the source reads itself when it is asked to: a table with the columns c0, c1, ..."""
+
+    read: Callable[[], pa.Table]
+
+
+class ChunkReader(Protocol):
+    """One server's rows. Neither call waits for the server."""
+
+    def rows(self, chunk: ChunkRows) -> JdbcSelect | ArrowRows:
+        """The wanted columns in their order, NULLs included. Raises PEM_FILE."""
+
+    def error(self, text: str, table: SourceTable) -> SyncError | None:
+        """The error of a source that did not give its rows; None where the text, of an exception with all of its
+        causes, says something else.
+        """

@@ -1,0 +1,115 @@
+"""How the JDBC driver reads a part of a table.
+
+Owns: the connection's options, the SELECT, what the driver's errors mean.
+Must not know: chunks' plans, Spark, where the rows go.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.snapshot import select_list
+from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
+from syncmgr.job.snapshot.handshake import opening as hand_shake
+from syncmgr.job.types.schema import SourceColumn, SourceTable
+from syncmgr.sources.mysql.address import MysqlAddress
+from syncmgr.sources.mysql.key_stores import STORES
+
+DRIVER: Final = "com.mysql.cj.jdbc.Driver"
+ROW_BY_ROW: Final = -(2**31)  # Connector/J's word for rows as they come, which keeps memory flat
+SLOW_READER_SECOND: Final = 600  # for which the server waits while Spark writes
+SILENCE_SECOND: Final = 600  # a server that says nothing for so long has lost the query
+DISTRUST: Final = re.compile(r"(?:Certificate\w*|CertPath\w*|SSLHandshake)Exception: (.*)")
+# The driver's own defaults, said here so that no other version of it gives a server what it asks for.
+NOTHING_GIVEN: Final = {"allowLoadLocalInfile": "false", "allowUrlInLocalInfile": "false", "autoDeserialize": "false"}
+ASKS_FILE: Final = "LOAD DATA LOCAL INFILE"  # in what the driver says of a server that asks for one
+# Texts come as the bytes that the server sends, which are UTF-8: a driver would decode them to encode them again.
+SENT: Final = {"STRING": "BINARY"}
+NOT_THERE: Final = re.compile(
+    r"Table '[^']*' doesn't exist|Unknown column '[^']*'|Unknown database|doesn't exist in engine|denied to user"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MysqlChunks:
+    """The rows of one server."""
+
+    server: MysqlAddress
+
+    def rows(self, chunk: ChunkRows) -> JdbcSelect:
+        """Raises PEM_FILE."""
+        told = [select_list.selected(_column(chunk, name)) for name in chunk.columns]
+        items = ", ".join(f"{one.sql} AS c{place}" for place, one in enumerate(told))
+        table = f"{select_list.quoted(chunk.table.db)}.{select_list.quoted(chunk.table.name)}"
+        where = f" WHERE {chunk.condition}" if chunk.condition else ""
+        return JdbcSelect(
+            options=options(self.server, exact=chunk.plan if chunk.exact else None),
+            query=f"SELECT {items} FROM {table}{where}",  # noqa: S608 - quoted
+            columns=tuple((SENT.get(one.wire, one.wire), one.wire) for one in told),
+        )
+
+    def error(self, text: str, table: SourceTable) -> SyncError | None:
+        found = re.search(r"(?:java\.sql\.SQL\w*|com\.mysql\.cj\S*)Exception: (.*)", text)
+        if found is None:
+            return None
+        reason, address, user = found[1].strip(), self.server.label, self.server.user
+        proof = DISTRUST.search(text)
+        if proof is not None:
+            said = proof[1].strip()
+            return SyncError(Code.SOURCE_TLS, address=address, reason=f"{said}; {self.server.tls.remedy(said)}")
+        if ASKS_FILE in reason:
+            return SyncError(Code.SOURCE_ASKS_FILE, address=address, file="the driver was not told its name")
+        if NOT_THERE.search(reason):
+            return SyncError(Code.SNAPSHOT_BROKEN, table=table.label, reason=reason)
+        if "Access denied for user" in reason:
+            return SyncError(Code.SOURCE_ACCESS_DENIED, address=address, user=user, reason=reason)
+        return SyncError(Code.SOURCE_UNREACHABLE, address=address, reason=reason)
+
+
+def _column(chunk: ChunkRows, name: str) -> SourceColumn:
+    column = chunk.table.column(name)
+    assert column is not None, "a channel reads columns of its source"
+    return column
+
+
+def options(server: MysqlAddress, *, exact: str | None = None) -> dict[str, str]:
+    """Of Spark's JDBC source. The session's time zone is that of Spark; its SQL mode neither pads nor refuses.
+
+    `exact`: the name of the hand-shake with which it begins.
+    """
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    properties = STORES.properties(server.tls) | {
+        "allowPublicKeyRetrieval": "true",  # where it is in the clear; see syncmgr/sources/mysql/tls.py
+        "characterEncoding": "UTF-8",
+        "characterSetResults": "UTF-8",  # the server converts, who knows its charsets
+        "connectionTimeZone": "UTC",
+        "tinyInt1isBit": "false",
+        "yearIsDateType": "false",
+        "jdbcCompliantTruncation": "false",
+        "connectTimeout": str(int(server.connect_timeout * 1000)),
+        "socketTimeout": str(SILENCE_SECOND * 1000),
+        "tcpKeepAlive": "true",
+        "netTimeoutForStreamingResults": str(SLOW_READER_SECOND),
+        "sessionVariables": "time_zone='+00:00',sql_mode=''",
+        **NOTHING_GIVEN,
+    }
+    opening: tuple[str, ...] = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
+    if exact is not None:
+        opening = hand_shake(exact)
+        properties["allowMultiQueries"] = "true"
+    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in properties.items())
+    return {
+        "url": f"jdbc:mysql://{host}:{server.port}/?{query}",
+        "driver": DRIVER,
+        "user": server.user,
+        "password": server.password,
+        "fetchsize": str(ROW_BY_ROW),
+        "sessionInitStatement": "; ".join(opening),
+        "pushDownPredicate": "false",
+        "pushDownAggregate": "false",
+        "pushDownLimit": "false",
+        "pushDownOffset": "false",
+        "pushDownTableSample": "false",
+    }

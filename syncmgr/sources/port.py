@@ -1,0 +1,215 @@
+"""What the rest of the house asks of a source.
+
+Owns: the ports of a kind of source, of one source, of its rows and of its changes.
+Must not know: kinds of sources.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from syncmgr.config.settings import Settings
+from syncmgr.errors import SyncError
+from syncmgr.job.channel.description import Listed, Shadow
+from syncmgr.job.channel.patterns import Found, Pattern
+from syncmgr.job.failure import Retry
+from syncmgr.job.position import Position
+from syncmgr.job.property import Property
+from syncmgr.job.rows.batch import Batch
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkReader
+from syncmgr.job.snapshot.handshake import Locked
+from syncmgr.job.source import SourceDescription
+from syncmgr.job.types.schema import SourceTable
+
+Table = tuple[str, str]
+Trouble = Callable[[SyncError | None], None]  # what goes wrong and is tried again; None: it is past
+Keep = Callable[[int], None]  # the second of an answer, over every end of the process
+
+
+class Inspected(Protocol):
+    """What the source server said at CREATE SYNC. Tables in the order they were asked for.
+
+    `unique_keys`: per table, the column sets of its primary and NOT NULL unique keys. `server_time`: unix seconds.
+    `known_at`: the place in the binlog at which the tables are as they were told. `full_metadata`: the binlog has the
+    names of columns.
+    """
+
+    @property
+    def start(self) -> Position: ...
+    @property
+    def full_metadata(self) -> bool: ...
+    @property
+    def known_at(self) -> Position | None: ...
+    @property
+    def server_time(self) -> float: ...
+    @property
+    def tables(self) -> tuple[SourceTable, ...]: ...
+    @property
+    def unique_keys(self) -> tuple[tuple[tuple[str, ...], ...], ...]: ...
+
+
+class SourceStream(Protocol):
+    """A canal destination or a MySQL server, read from the position it was opened at."""
+
+    def get(self, timeout: float) -> Batch | None:
+        """The next batch, None if nothing came in time. Raises SyncError for what a retry does not mend."""
+
+    def ack(self, end: Position) -> None:
+        """Everything up to `end` is in the lake."""
+
+    def heard_at(self) -> float:
+        """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
+
+    def idle(self) -> bool:
+        """Whether the last read brought nothing. More may be on its way."""
+
+    def caught_up_at(self) -> float:
+        """The source had nothing more at this unix time of its clock than what `get` had given before its last call
+        began; 0.0: not known. It never falls.
+        """
+
+    def server(self) -> str:
+        """`host:port` of who is read now, "" where nobody is."""
+
+    def close(self) -> None:
+        """From any thread, at once; a get that waits ends."""
+
+    def follow(self, channels: "Sequence[ChannelPlan]", /) -> None:
+        """What is wanted after a Ddl with `said`, which holds reading back. Of a source that can FOLLOW_DDL: others
+        give none. Not beside `get`.
+        """
+
+
+class ChannelPlan(Protocol):
+    """What of a worker's channel matters to a source."""
+
+    @property
+    def token(self) -> str: ...
+    @property
+    def source(self) -> SourceTable: ...
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+    @property
+    def source_keys(self) -> tuple[str, ...]: ...
+    @property
+    def places(self) -> tuple[Listed, ...]: ...
+    @property
+    def shadows(self) -> tuple[Shadow, ...]: ...
+    @property
+    def after(self) -> Position | None: ...
+    @property
+    def known_at(self) -> Position | None: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def nameless(self) -> bool: ...
+
+
+class PreparedRows(Protocol):
+    """What of an XA transaction that is open matters to a source."""
+
+    @property
+    def files(self) -> Mapping[str, object]: ...
+
+
+class Plan(Protocol):
+    """What of a worker's plan matters to a source."""
+
+    @property
+    def start(self) -> Position: ...
+    @property
+    def channels(self) -> Sequence[ChannelPlan]: ...
+    @property
+    def prepared(self) -> Mapping[str, PreparedRows]: ...
+    @property
+    def families(self) -> Sequence[Pattern]: ...
+    @property
+    def asked_until(self) -> int: ...
+
+
+class OpenStream(Protocol):
+    """Opens the changes of a job in its worker's process, to which it travels."""
+
+    def __call__(self, plan: Plan, trouble: Trouble, keep: Keep, /) -> SourceStream: ...
+
+
+class Point(Protocol):
+    """The hand-shake with the reading of a table without a key."""
+
+    def find(self, ended: Callable[[], bool]) -> Position | None:
+        """Where the reading stands in the binlog; None: it `ended` before it read."""
+
+    def release(self) -> None:
+        """The rows may be read."""
+
+
+class SnapshotSource(Protocol):
+    """What a snapshot asks the server beside the rows."""
+
+    def give_up(self) -> None: ...
+    def settle(self, start: Position) -> ChunkReader:
+        """What reads the rows of the server that is asked from now on."""
+
+    def await_seen(self, table: SourceTable, start: Position) -> None: ...
+    def plan(self, table: SourceTable, key: Sequence[str], wanted_rows: int, where: str = "") -> ChunkPlan: ...
+    def end(self) -> Position: ...
+    def exact(self, table: SourceTable, name: str, known: Collection[str]) -> AbstractContextManager[Point]: ...
+    def check_same(self, tables: Sequence[tuple[SourceTable, Sequence[str]]]) -> None: ...
+    def check_held(self, start: Position) -> float | None: ...
+
+
+class SourceRows(Protocol):
+    """Of a source that can READ_ROWS."""
+
+    def check_exact(self, tables: Sequence[SourceTable]) -> None:
+        """Whether tables without a key can be read at an exact point. Raises SNAPSHOT_REFUSED."""
+
+    def snapshot(self) -> SnapshotSource: ...
+
+
+class SourceTables(Protocol):
+    """Of a source that can TELL_TABLES."""
+
+    def survey(self, patterns: Sequence[str]) -> Mapping[Table, Found]:
+        """The tables of the databases that are like one of these patterns of LIKE."""
+
+    def end(self) -> Position:
+        """Where its changes end now."""
+
+    def named(self, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
+        """The tables of the families that statements after a place make, as far as a look of a moment sees."""
+
+
+class Source(Protocol):
+    """One source, as a job describes it. Every call may block up to the settings' time-outs."""
+
+    def inspect(self, tables: Sequence[Table], locked: Locked, /) -> Inspected:
+        """What CREATE SYNC must know. Raises SyncError for whatever forbids the job."""
+
+    @property
+    def rows(self) -> SourceRows | None: ...
+    @property
+    def tables(self) -> SourceTables | None: ...
+    def stream(self, token: str, retry: Retry, /) -> OpenStream:
+        """`token`: of the job's first channel. `retry`: of connections."""
+
+
+class SourceKind(Protocol):
+    """MySQL, canal, ...: what "type" of FROM BINLOG names."""
+
+    @property
+    def properties(self) -> tuple[Property, ...]:
+        """The keys of FROM BINLOG."""
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """That a worker needs: they start no thread."""
+
+    def described(self, told: Mapping[str, str]) -> SourceDescription:
+        """Raises PROPERTY_MISSING, PROPERTY_UNKNOWN, PROPERTY_WRONG."""
+
+    def restored(self, facts: Mapping[str, Any]) -> SourceDescription:
+        """The inverse of its `facts`, also as earlier versions have stored them."""
+
+    def source(self, description: SourceDescription, settings: Settings) -> Source: ...
