@@ -27,8 +27,10 @@ DEATH_SECOND = 900.0
 class FrontendProcess:
     """Start, kill and ask it, as an operator does."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, object] | None = None) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, object] | None = None, *, module: str = "syncmgr") -> None:
+        """`module`: what is started in place of the product, to run that with something more."""
         self.folder = folder
+        self._module = module
         self.port = free_port()
         self.conf = folder / "conf" / "fe.conf"
         self.conf.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +97,7 @@ class FrontendProcess:
     def _launch(self) -> None:
         with (self.folder / "fe.out").open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "syncmgr", "--conf", str(self.conf)],
+                [sys.executable, "-m", self._module, "--conf", str(self.conf)],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
