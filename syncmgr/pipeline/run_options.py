@@ -1,9 +1,10 @@
 """What a run of a job is given.
 
-Owns: its options, and whom it tells.
+Owns: its options, whom it tells, the plan of its workers.
 Must not know: what a run does with them.
 """
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import Rules
+from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.position import Position
-from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.messages import Limits, WorkerChannel, WorkerPlan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,3 +54,19 @@ class Listeners:
     # Tables that have come, and the place after their statement: why each does not join, None: it does, and the run is
     # told to finish. None of all: nobody can say; the run ends, and the next one tells them again.
     on_arrival: Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None] = lambda *_: {}
+
+
+def worker_plan(options: RunOptions, last: Epoch, channels: tuple[WorkerChannel, ...], asked_until: int) -> WorkerPlan:
+    """Of a worker that goes on after the last epoch, in a folder of its own."""
+    return WorkerPlan(
+        job_id=options.job_id,
+        start=last.end,
+        first_epoch=last.number + 1,
+        last_seq=last.last_seq,
+        channels=channels,
+        limits=options.limits(),
+        folder=str(options.folder / uuid.uuid4().hex),
+        prepared=last.prepared,
+        families=options.families,
+        asked_until=asked_until,
+    )

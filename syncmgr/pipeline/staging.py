@@ -1,16 +1,40 @@
 """The folder in which the workers of a job stage rows.
 
 Owns: what of it may go, and how.
-Must not know: which files are still wanted, or why.
+Must not know: why files are still wanted.
 """
 
 import errno
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from syncmgr.job.epoch import Epoch
 from syncmgr.pipeline.worker.segment import disk_error
 
 Listed = dict[Path, list[Path]]  # by folder of a worker
+
+
+class Ledger(Protocol):
+    """What names files that are wanted."""
+
+    def intents(self) -> Sequence[Epoch]: ...
+    def backlog(self) -> Sequence[Epoch]: ...
+    def hold(self) -> None: ...
+
+
+def sweep_unnamed(staging: Path, ledger: Ledger, last: Epoch) -> None:
+    """Delete what neither an epoch that is to be committed nor the last epoch's open XA transactions name.
+
+    Whoever stood still for long may have been replaced: what was there, and what is wanted of it, holds if the
+    metadata are ours afterwards. Files of the one that takes over later are not among them.
+    """
+    there = listed(staging)
+    wanted = (*ledger.intents(), *ledger.backlog())
+    kept = {f.path for epoch in wanted for segment in epoch.files.values() for f in segment}
+    kept |= last.prepared_files
+    ledger.hold()
+    sweep(there, kept)
 
 
 def listed(staging: Path) -> Listed:

@@ -21,8 +21,7 @@ from syncmgr.job.failure import FailType, Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
 from syncmgr.job.statement.reading import ORDINARY
-from syncmgr.pipeline import run as run_module
-from syncmgr.pipeline import worker_process
+from syncmgr.pipeline import health, worker_process
 from syncmgr.pipeline.messages import Limits, WorkerPlan
 from syncmgr.pipeline.run import JobRun
 from syncmgr.pipeline.run_options import Listeners, RunOptions
@@ -319,7 +318,7 @@ def test_a_passing_trouble_pauses_after_max_retry(bench: Bench) -> None:
 
 def test_a_commit_that_does_not_end_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing has failed yet, and still Msg says what the job waits for; when it ends, Msg is empty again."""
-    monkeypatch.setattr(run_module, "SLOW_SECOND", 0.2)
+    monkeypatch.setattr(health, "SLOW_SECOND", 0.2)
     released = threading.Event()
     bench.lake.before_commit = lambda _: released.wait(HANG_SECOND) and None
     run = bench.start(ScriptedSource(transactions=5))

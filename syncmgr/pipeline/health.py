@@ -1,0 +1,72 @@
+"""What is reported of a run's troubles, and how long they last.
+
+Owns: when a listener hears of which trouble, the series of attempts, what ends a run.
+Must not know: what is tried again, the worker's process.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import FailType, Retry, Series
+
+SLOW_SECOND: Final = 60.0  # a commit that takes longer is reported
+
+
+class GaveUpError(Exception):
+    """A run ends by this; `kind` as SHOW has it."""
+
+    def __init__(self, error: SyncError, kind: FailType) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.kind = kind
+
+
+class Health:
+    """Of one run. `tell`, `heard` and `committing` may be called from any thread."""
+
+    def __init__(
+        self, on_trouble: Callable[[SyncError | None], None], standstill: Callable[[], SyncError | None]
+    ) -> None:
+        """`standstill`: of one table, while the others go on."""
+        self._on_trouble, self._standstill = on_trouble, standstill
+        self._standing: tuple[Code, object] | None = None  # what was reported last of a table that stands still
+        self._has_heard = self._is_slow = False  # the last: a slow commit was reported
+        self._series = Series()
+
+    def tell(self, error: SyncError | None) -> None:
+        """Msg: what is being retried, else the table that stands still, else nothing."""
+        self._on_trouble(error or self._standstill())
+
+    def tend(self) -> None:
+        """Msg says so as long as a table stands still."""
+        error = self._standstill()
+        stands = None if error is None else (error.code, error.context.get("table"))
+        if stands != self._standing:
+            self._standing = stands
+            self.tell(None)
+
+    def heard(self) -> None:
+        """Of the source. Intents are done before a worker starts: a run that hears it has left every old trouble."""
+        if not self._has_heard:
+            self._has_heard = True
+            self.tell(None)
+
+    def committing(self, epoch: int, second: float) -> None:
+        """The commit of an epoch has taken so long by now."""
+        if not self._is_slow and second > SLOW_SECOND:
+            self._is_slow = True
+            self.tell(SyncError(Code.LAKE_SLOW, epoch=epoch, second=int(second)))
+
+    def mended(self) -> None:
+        """Something was committed."""
+        if self._series.failures or self._is_slow:
+            self._series, self._is_slow = Series(), False
+            self.tell(None)
+
+    def failed(self, retry: Retry) -> float | None:
+        """How many seconds to wait before the next attempt; None: there were enough."""
+        now = time.monotonic()
+        self._series = self._series.failed(now)
+        return None if self._series.is_over(retry, now) else self._series.wait(retry)
