@@ -17,9 +17,9 @@ from syncmgr.config import settings
 from syncmgr.config.spark_keys import HELD, NEVER
 from syncmgr.errors import Code
 from syncmgr.job.channel.channel_state import CHANNEL_TRANSITIONS
-from syncmgr.job.channel.description import JOB_PROPERTIES
 from syncmgr.job.ddl_policy import Kind, OnDdl, meaning
 from syncmgr.job.failure import TREATMENTS
+from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.property import Property
 from syncmgr.job.source_history.logged import ASKED, HEEDED
 from syncmgr.job.state import TRANSITIONS

@@ -29,11 +29,12 @@ from syncmgr.control.statement_text import (
 )
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, WithoutKey
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.stopped_table import needs_all_rows
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.freshness import of_table
+from syncmgr.job.job_properties import parsed
 from syncmgr.job.show_sync import Figures
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange
@@ -215,7 +216,7 @@ class Alterations:
         read = None if load is None else load.stale
         since = at.stale_since if at.resyncing else read
         stale = of_table(channel, stale=since, waits=None, job=self._store.figures(job.id).synced_until)
-        terms = terms_of(job.properties)
+        terms = terms_of(parsed(job.properties))
         try:
             renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
         except SyncError as error:
@@ -345,9 +346,9 @@ class Alterations:
             db=job.db,
             channels=channels,
             source=job.source.joining,
-            without_key=WithoutKey(job.properties.get("tables_without_key", WithoutKey.REFUSE)),
+            without_key=parsed(job.properties).tables_without_key,
             chunk_rows=self._chunk_rows(job.properties),
-            checked="on_value_error" in job.properties,
+            checked=parsed(job.properties).checked,
             shared=frozenset((each.target_db, each.target) for each in job.channels if each.part is not None),
         )
         return self._planner.plan(wanted)

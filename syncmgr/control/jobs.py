@@ -20,12 +20,13 @@ from syncmgr.control.showing import Showing
 from syncmgr.control.statement_text import pattern_of, patterns, refuse_on_source
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
-from syncmgr.job.channel.description import ChannelDescription, WithoutKey, overrides_of
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl_plan import found_there
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType, fail_type, is_due
+from syncmgr.job.job_properties import overrides_of, parsed
 from syncmgr.job.overview import TableOverview
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.show_sync import SHOW_COLUMNS
@@ -227,9 +228,9 @@ class Jobs:
             db=db,
             channels=node.channels,
             source=source,
-            without_key=WithoutKey(overrides.get("tables_without_key", WithoutKey.REFUSE)),
+            without_key=parsed(overrides).tables_without_key,
             chunk_rows=self._chunk_rows(overrides),
-            checked="on_value_error" in overrides,
+            checked=parsed(overrides).checked,
         )
         return wanted, overrides
 

@@ -21,11 +21,13 @@ from syncmgr.control.statement_text import (
     refuse_twice,
 )
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, WithoutKey, check_loadable, plan_channel, quoted
+from syncmgr.job.channel.channel_plan import check_loadable, plan_channel
+from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern, sharded, target_of
 from syncmgr.job.channel.positional import plan_positional, untold
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.channel.table_pattern import literal
+from syncmgr.job.job_properties import WithoutKey
 from syncmgr.job.snapshot.chunk import chunk_rows
 from syncmgr.job.snapshot.handshake import Locked, UniqueKeys, never
 from syncmgr.job.source import Can, SourceDescription

@@ -11,9 +11,11 @@ from typing import Final, assert_never
 
 import syncsql
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, ColumnItem, Condition, overrides_of
+from syncmgr.job.channel.channel_plan import ColumnItem, Condition
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import DatabasePattern, Pattern, ShardPattern, family, namesakes
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern, literal
+from syncmgr.job.job_properties import overrides_of
 from syncmgr.job.property import wrong_property
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.resync_where import excerpt_of

@@ -18,10 +18,10 @@ from syncmgr.errors import SyncError
 from syncmgr.fe.limits import limits_of, retry_of
 from syncmgr.fe.places import staging
 from syncmgr.fe.sources import Sources
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, OnValueError
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import Rules
-from syncmgr.job.ddl_policy import OnDdl, deeds_of, stop_of
 from syncmgr.job.failure import FailType
+from syncmgr.job.job_properties import parsed
 from syncmgr.job.rows.value_error import rules_of
 from syncmgr.job.snapshot.renewal import becoming
 from syncmgr.job.source import Can
@@ -112,14 +112,14 @@ class Runs:
         return Snapshot(options, self._sources.snapshot(job.source), ledger, lake)
 
     def _rules(self, job: SyncJob) -> Rules:
-        on_value_error = job.properties.get("on_value_error")
+        properties = parsed(job.properties)
         return Rules(
-            policy=OnDdl(job.properties.get("on_ddl", OnDdl.EVOLVE)),
-            append_on_change=AppendOnChange(job.properties.get("append_on_change", AppendOnChange.ERROR)),
+            policy=properties.on_ddl,
+            append_on_change=properties.append_on_change,
             describe=partial(self._becoming, job.id),
-            deeds=deeds_of(job.properties),
-            stop=stop_of(job.properties),
-            on_value_error=None if on_value_error is None else OnValueError(on_value_error),
+            deeds=properties.actions,
+            stop=properties.on_ddl_stop,
+            on_value_error=properties.on_value_error,
             unlogged=job.source.accepts_unlogged,
         )
 

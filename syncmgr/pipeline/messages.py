@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, Listed, OnValueError, Shadow
+from syncmgr.job.channel.description import ChannelDescription, Listed, Shadow
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
+from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.value_error import ValueRules, rules_of
 from syncmgr.job.types.schema import SourceTable

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange, OnValueError
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.epoch import Epoch, Thresholds
+from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import PLACE, SEQ, Batch, ChangeKind, Ddl, PreparedChanges
 from syncmgr.job.rows.value_error import Bound, ValueRules

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange, plan_channel
+from syncmgr.job.channel.channel_plan import plan_channel
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import (
@@ -28,6 +28,7 @@ from syncmgr.job.ddl.lake_change import (
 )
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
 from syncmgr.job.epoch import ChannelAlter, ChannelCommitted
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetType

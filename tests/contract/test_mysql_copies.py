@@ -6,9 +6,9 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel.description import AppendOnChange
 from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
 from syncmgr.job.ddl_policy import OnDdl
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
 from tests.contract.mysql_reader import database, facts, latest, reading
 from tests.contract.test_mysql_ddl_corpus import QUICK, SWAPPED, planned, statements, target, worker

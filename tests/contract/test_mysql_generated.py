@@ -5,9 +5,10 @@ from typing import Final
 
 import pytest
 
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
+from syncmgr.job.job_properties import AppendOnChange
 from tests.contract.mysql_reader import database, facts
 from tests.contract.test_mysql_cascades import met, refusals
 from tests.contract.test_mysql_ddl_corpus import target

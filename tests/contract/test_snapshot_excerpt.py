@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.control.statement_text import excerpt as excerpt_by
-from syncmgr.job.channel.description import ChannelDescription, ColumnItem, plan_channel, quoted
+from syncmgr.job.channel.channel_plan import ColumnItem, plan_channel
+from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.snapshot.key_range import KeyRange

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from syncmgr.job.channel.description import JOB_PROPERTIES
+from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.property import Property
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, ColumnItem, Condition, Listed, MappedColumn, quoted
+from syncmgr.job.channel.channel_plan import ColumnItem, Condition
+from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, quoted
 from syncmgr.job.types.schema import MAX_DECIMAL_DIGITS, SourceColumn, SourceTable, TargetTable
 from syncmgr.job.types.target import fits, parse_type, spark_cast
 

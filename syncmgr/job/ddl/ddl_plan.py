@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, OnValueError, PastDdl, Shadow
+from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import Alteration, ImpossibleError, altered, composed, recomputed, renewed
 from syncmgr.job.ddl.copy_table import alike, refuse_lossy, refuse_refilled
@@ -22,6 +22,7 @@ from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, LakeChange
 from syncmgr.job.ddl.migration_tool import is_copy, is_filled, is_log, is_set_aside
 from syncmgr.job.ddl.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
+from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.rows.batch import OP, ChangeKind
 
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, OnValueError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.rows.batch import FILE, OFFSET, OP, PLACE, WHEN, ChangeKind
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.types.cells import Unheld

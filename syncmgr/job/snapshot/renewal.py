@@ -4,13 +4,15 @@ Owns: which column of the target stays, changes, comes or goes, where no row of 
 Must not know: statements, how a table of the lake is changed, when the rows come.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, MappedColumn, check_key_covers, quoted
+from syncmgr.job.channel.channel_plan import check_key_covers
+from syncmgr.job.channel.description import ChannelDescription, MappedColumn, quoted
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, RelaxField, RetypeField
-from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, deeds_of
+from syncmgr.job.ddl_policy import RULES, Action, Kind
+from syncmgr.job.job_properties import JobProperties
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import (
@@ -48,14 +50,13 @@ class RenewalTerms:
     checked: bool = False
 
 
-def terms_of(properties: Mapping[str, str]) -> RenewalTerms:
+def terms_of(properties: JobProperties) -> RenewalTerms:
     """Of a job: what keeps columns out of its targets, or in them, does so here; what would stop does not."""
-    deeds, policy = deeds_of(properties), OnDdl(properties.get("on_ddl", OnDdl.EVOLVE))
-    kept = {kind for kind in Kind if deeds.get(kind, RULES[kind][policy]) is Action.KEEP}
+    kept = {kind for kind in Kind if properties.actions.get(kind, RULES[kind][properties.on_ddl]) is Action.KEEP}
     return RenewalTerms(
         adds=Kind.ADD_COLUMN not in kept,
         drops=Kind.DROP_COLUMN not in kept,
-        checked="on_value_error" in properties,
+        checked=properties.checked,
     )
 
 

@@ -13,7 +13,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import OnValueError, literal
+from syncmgr.job.channel.description import literal
+from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.rows.batch import ChangeKind
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.rows.value_error import SHOWN, ValueRules, letter_of

@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from syncmgr.job.channel.description import ChannelDescription, OnValueError
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommitted, Epoch
+from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.value_error import ValueRules
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load

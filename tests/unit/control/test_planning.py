@@ -6,9 +6,10 @@ import pytest
 
 from syncmgr.control.planning import Locked, Planner, SyncRequest, never
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, WithoutKey
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Found, sharded
 from syncmgr.job.channel.table_pattern import matches
+from syncmgr.job.job_properties import WithoutKey
 from syncmgr.job.position import Position
 from syncmgr.job.types.schema import SourceTable, TargetTable
 from syncsql import Channel, ColumnMapping, Name, PatternKind, Shards, TablePattern, Tables, WholeDatabase

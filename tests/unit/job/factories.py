@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, MappedColumn
+from syncmgr.job.channel.description import ChannelDescription, MappedColumn
 from syncmgr.job.ddl.ddl_plan import Rules
 from syncmgr.job.ddl_policy import OnDdl
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 from syncmgr.sources.canal.description import CanalDescription

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription, ColumnItem, Condition, Listed, MappedColumn
+from syncmgr.job.channel.channel_plan import ColumnItem, Condition
+from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn
 from syncmgr.job.channel.positional import check_told, plan_positional, source_names, untold
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetType
 from syncmgr.job.types.target import iceberg_type

@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, ColumnItem, plan_channel
+from syncmgr.job.channel.channel_plan import ColumnItem, plan_channel
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Found, namesakes, sharded, target_of
 from syncmgr.job.channel.shard import DATABASE, Part
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
@@ -11,6 +12,7 @@ from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import AddField, EmptyTable, FillField, LakeChange, RelaxField, RetypeField
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable, TargetType
 from tests.unit.job.factories import make_source_table

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange, plan_channel
+from syncmgr.job.channel.channel_plan import plan_channel
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.ddl_policy import OnDdl
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceColumn, TargetColumn, TargetType
 from tests.unit.job.ddl.test_ddl_plan import MOMENT, SOURCE, TARGET

@@ -6,14 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import (
-    AppendOnChange,
-    ChannelDescription,
-    ColumnItem,
-    Condition,
-    OnValueError,
-    plan_channel,
-)
+from syncmgr.job.channel.channel_plan import ColumnItem, Condition, plan_channel
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl, settle, skip
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
@@ -32,6 +26,7 @@ from syncmgr.job.ddl.lake_change import (
 )
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, deeds_of, meaning
+from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import (

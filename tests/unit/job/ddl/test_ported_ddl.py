@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel.description import AppendOnChange, ChannelDescription, plan_channel
+from syncmgr.job.channel.channel_plan import plan_channel
+from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.lake_change import (
@@ -27,6 +28,7 @@ from syncmgr.job.ddl.lake_change import (
 )
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import AppendOnChange
+from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.rows.append_policy import appendable
 from syncmgr.job.rows.batch import ChangeKind
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ColumnItem, Condition, plan_channel
+from syncmgr.job.channel.channel_plan import ColumnItem, Condition, plan_channel
 from syncmgr.job.ddl.lake_change import AddField, DropField, LakeChange, RelaxField, RetypeField
+from syncmgr.job.job_properties import parsed
 from syncmgr.job.snapshot.renewal import Renewal, RenewalTerms, becoming, renewed, terms_of
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 from tests.unit.job.factories import make_source_table, make_target
@@ -93,10 +94,10 @@ def test_a_column_that_nothing_fills_takes_null() -> None:
 
 def test_what_keeps_columns_out_or_in_does_so_here() -> None:
     """New ones are left out, dropped ones stay, with NULL."""
-    ignoring = terms_of({"on_ddl": "ignore"})
+    ignoring = terms_of(parsed({"on_ddl": "ignore"}))
     assert (ignoring.adds, ignoring.drops) == (False, False)
-    assert terms_of({"on_ddl": "pause"}) == terms_of({}) == RenewalTerms()
-    assert not terms_of({"on_drop_column": "keep"}).drops
+    assert terms_of(parsed({"on_ddl": "pause"})) == terms_of(parsed({})) == RenewalTerms()
+    assert not terms_of(parsed({"on_drop_column": "keep"})).drops
     made = again(of(ID, STATUS, SourceColumn(name="n", type="int")), adds=False, drops=False)
     assert made.changes == ()
     assert made.channel.left == ("amount",)

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ColumnItem, Condition, MappedColumn, overrides_of, plan_channel
+from syncmgr.job.channel.channel_plan import ColumnItem, Condition, plan_channel
+from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.types.schema import SourceColumn, TargetColumn, TargetType
 from tests.unit.job.factories import make_source_table, make_target
 
@@ -20,22 +21,6 @@ def plan(**overrides: Any) -> Any:
         "where": None,
     }
     return plan_channel(**(values | overrides))
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("sync_commit_interval_second", "fast", "cannot be 'fast': it must be a number"),
-        ("sync_comit_interval_second", "1", "did you mean 'sync_commit_interval_second'"),
-        ("query_port", "1", "Unknown property 'query_port' in PROPERTIES"),
-        ("append_on_change", "maybe", "it must be error, append or ignore"),
-        ("on_truncate", "drop", "it must be apply, ignore or pause"),
-    ],
-)
-def test_properties_of_a_job_are_checked(name: str, value: str, message: str) -> None:
-    """PROPERTIES overrides settings that a job may override, with the same checks."""
-    with pytest.raises(SyncError, match=message):
-        overrides_of({name: value})
 
 
 def test_without_a_list_all_columns_map_by_name() -> None:

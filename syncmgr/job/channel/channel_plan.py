@@ -1,0 +1,227 @@
+"""A channel as a statement wants it -> its description.
+
+Owns: the plan of a channel and every check of it that needs no IO.
+Must not know: servers, Spark, statements' text.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from syncmgr.config.settings import did_you_mean
+from syncmgr.errors import Code, SyncError, gathered
+from syncmgr.job.channel.description import ChannelDescription, MappedColumn, literal, quoted
+from syncmgr.job.channel.shard import DATABASE, check_apart
+from syncmgr.job.types.fitting import Fit, fit
+from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable
+from syncmgr.job.types.target import spark_cast
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnItem:
+    """One entry of a channel's column list: `target`, or `target = expression` with the source columns it reads.
+
+    `constant`: the text that it has in every row, in place of an expression.
+    """
+
+    target: str
+    expression: str | None = None  # Spark SQL
+    reads: tuple[str, ...] = ()
+    constant: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """WHERE of a channel: Spark SQL and the source columns it reads."""
+
+    expression: str
+    reads: tuple[str, ...]
+
+
+def plan_channel(
+    *,
+    token: str,
+    source: SourceTable,
+    unique_keys: Iterable[tuple[str, ...]],
+    target: TargetTable,
+    items: Sequence[ColumnItem],
+    where: Condition | None,
+    checked: bool = False,
+    shard: bool = False,
+) -> ChannelDescription:
+    """The channel that these descriptions make.
+
+    `unique_keys`: the column sets of the source's primary and NOT NULL unique keys. No items: every source column
+    goes into the target column of its name. `checked`: each value will be looked at, so that a target may be narrower
+    than its source. `shard`: tables of other databases go into the target, too. Raises UNKNOWN_COLUMN,
+    DUPLICATE_COLUMN, SOURCE_UNKNOWN_COLUMN, TYPE_DOES_NOT_FIT, NO_CHANNEL_KEY, COLUMN_NOT_COVERED, SHARDS_REFUSED:
+    every name that is wrong, else everything that does not fit.
+    """
+    follows = not items
+    items = items or [ColumnItem(target=column.name) for column in source.columns]
+    if shard:
+        items = _told_apart(items, source, target)
+    mapped = gathered(partial(_mapped, item, source, target) for item in items)
+    _refuse_duplicates(column.target for column, _ in mapped)
+    copies = (each for each, item in zip(mapped, items, strict=True) if not item.expression and item.constant is None)
+    plain = {column.target: reads[0] for column, reads in copies}
+    constants = {column.target for column, _ in mapped if column.constant is not None}
+    checks = [
+        *(partial(_check_fits, source, name, target, filled, checked=checked) for filled, name in plain.items()),
+        partial(_check_keys, source, target, plain, constants, list(unique_keys)),
+        *(partial(_check_filled, source, target, c, mapped, plain.get(c.name)) for c in target.columns),
+    ]
+    gathered(checks)
+    needed = {name for _, reads in mapped for name in reads}
+    if where is not None:
+        needed |= {_source_column(source, name) for name in where.reads}
+    return ChannelDescription(
+        token=token,
+        source=source,
+        target_db=target.db,
+        target=target.name,
+        columns=tuple(column for column, _ in mapped),
+        keys=target.keys,
+        source_keys=_source_keys(target, plain, constants),
+        reads=tuple(c.name for c in source.columns if c.name in needed),
+        where=where.expression if where else None,
+        follows=follows,
+    )
+
+
+def _told_apart(items: Sequence[ColumnItem], source: SourceTable, target: TargetTable) -> list[ColumnItem]:
+    """With the column that has the name of the source's database."""
+    if not any(item.constant is not None for item in items):
+        items = [*items, ColumnItem(target=DATABASE, constant=source.db)]
+    column = next(item.target for item in items if item.constant is not None)
+    check_apart(target, column, source.db, source.label)
+    return list(items)
+
+
+def _mapped(item: ColumnItem, source: SourceTable, target: TargetTable) -> tuple[MappedColumn, tuple[str, ...]]:
+    column = target.column(item.target)
+    if column is None:
+        raise SyncError(Code.UNKNOWN_COLUMN, column=item.target, where=target.label)
+    if item.constant is not None:
+        return MappedColumn(target=column.name, expression=literal(item.constant), constant=item.constant), ()
+    if item.expression is not None:
+        if column.name in target.keys:
+            reason = f"key column '{column.name}' cannot be an expression; name a source column of the same name"
+            raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
+        reads = tuple(_source_column(source, name) for name in item.reads)
+        return MappedColumn(target=column.name, expression=_narrowed(item.expression, column)), reads
+    name = _source_column(source, item.target)
+    return MappedColumn(target=column.name, expression=quoted(name)), (name,)
+
+
+def _narrowed(expression: str, column: TargetColumn) -> str:
+    """Iceberg stores TINYINT and SMALLINT as int: their ranges hold only where the expression is cast."""
+    return spark_cast(expression, column.type) if column.type.name in {"TINYINT", "SMALLINT"} else expression
+
+
+def _source_column(source: SourceTable, name: str) -> str:
+    column = source.column(name)
+    if column is None:
+        hint = did_you_mean(name, [c.name for c in source.columns])
+        raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=source.label, column=name, hint=hint)
+    return column.name
+
+
+def _check_fits(source: SourceTable, name: str, target: TargetTable, filled: str, *, checked: bool) -> None:
+    origin, column = source.column(name), target.column(filled)
+    assert origin is not None
+    assert column is not None
+    found, reason = fit(origin, column.type)
+    if found is Fit.CHECKED and not checked:
+        reason += '; or set "on_value_error", and each value is looked at'
+    if found is Fit.NEVER or (found is Fit.CHECKED and not checked):
+        raise SyncError(
+            Code.TYPE_DOES_NOT_FIT,
+            source=f"{source.label}.{name}",
+            source_type=origin.text,
+            target=column.name,
+            target_type=column.type.text,
+            reason=reason,
+        )
+
+
+def _refuse_duplicates(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise SyncError(Code.DUPLICATE_COLUMN, column=name)
+        seen.add(name)
+
+
+def _source_keys(target: TargetTable, plain: Mapping[str, str], constants: Collection[str]) -> tuple[str, ...]:
+    keys = [key for key in target.keys if key not in constants]
+    missing = [key for key in keys if key not in plain]
+    if missing:
+        reason = f"key column '{missing[0]}' is not in the channel's column list"
+        raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
+    return tuple(plain[key] for key in keys)
+
+
+def _check_keys(
+    source: SourceTable,
+    target: TargetTable,
+    plain: Mapping[str, str],
+    constants: Collection[str],
+    unique_keys: Sequence[tuple[str, ...]],
+) -> None:
+    if target.keys:
+        check_key_covers(source, target, _source_keys(target, plain, constants), unique_keys)
+
+
+def check_key_covers(
+    source: SourceTable,
+    target: TargetTable,
+    source_keys: Sequence[str],
+    unique_keys: Sequence[tuple[str, ...]],
+) -> None:
+    """Two source rows must never share a target key, or one of them would be lost."""
+    folded = {name.casefold() for name in source_keys}
+    if any({name.casefold() for name in key} <= folded for key in unique_keys):
+        return
+    known = " or ".join("(" + ", ".join(key) + ")" for key in unique_keys)
+    reason = f"its UNIQUE KEY must include all columns of a primary or NOT NULL unique key of {source.label}" + (
+        f": {known}" if known else ", which has none; use DUPLICATE KEY to append"
+    )
+    raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
+
+
+def _check_filled(
+    source: SourceTable,
+    target: TargetTable,
+    column: TargetColumn,
+    mapped: Iterable[tuple[MappedColumn, tuple[str, ...]]],
+    origin: str | None,
+) -> None:
+    """A column that takes no NULL gets none. `origin`: the source column that fills it as it is.
+
+    What is said of a key that is not filled is said by the check of keys.
+    """
+    is_filled = column.name in {each.target for each, _ in mapped}
+    if column.nullable or (column.name in target.keys and not is_filled):
+        return
+    if not is_filled:
+        raise SyncError(Code.COLUMN_NOT_COVERED, column=column.name, table=target.label)
+    filling = None if origin is None else source.column(origin)
+    if filling is not None and filling.nullable:
+        raise SyncError(
+            Code.TYPE_DOES_NOT_FIT,
+            source=f"{source.label}.{filling.name}",
+            source_type=filling.text,
+            target=column.name,
+            target_type=f"{column.type.text} NOT NULL",
+            reason="the source column may be NULL",
+        )
+
+
+def check_loadable(channel: ChannelDescription, *, is_empty: bool) -> None:
+    """Whether a snapshot may fill the target. Raises SNAPSHOT_REFUSED."""
+    if not is_empty:
+        reason = "the target is not empty; drop it and create it anew"
+        if channel.part is not None:
+            reason = f"the target has rows of {channel.part.value} from before; drop it and create it anew"
+        raise SyncError(Code.SNAPSHOT_REFUSED, table=f"{channel.target_db}.{channel.target}", reason=reason)
