@@ -4,11 +4,13 @@ Owns: which setting bounds what.
 Must not know: how a bound is kept.
 """
 
+from dataclasses import replace
+
 from syncmgr.config.job_settings import JobSettings
 from syncmgr.config.settings import Settings
 from syncmgr.console import limits as console
+from syncmgr.job.backoff import COMMIT, Retry
 from syncmgr.job.epoch import Thresholds
-from syncmgr.job.failure import Retry
 from syncmgr.pipeline.messages import Limits
 
 
@@ -30,7 +32,7 @@ def limits_of(settings: JobSettings) -> Limits:
 
 
 def retry_of(settings: JobSettings) -> Retry:
-    return Retry(times=settings.number("max_retry"), patience=settings.seconds("max_retry_second"))
+    return replace(COMMIT, times=settings.number("max_retry"), patience=settings.seconds("max_retry_second"))
 
 
 def console_limits(settings: Settings) -> console.Limits:

@@ -6,11 +6,11 @@ Must not know: kinds of sources.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from syncmgr.config.job_settings import JobSettings
 from syncmgr.config.settings import Settings
 from syncmgr.fe.limits import retry_of
+from syncmgr.job.backoff import RECONNECT
 from syncmgr.job.channel.patterns import Found, Pattern
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.handshake import Locked, never
@@ -19,9 +19,6 @@ from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import registry
 from syncmgr.sources.port import Inspected, OpenStream, SnapshotSource, SourceRows, SourceTables, Table
-
-RECONNECT_FIRST_SECOND: Final = 0.2
-RECONNECT_MAX_SECOND: Final = 15.0
 
 
 class Sources:
@@ -58,7 +55,7 @@ class Sources:
     def opener(self, job: SyncJob) -> OpenStream:
         """What the worker of a job opens its source with."""
         settings = JobSettings(self._settings, job.properties)
-        retry = replace(retry_of(settings), first=RECONNECT_FIRST_SECOND, most=RECONNECT_MAX_SECOND)
+        retry = replace(retry_of(settings), first=RECONNECT.first, most=RECONNECT.most)
         return registry.source(job.source, self._settings).stream(job.channels[0].token, retry)
 
     def _tables(self, source: SourceDescription) -> SourceTables:

@@ -1,6 +1,6 @@
 """What an error does to a job.
 
-Owns: the one table of errors and their remedies, the back-off of retries and of auto-resume.
+Owns: the one table of errors and their remedies.
 Must not know: clocks, threads, where an error came from.
 """
 
@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import RESUME
 
 
 class FailType(StrEnum):
@@ -300,9 +301,6 @@ JOB_WIDE: Final = frozenset(
     {Code.LAKE_STARTING, Code.JAVA_MISSING, Code.LAKE_DAMAGED, Code.FENCED, Code.META_DOWN, Code.INTERNAL}
 )
 
-RESUME_FIRST_SECOND: Final = 10.0
-RESUME_MAX_SECOND: Final = 300.0
-
 
 def remedy(code: Code) -> Remedy:
     return TREATMENTS.get(code, UNKNOWN).remedy
@@ -338,50 +336,12 @@ def mildest(errors: Iterable[SyncError]) -> SyncError:
 
 def resume_after(failures: int) -> float:
     """Seconds until a job that failed for the n-th time in a row (n from 1) resumes by itself."""
-    return _backed_off(RESUME_FIRST_SECOND, RESUME_MAX_SECOND, failures)
+    return RESUME.wait(failures)
 
 
 def is_due(resume_at: float | None, now: float) -> bool:
     """Whether it is time to resume. One that is too far ahead was reckoned by a clock that has been set back since."""
-    return resume_at is not None and not now < resume_at <= now + RESUME_MAX_SECOND
-
-
-def _backed_off(first: float, most: float, failures: int) -> float:
-    return min(first * 2.0 ** min(failures - 1, 16), most)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Retry:
-    """How a passing trouble is retried. Times in seconds.
-
-    `first` and `most`: the shortest and the longest wait between two attempts. It is given up once it has failed more
-    than `times` in a row, though not before it has lasted for `patience`; `times` None: never.
-    """
-
-    first: float = 0.5
-    most: float = 30.0
-    times: int | None = None
-    patience: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Series:
-    """Failures in a row: how many, and when (monotonic) the first one was."""
-
-    failures: int = 0
-    since: float = 0.0
-
-    def failed(self, now: float) -> "Series":
-        return Series(failures=self.failures + 1, since=self.since if self.failures else now)
-
-    def wait(self, retry: Retry) -> float:
-        """Seconds until the next attempt."""
-        return _backed_off(retry.first, retry.most, self.failures)
-
-    def is_over(self, retry: Retry, now: float) -> bool:
-        """Whether it has been tried often and long enough."""
-        tried = retry.times is not None and self.failures > retry.times
-        return tried and now - self.since >= retry.patience
+    return resume_at is not None and not now < resume_at <= now + RESUME.most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

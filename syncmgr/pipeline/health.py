@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import FailType, Retry, Series
+from syncmgr.job.backoff import Retry, Series
+from syncmgr.job.failure import FailType
 
 SLOW_SECOND: Final = 60.0  # a commit that takes longer is reported
 

@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any, Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import COMMIT, Series
 from syncmgr.job.channel import channel_state
 from syncmgr.job.epoch import ChannelCommitted, Epoch
-from syncmgr.job.failure import JOB_WIDE, Remedy, Retry, Series, mildest, remedy
+from syncmgr.job.failure import JOB_WIDE, Remedy, mildest, remedy
 from syncmgr.pipeline.standings import Standings
 
 OPEN_SECOND: Final = 0.5  # how often it is looked whether the rows of a table are there
@@ -241,7 +242,7 @@ class Laggards:
         if not channel_state.outdated(self._standings[laggard.token]):
             self._standings.change(laggard.token, partial(channel_state.failed, error=error, at=time.time()))
         laggard.series = laggard.series.failed(now)
-        laggard.retry_at = now + laggard.series.wait(Retry())
+        laggard.retry_at = now + laggard.series.wait(COMMIT)
 
 
 def job_wide(errors: Iterable[SyncError]) -> SyncError | None:

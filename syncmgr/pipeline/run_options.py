@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncmgr.errors import SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import Rules
 from syncmgr.job.epoch import Epoch
-from syncmgr.job.failure import FailType, Retry
+from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.pipeline.messages import Limits, WorkerChannel, WorkerPlan
 

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from syncmgr.config.settings import Settings
 from syncmgr.errors import SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import Listed, Shadow
 from syncmgr.job.channel.patterns import Found, Pattern
-from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.property import Property
 from syncmgr.job.rows.batch import Batch

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from syncmgr.errors import SyncError
-from syncmgr.job.failure import Retry, Series
+from syncmgr.job.backoff import Retry, Series
 from syncmgr.job.rows.batch import Batch
 
 STEADY_SECOND: Final = 30.0  # a connection that lived so long ends a series of failures

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncmgr.errors import SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import Listed
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.failure import Retry
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch

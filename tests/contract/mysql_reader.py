@@ -12,9 +12,9 @@ from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.failure import Retry
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.rows.batch import OP, Batch, TableChanges
 from syncmgr.job.tls import SslMode, Tls

@@ -14,7 +14,7 @@ import pytest
 from kazoo.client import KazooClient
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.sources.canal.cluster import Cluster
 from syncmgr.sources.canal.connector import CanalLostError, Endpoint
 from syncmgr.sources.canal.factory import inspect

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.sources.canal.connector import CanalLostError, Connector
 from syncmgr.sources.canal.factory import inspect
 from syncmgr.sources.canal.source import SourceOptions

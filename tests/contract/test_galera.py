@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.sources.mysql.address import Locking
 from syncmgr.sources.mysql.binlog.router import Limits
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription

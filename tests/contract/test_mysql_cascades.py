@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl_policy import OnDdl, deeds_of
-from syncmgr.job.failure import Retry
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql.binlog.subscriptions import subscriptions

@@ -10,12 +10,12 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
 from syncmgr.job.ddl.alteration import altered
 from syncmgr.job.ddl.session_zone import SessionZone
-from syncmgr.job.failure import Retry
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.position import Order, Position, compare
 from syncmgr.job.rows.batch import OP, ChangeKind

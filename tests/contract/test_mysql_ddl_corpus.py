@@ -8,13 +8,13 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.channel_plan import plan_channel
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField, RenameField
 from syncmgr.job.ddl_policy import OnDdl
-from syncmgr.job.failure import Retry
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import OP, Batch, ChangeKind, Ddl

@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 
 from syncmgr.errors import SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.channel_plan import plan_channel
 from syncmgr.job.ddl.alteration import altered, has_charset
 from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules, plan_ddl
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import AddField, LakeChange
 from syncmgr.job.ddl_policy import OnDdl
-from syncmgr.job.failure import Retry
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.statement.nodes import AlterTable
 from syncmgr.job.statement.reading import read

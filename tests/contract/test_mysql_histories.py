@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.job.source_history.last_read import LastRead
 from syncmgr.sources.mysql.binlog.router import Limits

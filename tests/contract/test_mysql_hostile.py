@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql import driver, factory, wire
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures, query

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql.address import Locking
 from syncmgr.sources.mysql.binlog.router import Limits

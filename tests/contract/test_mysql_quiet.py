@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position, has_passed
 from syncmgr.sources.mysql.address import connect
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import GtidSet, Order, Position, compare
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.tls import SslMode

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.objects.surroundings import Answers
 from syncmgr.sources.mysql import source
 from syncmgr.sources.mysql.address import query

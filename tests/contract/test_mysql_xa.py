@@ -10,7 +10,7 @@ import pymysql
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql import check
 from syncmgr.sources.mysql.binlog.router import Limits

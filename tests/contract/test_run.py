@@ -11,13 +11,14 @@ import psutil
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.epoch import Epoch, Thresholds
-from syncmgr.job.failure import FailType, Retry
+from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
 from syncmgr.job.statement.reading import ORDINARY

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from syncmgr.errors import Code
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import GtidSet, Position
 from syncmgr.job.rows.batch import OP
 from syncmgr.sources.mysql.binlog.router import Limits

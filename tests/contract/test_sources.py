@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 import pytest
 
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
 from syncmgr.pipeline.worker.receiver import Source

@@ -14,12 +14,11 @@ from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.private import is_secret
+from syncmgr.job import backoff
 from syncmgr.lake.spark import jvm, launch
 from syncmgr.lake.spark.fetching import Jars
 
 START_TIMEOUT_SECOND: Final = 600.0
-RETRY_FIRST_SECOND: Final = 1.0
-RETRY_LAST_SECOND: Final = 60.0
 STOP_GRACE_SECOND: Final = 5.0
 READY: Final = "ready"
 
@@ -83,18 +82,18 @@ class Session:
             self._thread.join(STOP_GRACE_SECOND)
 
     def _run(self) -> None:
-        delay, served = RETRY_FIRST_SECOND, False
+        failures, served = 0, False
         while not self._stopping.is_set():
             try:
                 process, spark = self._launch()
             except Exception as raised:  # noqa: BLE001 - the thread's top: without it no JVM would ever come again
                 error = _told(raised)
                 was_killed = error.code is Code.LAKE_STARTING
-                self._failed(error, told=not was_killed and (delay > RETRY_FIRST_SECOND or not served))
-                self._stopping.wait(delay)
-                delay = min(delay * 2, RETRY_LAST_SECOND)
+                self._failed(error, told=not was_killed and (failures > 0 or not served))
+                failures += 1
+                self._stopping.wait(backoff.JVM.wait(failures))
                 continue
-            delay, served = RETRY_FIRST_SECOND, True
+            failures, served = 0, True
             self._is_ready(spark)
             status = process.wait()  # the watcher: returns the moment the JVM is gone
             self._is_lost(status)

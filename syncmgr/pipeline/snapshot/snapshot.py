@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import LATE_TABLE, Series
 from syncmgr.job.channel import channel_state
 from syncmgr.job.channel.channel_state import ChannelState, Rows, is_altered
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_step import DdlStep
-from syncmgr.job.failure import Retry, Series
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange, kept
@@ -29,8 +29,6 @@ from syncmgr.pipeline.snapshot.loading import Loading
 from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
 from syncmgr.sources.port import SnapshotSource
-
-RETRY_FIRST_SECOND: Final = 5.0  # after which a table that failed alone is tried again; then twice as long
 
 log = logging.getLogger(__name__)
 
@@ -259,7 +257,7 @@ class Snapshot:
         if not series.failures:
             return 0.0
         most = self._options.retry_most()
-        return series.wait(Retry(first=min(RETRY_FIRST_SECOND, most), most=most))
+        return series.wait(replace(LATE_TABLE, first=min(LATE_TABLE.first, most), most=most))
 
     def _await_branches(self, ending: threading.Event) -> None:
         """Rows of a table that joined are missing in XA transactions from before: they come with its rows alone."""

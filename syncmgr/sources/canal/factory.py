@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncmgr.errors import Code
+from syncmgr.job.backoff import Retry
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import cancellation

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from syncmgr.config.settings import Settings
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.property import Property
 from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.source import SourceDescription

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
 from syncmgr.sources.canal.acks import Acks

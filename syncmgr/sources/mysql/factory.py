@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.patterns import Found, Pattern
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.property import wrong_property
 from syncmgr.job.snapshot.handshake import Locked, never

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from syncmgr.config.settings import Settings
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.patterns import Found, Pattern
-from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.property import Property
 from syncmgr.job.snapshot.handshake import Locked, never

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.failure import Retry
 from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch

@@ -7,8 +7,8 @@ from typing import Any
 
 from syncmgr.config.settings import Settings
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.patterns import Found, Pattern
-from syncmgr.job.failure import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.handshake import Locked
 from syncmgr.job.source import SourceDescription

@@ -3,14 +3,13 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.backoff import Retry, Series
 from syncmgr.job.failure import (
     TREATMENTS,
     FailMsg,
     FailType,
     JobKind,
     Remedy,
-    Retry,
-    Series,
     advice,
     fail_type,
     is_due,

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.rows.batch import Batch
 from syncmgr.sources.reconnect import Reconnector
 from tests.support.fakes import make_batch

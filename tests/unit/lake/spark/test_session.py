@@ -7,7 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.lake.spark import session as session_module
+from syncmgr.job import backoff
+from syncmgr.job.backoff import Retry
 from syncmgr.lake.spark.launch import Jvm, LakePlace
 from syncmgr.lake.spark.session import Session
 from tests.support.until import HANG_SECOND, until
@@ -51,7 +52,7 @@ class Scripted(Session):
 
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(session_module, "RETRY_FIRST_SECOND", 0.01)
+    monkeypatch.setattr(backoff, "JVM", Retry(first=0.01, most=60.0))
     sessions = list[Scripted]()
 
     def start(*failures: Exception) -> Scripted:
@@ -66,7 +67,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_the_reason_is_told_once(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the next JVM is awaited, the words say why the last one is gone."""
-    monkeypatch.setattr(session_module, "RETRY_FIRST_SECOND", 60.0)
+    monkeypatch.setattr(backoff, "JVM", Retry(first=60.0, most=60.0))
     session = scripted(KILLED)
     until(lambda: session.state == "Spark's JVM is gone")
     with pytest.raises(SyncError, match=r"^The lake is still starting \(Spark's JVM is gone\); try again"):
@@ -81,7 +82,7 @@ def test_a_jvm_that_is_killed_in_its_first_start_is_waited_for(scripted: Any, ti
 
 def test_a_start_that_cannot_succeed_is_told_at_once(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a JVM without Java."""
-    monkeypatch.setattr(session_module, "RETRY_FIRST_SECOND", 60.0)
+    monkeypatch.setattr(backoff, "JVM", Retry(first=60.0, most=60.0))
     with pytest.raises(SyncError) as caught:
         scripted(NO_JAVA).ready(HANG_SECOND)
     assert caught.value.code is Code.JAVA_MISSING

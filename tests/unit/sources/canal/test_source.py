@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.failure import Retry
+from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
 from syncmgr.sources.canal.connector import CanalLostError, Endpoint
