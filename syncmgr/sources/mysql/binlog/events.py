@@ -339,3 +339,29 @@ def quiet_end(data: memoryview, spans: Sequence[tuple[int, int]]) -> list[Packet
 def _packet(data: memoryview, start: int) -> Packet:
     seconds, kind, place = _HEAD(data, start)
     return Packet(place=place, time=float(seconds), heartbeat=kind == wire.HEARTBEAT)
+
+
+def has_checksum(event: bytes) -> bool:
+    """Of a FORMAT_DESCRIPTION event, which says it of all events behind it: algorithm, then its own checksum."""
+    cursor = Cursor(event, wire.HEADER + 2)
+    version = cursor.take(50).split(b"\0")[0].decode("latin1")
+    digits = [int("".join(filter(str.isdigit, part)) or 0) for part in version.split("-")[0].split(".")[:3]]
+    if digits < [5, 6, 1]:
+        return False
+    if len(event) < wire.HEADER + 57 + 1 + wire.CHECKSUM:
+        raise MalformedEventError("a format description that is too short")
+    return event[-wire.CHECKSUM - 1] == 1
+
+
+def encode_gtids(gtids: GtidSet) -> bytes:
+    """As COM_BINLOG_DUMP_GTID wants it; the form with tags (MySQL 8.3) only where there are tags."""
+    sets = list(gtids.intervals())
+    tagged = any(tag for (_, tag), _ in sets)
+    parts = [b"\x01" + len(sets).to_bytes(6, "little") + b"\x01" if tagged else struct.pack("<Q", len(sets))]
+    for (uuid, tag), intervals in sets:
+        parts.append(bytes.fromhex(uuid.replace("-", "")))
+        if tagged:
+            parts.append(bytes([len(tag) << 1]) + tag.encode())
+        parts.append(struct.pack("<Q", len(intervals)))
+        parts += [struct.pack("<QQ", first, last + 1) for first, last in intervals]
+    return b"".join(parts)

@@ -11,7 +11,7 @@ import ssl
 import struct
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,27 +20,21 @@ from pymysql.constants import COMMAND
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position, parse_gtids
 from syncmgr.job.raw_errors import GRANT_MISSING, of_binlog
-from syncmgr.job.source_history.last_read import LastRead, other_transaction
 from syncmgr.job.source_history.resumability import (
-    WITHOUT_GTID,
-    left_out_for_good,
-    other_history,
     unsent,
-    why_not_resumable,
 )
 from syncmgr.sources import cancellation
 from syncmgr.sources.cancellation import Opened
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
-from syncmgr.sources.mysql.binlog.first_events import made_at, place_before, transaction_in_place
-from syncmgr.sources.mysql.binlog.left_out import left_out
+from syncmgr.sources.mysql.binlog.continuation import Continuation, position_lost
+from syncmgr.sources.mysql.binlog.events import encode_gtids, has_checksum
 from syncmgr.sources.mysql.server.server import Server
-from syncmgr.sources.mysql.wire import FIRST_OFFSET, Cursor, MalformedEventError
+from syncmgr.sources.mysql.wire import FIRST_OFFSET
 
 BUFFER: Final = 1 << 20
 SPARE: Final = 16 * 1024  # bytes left in a buffer below which a new one is worth its price
 MAX_PACKET: Final = 0xFFFFFF
-CHECKSUM: Final = 4
 THROUGH_GTID: Final = 4
 SILENCE_SECOND: Final = 20.0
 
@@ -53,10 +47,6 @@ class StreamLostError(Exception):
     def __init__(self, cause_for_user: SyncError) -> None:
         super().__init__(str(cause_for_user))
         self.cause_for_user = cause_for_user
-
-
-class LeftOutError(SyncError):
-    """The server has what it would not send. No other one is known to have it, so none is a way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +128,10 @@ class BinlogStream:
         settings = "@master_binlog_checksum=@@global.binlog_checksum, @source_binlog_checksum=@@global.binlog_checksum"
         query(self._connection, f"SET {settings}, @master_heartbeat_period={period}, @source_heartbeat_period={period}")
         gtids = parse_gtids(self._start.gtids if self.by_gtid else "")
-        if not gtids:
-            self._refuse_foreign_coordinate()
-        elif server.why_not_shared is not None and self._start.server not in {"", server.id}:
-            raise self._position_lost(f"it was read from server {self._start.server}; {server.why_not_shared}")
-        if isinstance(gtids, GtidSet) and gtids:
-            self._refuse_gap(gtids)
-        files = server.binlog_files() if self._was_read_from(server) else {}
-        self._refuse_other_history(files)
-        if gtids:
-            self._refuse_other_transaction(server, files)
+        continuation = Continuation(
+            self._address, server, self._connection, self._start, options.read_timeout, self._another
+        )
+        continuation.check(gtids)
         if self.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
@@ -156,74 +140,10 @@ class BinlogStream:
         self.asked_at, self._answered = float(clock["at"]), time.monotonic()
         register(self._address, self._connection, options.server_id)
         if isinstance(gtids, GtidSet) and gtids:
-            self._refuse_leaving_out(gtids, list(files))
+            continuation.refuse_leaving_out(gtids)
             self._dump_gtid(gtids, options.server_id)
         else:
             self._dump_file(options.server_id, by_gtid=bool(gtids))
-
-    def _refuse_foreign_coordinate(self) -> None:
-        """Without GTIDs on both sides only file and offset tell the place, and those are of one server."""
-        if self._start.server and self._start.server != self.server:
-            reason = f"it was read from server {self._start.server}, this is {self.server}, and it has no GTIDs"
-            raise self._position_lost(reason)
-        if self._start.gtids and not self._start.file:
-            reason = "gtid_mode is not ON, and the place of the job is known by GTIDs alone; set it ON"
-            raise SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=reason)
-
-    def _refuse_gap(self, read: GtidSet) -> None:
-        """The server itself compares only the GTIDs that bear its own uuid: of any others it would leave out rows."""
-        told = query(self._connection, "SELECT @@global.gtid_executed executed, @@global.gtid_purged purged")[0]
-        reason = why_not_resumable(read, GtidSet.parse(told["executed"]), GtidSet.parse(told["purged"]))
-        if reason is not None:
-            raise self._position_lost(reason)
-
-    def _was_read_from(self, server: Server) -> bool:
-        """Files of another one say nothing. Nodes of Galera may share one id."""
-        return bool(self._start.file) and self._start.server == server.id and not server.in_galera
-
-    def _refuse_other_history(self, sizes: Mapping[str, int]) -> None:
-        """`sizes`: of the files of the server that was read; empty where it is another one."""
-        at = self._start
-        if not at.created or not sizes:
-            return
-        reason = other_history(at, sizes, self._made_at(at.file) if at.file in sizes else 0)
-        if reason is not None:
-            raise self._position_lost(reason)
-
-    def _refuse_leaving_out(self, read: GtidSet, files: Sequence[str]) -> None:
-        """`files`: of the server that was read: only there the place tells what stands behind it without a GTID."""
-        at = self._start
-        if not files:
-            return
-        passed = left_out(self._connection, at, read, files)
-        if passed is not None and at.file in files:
-            raise LeftOutError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=WITHOUT_GTID)
-        if passed is not None:
-            lost = self._position_lost(left_out_for_good(passed))
-            raise LeftOutError(lost.code, **lost.context)
-
-    def _refuse_other_transaction(self, server: Server, files: Collection[str]) -> None:
-        """Of a server that has not been read to here itself: GTIDs say that it has what was read, not that it is that.
-
-        What it has purged it cannot show, and neither can it where nothing comes: it is believed. `files`: of the
-        server that was read; empty where it is another one.
-        """
-        last = LastRead.parse(self._start.last)
-        if last is None or server.in_galera or self._start.file in files:
-            return
-        begin = place_before(self._connection, last, mariadb=server.mariadb)
-        if begin is None:
-            return
-        with self._another(begin) as stream:
-            found = transaction_in_place(stream, last, self._options.read_timeout)
-        reason = None if found is None else other_transaction(last, found)
-        if reason is not None:
-            raise self._position_lost(reason)
-
-    def _made_at(self, file: str) -> int:
-        """The unix second in which a binlog file was made: only its own begin tells, which a dump of it has."""
-        with self._another(Position(file=file, offset=FIRST_OFFSET)) as stream:
-            return made_at(stream, self._options.read_timeout)
 
     @contextlib.contextmanager
     def _another(self, begin: Position) -> "Iterator[BinlogStream]":
@@ -238,7 +158,7 @@ class BinlogStream:
     def _dump_file(self, server_id: int, *, by_gtid: bool) -> None:
         name, offset = ("", FIRST_OFFSET) if by_gtid else (self._start.file, max(self._start.offset, FIRST_OFFSET))
         if offset >= 1 << 32:
-            raise self._position_lost("it lies beyond 4 GiB of its file, where only GTIDs reach")
+            raise position_lost(self._address, self._start, "it lies beyond 4 GiB of its file, where only GTIDs reach")
         self.place = None if by_gtid else offset
         self._send(COMMAND.COM_BINLOG_DUMP, struct.pack("<IHI", offset, 0, server_id) + name.encode())
 
@@ -337,11 +257,11 @@ class BinlogStream:
 
     def _checked(self, view: memoryview, start: int, end: int) -> tuple[int, int]:
         """The event without its checksum, which speaks for every byte of it, its size too."""
-        if end - start < wire.HEADER + (CHECKSUM if self._crc else 0):
+        if end - start < wire.HEADER + (wire.CHECKSUM if self._crc else 0):
             raise self._broken("an event without a header")
         if view[start + 4] == wire.FORMAT_DESCRIPTION:
             self._crc = has_checksum(bytes(view[start:end]))
-        stop = end - CHECKSUM if self._crc else end
+        stop = end - wire.CHECKSUM if self._crc else end
         if not self._crc or not self._verify:
             wrong = _PACKET(view, start + 9)[0] != end - start
         else:
@@ -370,16 +290,12 @@ class BinlogStream:
             case Code.SOURCE_SERVER_ID:
                 return DuplicateServerIdError(message)
             case Code.SOURCE_POSITION_LOST:
-                return self._position_lost(message)
+                return position_lost(self._address, self._start, message)
             case Code.SOURCE_UNSUPPORTED:
                 error = SyncError(Code.SOURCE_UNSUPPORTED, address=self._address.label, reason=unsent(message))
                 return StreamLostError(error) if self.place is None else error  # the next one may go by file
             case _:
                 return self._broken(message)
-
-    def _position_lost(self, reason: str) -> SyncError:
-        shown = self._start.gtids or f"{self._start.file}:{self._start.offset}"
-        return SyncError(Code.SOURCE_POSITION_LOST, position=shown, address=self._address.label, reason=reason)
 
     def silent(self, seconds: float, came: int = 0) -> StreamLostError:
         """`came`: the bytes of an event that has not come whole."""
@@ -439,29 +355,3 @@ def replication_grant_missing(address: MysqlAddress, _reason: str) -> SyncError:
         address=address.label,
         remedy=f"GRANT REPLICATION SLAVE ON *.* TO '{address.user}'@'%'",
     )
-
-
-def has_checksum(event: bytes) -> bool:
-    """Of a FORMAT_DESCRIPTION event, which says it of all events behind it: algorithm, then its own checksum."""
-    cursor = Cursor(event, wire.HEADER + 2)
-    version = cursor.take(50).split(b"\0")[0].decode("latin1")
-    digits = [int("".join(filter(str.isdigit, part)) or 0) for part in version.split("-")[0].split(".")[:3]]
-    if digits < [5, 6, 1]:
-        return False
-    if len(event) < wire.HEADER + 57 + 1 + CHECKSUM:
-        raise MalformedEventError("a format description that is too short")
-    return event[-CHECKSUM - 1] == 1
-
-
-def encode_gtids(gtids: GtidSet) -> bytes:
-    """As COM_BINLOG_DUMP_GTID wants it; the form with tags (MySQL 8.3) only where there are tags."""
-    sets = list(gtids.intervals())
-    tagged = any(tag for (_, tag), _ in sets)
-    parts = [b"\x01" + len(sets).to_bytes(6, "little") + b"\x01" if tagged else struct.pack("<Q", len(sets))]
-    for (uuid, tag), intervals in sets:
-        parts.append(bytes.fromhex(uuid.replace("-", "")))
-        if tagged:
-            parts.append(bytes([len(tag) << 1]) + tag.encode())
-        parts.append(struct.pack("<Q", len(intervals)))
-        parts += [struct.pack("<QQ", first, last + 1) for first, last in intervals]
-    return b"".join(parts)

@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, Position
 from syncmgr.sources.mysql.address import MysqlAddress
-from syncmgr.sources.mysql.binlog.stream import (
-    BinlogStream,
-    DuplicateServerIdError,
-    StreamLostError,
-    StreamOptions,
-    encode_gtids,
-)
+from syncmgr.sources.mysql.binlog.events import encode_gtids
+from syncmgr.sources.mysql.binlog.stream import BinlogStream, DuplicateServerIdError, StreamLostError, StreamOptions
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
