@@ -467,6 +467,11 @@ class Code(Enum):
         "The metadata was made by a newer syncmgr (schema {found}; this one knows {known}): start that one, or restore the backup from before the upgrade",
     )
     META_CHARSET = 20322, "HY000", "The metadata would lose characters of names: {reason}"
+    META_UNFIT = (
+        20323,
+        "HY000",
+        "The database of meta_url cannot hold a value: {reason}; move the metadata to one that can: `syncmgr backup FOLDER`, stop the frontend, move its folders away, name another meta_url in fe.conf, or none, and `syncmgr restore FOLDER`",
+    )
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"
     META_OWNED = (

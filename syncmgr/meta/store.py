@@ -22,7 +22,7 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from syncmgr.errors import Code, SyncError
@@ -494,9 +494,11 @@ _PLAIN = (
 
 @contextmanager
 def _naming_failures() -> Iterator[None]:
-    """What may pass: a database that is away, locked or full."""
+    """What may pass: a database that is away, locked or full; and what does not: a value that it does not take."""
     try:
         yield
+    except DataError as error:
+        raise SyncError(Code.META_UNFIT, reason=str(error).splitlines()[0]) from error
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise SyncError(Code.META_DOWN, reason=str(error).splitlines()[0]) from error
 
