@@ -479,6 +479,11 @@ class Code(Enum):
         "HY000",
         "The metadata belongs to frontend {owner}, which is alive; stop that one first",
     )
+    META_GIVEN_BACK = (
+        20324,
+        "HY000",
+        "This frontend is being stopped, and writes no more: it has given the metadata back; start it again, then repeat the statement",
+    )
     BACKUP_REFUSED = 20312, "HY000", "The backup is refused: {reason}"
     BACKUP_LACKS = 20313, "HY000", "'{path}' of {what} cannot be backed up: {reason}"
     BACKUP_BROKEN = 20314, "HY000", "'{folder}' holds no whole backup: {reason}"

@@ -36,6 +36,7 @@ from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.staged import staged_files
 from syncmgr.meta.store import Store
+from tests.support import metadata
 from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_job
 
@@ -91,7 +92,7 @@ class House:
         return sorted(found)
 
     def opened(self) -> Store:
-        return Store(sqlite_url(self.var / "meta"), Vault(self.var / "meta" / "secret.key"))
+        return metadata.opened(sqlite_url(self.var / "meta"), Vault(self.var / "meta" / "secret.key"))
 
     def close(self) -> None:
         if hasattr(self, "store"):

@@ -19,6 +19,7 @@ from syncmgr.meta.engine import engine_of
 from syncmgr.meta.store import Store
 from tests.contract.test_backup import House
 from tests.contract.test_backup_served import ServedHouse
+from tests.support import metadata
 from tests.support.servers.databases import Make, asking
 from tests.unit.job.factories import make_job
 
@@ -37,7 +38,7 @@ def url(make: Make) -> str:
 
 @pytest.fixture
 def store(url: str, tmp_path: Path) -> Iterator[Store]:
-    with closing(Store(url, Vault(tmp_path / "secret.key"))) as opened:
+    with closing(metadata.opened(url, Vault(tmp_path / "secret.key"))) as opened:
         yield opened
 
 
@@ -60,7 +61,7 @@ def test_an_earlier_version_is_widened(url: str, tmp_path: Path) -> None:
     filled = "INSERT INTO jobs (id, db, name, state, version, source, properties, statement, created_at, failures)"
     with asking(url) as connection:
         connection.execute(text(f"{filled} VALUES (7, 'demo', 'old', 'CANCELLED', 1, '{{}}', '{{}}', 'ü', 0, 0)"))
-    with closing(Store(url, Vault(tmp_path / "secret.key"))) as store:
+    with closing(metadata.opened(url, Vault(tmp_path / "secret.key"))) as store:
         assert store.add(make_job(statement=LONG), Position(), 1.0).statement == LONG
     with asking(url) as connection:
         assert set(connection.execute(text("SELECT statement FROM jobs")).scalars()) == {"ü", LONG}
@@ -89,7 +90,7 @@ def test_no_text_is_cut(url: str, tmp_path: Path) -> None:
     is_postgres = make_url(url).get_backend_name() == "postgresql"
     lax = url if is_postgres else f"{url}?init_command=SET%20sql_mode%3D''"
     record = replace(RECORD, statement="\0") if is_postgres else TOO_WIDE
-    with closing(Store(lax, Vault(tmp_path / "secret.key"))) as store:
+    with closing(metadata.opened(lax, Vault(tmp_path / "secret.key"))) as store:
         job = store.add(make_job(), Position(), 1.0)
         with pytest.raises(SyncError) as refused:
             store.ddl.refuse(job.id, record)
