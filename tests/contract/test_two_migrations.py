@@ -65,23 +65,23 @@ def waiting(url: str) -> int:
 
 
 @pytest.fixture
-def frontend(tmp_path: Path) -> Iterator[Start]:
+def start(tmp_path: Path) -> Iterator[Start]:
     started: list[BaseProcess] = []
 
-    def start(url: str, name: str) -> "Queue[str]":
+    def begun(url: str, name: str) -> "Queue[str]":
         said: Queue[str] = SPAWN.Queue()
         started.append(SPAWN.Process(target=begin, args=(url, name, tmp_path, said)))
         started[-1].start()
         return said
 
-    yield start
+    yield begun
     for process in started:
         process.kill()
         process.join()
 
 
 @pytest.mark.parametrize("before", [None, "dead"])
-def test_the_owner_alone_migrates(make: Make, frontend: Start, before: str | None) -> None:
+def test_the_owner_alone_migrates(make: Make, start: Start, before: str | None) -> None:
     """However long that takes: behind a clean stop, and behind a frontend that has died."""
     url = make()
     with asking(url) as connection:
@@ -89,10 +89,10 @@ def test_the_owner_alone_migrates(make: Make, frontend: Start, before: str | Non
         if before is not None:
             connection.execute(text("INSERT INTO owner VALUES (1, :name, 7)"), {"name": before})
     with reading(url):
-        one = frontend(url, "one")
+        one = start(url, "one")
         until(lambda: waiting(url) == 1, why="the migration of the first")
-        two = frontend(url, "two")
+        two = start(url, "two")
         assert "belongs to frontend one, which is alive" in two.get(timeout=HANG_SECOND)
         assert waiting(url) == 1
     assert one.get(timeout=HANG_SECOND) == "migrated"
-    assert frontend(url, "two").get(timeout=HANG_SECOND) == "migrated"
+    assert start(url, "two").get(timeout=HANG_SECOND) == "migrated"
