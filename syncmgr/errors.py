@@ -293,6 +293,11 @@ class Code(Enum):
         "The rows of '{table}' cannot go into '{target}' beside those of other databases: {reason}",
     )
     RESYNC_WHERE = 20034, "HY000", "RESYNC of table '{table}' cannot take WHERE {condition}: {reason}"
+    LOST_BY_STOP = (
+        20039,
+        "HY000",
+        "Target '{target}' lacks rows of '{table}', which go with the job: {reason}; {cure}",
+    )
     BAD_PATTERN = 20035, "42000", "Pattern {pattern} cannot be used: {reason}"
     RESYNC_POSITION = (
         20036,

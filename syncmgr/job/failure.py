@@ -178,7 +178,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.DEAD_LETTERS_FULL: _O(
         "Read information_schema.sync_dead_letters, and mend the source where it can be. ALTER SYNC JOB ... SET "
-        '("max_dead_letters" = "more"), then RESUME.'
+        '("max_dead_letters" = "100000"), or another number above that of the message, then RESUME.'
     ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O(
