@@ -293,6 +293,11 @@ class Code(Enum):
         "The rows of '{table}' cannot go into '{target}' beside those of other databases: {reason}",
     )
     RESYNC_WHERE = 20034, "HY000", "RESYNC of table '{table}' cannot take WHERE {condition}: {reason}"
+    LOST_BY_STOP = (
+        20039,
+        "HY000",
+        "Target '{target}' lacks rows of '{table}', which go with the job: {reason}; {cure}",
+    )
     BAD_PATTERN = 20035, "42000", "Pattern {pattern} cannot be used: {reason}"
     RESYNC_POSITION = (
         20036,
@@ -472,12 +477,22 @@ class Code(Enum):
         "A job reads a source of the type {kind}, which this syncmgr does not know (it knows {known}): start the one that made it",
     )
     META_CHARSET = 20322, "HY000", "The metadata would lose characters of names: {reason}"
+    META_UNFIT = (
+        20323,
+        "HY000",
+        "The database of meta_url cannot hold a value: {reason}; move the metadata to one that can: `syncmgr backup FOLDER`, stop the frontend, move its folders away, name another meta_url in fe.conf, or none, and `syncmgr restore FOLDER`",
+    )
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"
     META_OWNED = (
         20309,
         "HY000",
         "The metadata belongs to frontend {owner}, which is alive; stop that one first",
+    )
+    META_GIVEN_BACK = (
+        20324,
+        "HY000",
+        "This frontend is being stopped, and writes no more: it has given the metadata back; start it again, then repeat the statement",
     )
     BACKUP_REFUSED = 20312, "HY000", "The backup is refused: {reason}"
     BACKUP_LACKS = 20313, "HY000", "'{path}' of {what} cannot be backed up: {reason}"

@@ -5,7 +5,8 @@ Must not know: how a backup is made.
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from syncmgr.backup import manifest, served_metadata
@@ -131,12 +132,14 @@ class Restore:
         lengths: dict[str, int] = {}
         for kind in ORDER:
             for named in (each for each in files if each.kind is kind):
-                path = lake.path(named.location)
-                content = rewritten(named, path, move, lengths)
+                with _movable(named.location, move):
+                    path = lake.path(named.location)
+                    content = rewritten(named, path, move, lengths)
                 if content is not None:
                     path.write_bytes(content)
                     lengths[named.location] = len(content)
-        catalog_file.move(catalog, move.moved)
+        with _movable(str(catalog), move):
+            catalog_file.move(catalog, move.moved)
 
     def _check(self) -> int:
         """How many tables there are. Raises BACKUP_LACKS where one names what is not there, or not in full length."""
@@ -148,6 +151,19 @@ class Restore:
         except FileNotFoundError as error:
             raise SyncError(Code.BACKUP_LACKS, path=error.filename, what="a table", reason="it is not there") from error
         return len(catalog_file.pointers(catalog))
+
+
+@contextmanager
+def _movable(location: str, move: Move) -> Iterator[None]:
+    """What a file names, or in which form, is for the operator. Raises RESTORE_REFUSED."""
+    try:
+        yield
+    except ValueError as error:
+        reason = f"'{location}' cannot be rewritten from {move.old} to {move.new}: {error}"
+        cure = (
+            f"restore with lake_dir = {move.old} in fe.conf, where nothing is rewritten, or mend the table and save it"
+        )
+        raise SyncError(Code.RESTORE_REFUSED, reason=f"{reason}; {cure} again") from error
 
 
 def _moved(staging: Move, path: str) -> str:

@@ -124,9 +124,9 @@ class AuthorizedJobs:
         self._need(name, db)
         self._jobs.resume(name, db)
 
-    def stop(self, name: Name, db: str | None) -> None:
+    def stop(self, name: Name, db: str | None) -> tuple[Remark, ...]:
         self._need(name, db)
-        self._jobs.stop(name, db)
+        return self._jobs.stop(name, db)
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         rights = self._access.rights

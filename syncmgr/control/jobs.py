@@ -27,7 +27,7 @@ from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType, fail_type, is_due
 from syncmgr.job.job_properties import overrides_of, parsed
-from syncmgr.job.overview import TableOverview
+from syncmgr.job.overview import TableOverview, lost_by_stop
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.show_sync import SHOW_COLUMNS
 from syncmgr.job.source import SourceDescription
@@ -252,8 +252,12 @@ class Jobs:
         """What is committed by then is remembered with its time: a quiet source says nothing of it later."""
         self._on_statement(name, db, JobEvent.PAUSED_BY_USER, lambda run: run.pause())
 
-    def stop(self, name: Name, db: str | None) -> None:
+    def stop(self, name: Name, db: str | None) -> tuple[Remark, ...]:
+        """What its targets lack, and no other job brings, is to be told."""
+        job = self._named(name, db)
+        lost = lost_by_stop(job, self._showing.overview(job))
         self._on_statement(name, db, JobEvent.STOPPED, lambda run: run.abandon())
+        return lost
 
     def resume(self, name: Name, db: str | None) -> None:
         self._on_statement(name, db, JobEvent.RESUMED, lambda _: None)

@@ -8,8 +8,9 @@ import logging
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Final
 
 from alembic.util import CommandError
@@ -112,8 +113,9 @@ class Frontend:
         )
 
     def start(self) -> None:
-        """Raises PORT_IN_USE, META_OWNED; what Spark's start may fail on shows in the statements that need it."""
-        self._lease.take()
+        """Raises PORT_IN_USE, META_OWNED, META_FAILED; what Spark may fail on shows in the statements that need it."""
+        with _naming_failures(self._settings):
+            self._lease.take()
         self.users.load()
         self._console.start()
         self._publish_certificate()
@@ -203,12 +205,18 @@ def _replaced() -> None:
 def open_store(settings: Settings) -> Store:
     """Raises META_FAILED."""
     folder, url = settings.folder("meta_dir"), settings.text("meta_url")
-    try:
+    with _naming_failures(settings):
         timeout = settings.seconds("meta_timeout_second")
         return Store(url or sqlite_url(folder), Vault(folder / "secret.key"), timeout)
+
+
+@contextmanager
+def _naming_failures(settings: Settings) -> Iterator[None]:
+    try:
+        yield
     except (SQLAlchemyError, CommandError, ImportError, ValueError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise SyncError(Code.META_FAILED, where="meta_url" if url else folder, reason=reason) from error
+        where = "meta_url" if settings.text("meta_url") else settings.folder("meta_dir")
+        raise SyncError(Code.META_FAILED, where=where, reason=str(error).splitlines()[0]) from error
 
 
 def _say(line: str) -> None:

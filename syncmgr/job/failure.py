@@ -179,7 +179,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.DEAD_LETTERS_FULL: _O(
         "Read information_schema.sync_dead_letters, and mend the source where it can be. ALTER SYNC JOB ... SET "
-        '("max_dead_letters" = "more"), then RESUME.'
+        '("max_dead_letters" = "100000"), or another number above that of the message, then RESUME.'
     ),
     Code.PREPARED_LOST: _O("Staged rows are gone. " + _AGAIN),
     Code.SNAPSHOT_REFUSED: _O(
@@ -285,6 +285,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal="Rows that were read and not committed are gone. " + _CANAL,
     ),
     Code.META_DOWN: _TP("Make room in meta_dir, or mend the database of meta_url; the job goes on by itself."),
+    Code.META_UNFIT: _O("Move the metadata as the message says, then RESUME."),
     Code.WORKER_DIED: _T("Nothing: a new worker starts. If that repeats, look in the kernel's log for an OOM kill."),
     Code.INTERNAL: _RP("A fault of syncmgr: report it with log/fe.log."),
 }
@@ -298,7 +299,15 @@ RETRIED_BY_WORKER: Final = frozenset(
 
 # They concern every table of a job; anything else that a commit may meet concerns its table alone.
 JOB_WIDE: Final = frozenset(
-    {Code.LAKE_STARTING, Code.JAVA_MISSING, Code.LAKE_DAMAGED, Code.FENCED, Code.META_DOWN, Code.INTERNAL}
+    {
+        Code.LAKE_STARTING,
+        Code.JAVA_MISSING,
+        Code.LAKE_DAMAGED,
+        Code.FENCED,
+        Code.META_DOWN,
+        Code.META_UNFIT,
+        Code.INTERNAL,
+    }
 )
 
 

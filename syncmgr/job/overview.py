@@ -6,7 +6,9 @@ Must not know: where these facts were found, their shape in SHOW. Times are unix
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
+from syncmgr.errors import Code, Remark, SyncError
 from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standing, resting, shown
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import Backlog
@@ -124,3 +126,36 @@ def needs_operator(job: SyncJob, tables: Sequence[TableOverview], refused: Colle
         return False
     paused = job.fail is not None and needs_person(job.fail.code)
     return paused or bool(refused) or any(table.shown.needs_operator for table in tables)
+
+
+MOST_TOLD: Final = 10  # tables
+_FROM_ITS_ROWS: Final = (
+    'the position of Status brings them to no other job, its default "start" does, into a target that is empty'
+)
+_BY_HAND: Final = "no other job brings them; bring the target in line with the source"
+
+
+def lost_by_stop(job: SyncJob, tables: Sequence[TableOverview]) -> tuple[Remark, ...]:
+    """What the targets of a job lack when it is stopped, and would not with any other position."""
+    lacking = [table for table in tables if table.shown.state is not ChannelState.STREAMING]
+    cure = _FROM_ITS_ROWS if job.kind.has_rows else _BY_HAND
+    told = [_lost(table, cure) for table in lacking[:MOST_TOLD]]
+    if len(lacking) > MOST_TOLD:
+        told.append(f"{len(lacking) - MOST_TOLD} other tables lack rows, too; {cure}")
+    return tuple(Remark(level="Warning", code=Code.LOST_BY_STOP, text=text) for text in told)
+
+
+def _lost(table: TableOverview, cure: str) -> str:
+    channel, waits = table.channel, table.backlog
+    match table.shown.state:
+        case ChannelState.SNAPSHOT:
+            reason = "they were still being read"
+        case ChannelState.STOPPED:
+            reason = "it was not read any more"
+        case _ if waits is None:
+            reason = "they are there, but not of one moment"
+        case _:
+            reason = f"{waits.epochs} epochs ({waits.bytes} bytes) were read, and not committed"
+    target = f"{channel.target_db}.{channel.filled}"
+    facts = {"target": target, "table": channel.source.label, "reason": reason, "cure": cure}
+    return str(SyncError(Code.LOST_BY_STOP, **facts))

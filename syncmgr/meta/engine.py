@@ -5,6 +5,7 @@ Must not know: what is in it.
 """
 
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +44,8 @@ def engine_of(url: str, timeout: float | None = None) -> Engine:
     engine = create_engine(url, pool_pre_ping=not is_file, connect_args=limits)  # no server that could have closed it
     if is_file:
         event.listen(engine, "connect", _set_pragmas)
+    elif engine.dialect.name in {"mysql", "mariadb"}:
+        event.listen(engine, "connect", _be_strict)
     return engine
 
 
@@ -89,6 +92,12 @@ def _narrow_postgresql(connection: Connection) -> str | None:
         f"the database of meta_url has the encoding {encoding}; make another one by "
         "CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0, and name it in meta_url"
     )
+
+
+def _be_strict(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection
+    """A text that is too long is refused, and not cut."""
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("SET SESSION sql_mode = CONCAT_WS(',', NULLIF(@@sql_mode, ''), 'STRICT_ALL_TABLES')")
 
 
 def _set_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's own connection

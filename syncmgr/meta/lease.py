@@ -47,11 +47,12 @@ class Lease:
 
     def take(self) -> None:
         """At once where nobody has it, or an earlier life of ours; else once its owner has given no sign of life for
-        long enough. Raises META_OWNED where it lives.
+        long enough; then the metadata are of this program's version. Raises META_OWNED where it lives.
         """
         while not self._store.take_over(self._frontend, self._free()):
             log.info("another frontend was faster")
         self._thread.start()
+        self._store.migrate()
 
     def _free(self) -> Owner | None:
         """The owner that may be replaced."""

@@ -22,7 +22,7 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from syncmgr.errors import Code, SyncError
@@ -65,7 +65,7 @@ class Store:
 
     def __init__(self, url: str, vault: codec.Vault, timeout: float | None = None) -> None:
         """`timeout`: seconds that the database's server may take to answer; None: as long as its driver lets it."""
-        self._engine = engine_of(url, timeout)
+        self._url, self._engine = url, engine_of(url, timeout)
         self._vault = vault
         self._frontend: str | None = None  # whose it is, once that matters
         self.dead_letters = dead_letters.DeadLetters(self._reading)
@@ -76,11 +76,14 @@ class Store:
             raise
 
     def _prepare(self) -> None:
-        """Raises META_CHARSET, META_NEWER."""
+        """Its owner can be told, whatever version it has. Raises META_CHARSET, META_NEWER."""
         refuse_charset(self._engine)
         versions.refuse_newer(self._engine)
-        if not self._was_taken():
-            versions.migrate(self._engine)
+        try:
+            OWNER.create(self._engine, checkfirst=True)
+        except SQLAlchemyError:  # another one has made it since we looked
+            if not inspect(self._engine).has_table(OWNER.name):
+                raise
 
     @property
     def accounts(self) -> AccountStore:
@@ -105,10 +108,6 @@ class Store:
     def close(self) -> None:
         self._engine.dispose()
 
-    def _was_taken(self) -> bool:
-        """Whether a frontend has it or had it: then only the next owner may migrate, beside none that lives."""
-        return inspect(self._engine).has_table(OWNER.name) and self.owner() is not None
-
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         """Raises META_DOWN."""
@@ -126,19 +125,41 @@ class Store:
     def take_over(self, frontend: str, seen: Owner | None) -> bool:
         """Whether it is ours now; False where the owner is not the one that was seen. Raises META_NEWER."""
         versions.refuse_newer(self._engine)  # the owner may have brought it there since we looked
-        with self._engine.begin() as connection:
-            if seen is None:
-                taken = connection.execute(select(OWNER)).first() is None
-                if taken:
-                    connection.execute(insert(OWNER).values(id=1, frontend=frontend, beat=0))
-            else:
-                this = (OWNER.c.frontend == seen.frontend) & (OWNER.c.beat == seen.beat)
+        if seen is None:
+            taken = self._is_first(frontend)
+        else:
+            this = (OWNER.c.frontend == seen.frontend) & (OWNER.c.beat == seen.beat)
+            with self._engine.begin() as connection:
                 changed = connection.execute(update(OWNER).where(this).values(frontend=frontend, beat=seen.beat + 1))
-                taken = changed.rowcount == 1
+            taken = changed.rowcount == 1
         if taken:
             self._frontend = frontend
-            versions.migrate(self._engine)
         return taken
+
+    def _is_first(self, frontend: str) -> bool:
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(OWNER).values(id=1, frontend=frontend, beat=0))
+        except IntegrityError:
+            return False
+        return True
+
+    def migrate(self) -> None:
+        """To this program's version. Only by the owner, whose signs of life go on meanwhile. Raises META_OWNED where
+        another has taken over.
+        """
+        patient = engine_of(self._url)  # a server may need longer for a step than for an answer
+        try:
+            versions.migrate(patient, between=self._hold_beside)
+        finally:
+            patient.dispose()
+
+    def _hold_beside(self, migrating: Connection) -> None:
+        """SQLite has one writer at a time: whoever waits for that to take over is told here that we live."""
+        if migrating.dialect.name == "sqlite":
+            self._hold(migrating)
+        else:
+            self.hold()
 
     def beat(self, frontend: str) -> bool:
         """A sign of life; False where it belongs to another."""
@@ -152,15 +173,17 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """One transaction, which a takeover waits for or refuses. Raises META_OWNED, META_DOWN."""
+        """One transaction, which a takeover waits for or refuses. Raises META_OWNED, META_GIVEN_BACK, META_DOWN."""
         with _naming_failures(), self._engine.begin() as connection:
-            if self._frontend is not None and not _beat(connection, self._frontend):
-                owner = connection.execute(select(OWNER.c.frontend)).scalar()
-                raise SyncError(Code.META_OWNED, owner=owner)
+            self._hold(connection)
             yield connection
 
+    def _hold(self, connection: Connection) -> None:
+        if self._frontend is not None and not _beat(connection, self._frontend):
+            raise _lost(connection.execute(select(OWNER.c.frontend)).scalar())
+
     def hold(self) -> None:
-        """What was read is still so if nobody has taken over since. Raises META_OWNED, META_DOWN."""
+        """What was read is still so if nobody has taken over since. Raises META_OWNED, META_GIVEN_BACK, META_DOWN."""
         with self._writing():
             pass
 
@@ -494,9 +517,11 @@ _PLAIN = (
 
 @contextmanager
 def _naming_failures() -> Iterator[None]:
-    """What may pass: a database that is away, locked or full."""
+    """What may pass: a database that is away, locked or full; and what does not: a value that it does not take."""
     try:
         yield
+    except DataError as error:
+        raise SyncError(Code.META_UNFIT, reason=str(error).splitlines()[0]) from error
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise SyncError(Code.META_DOWN, reason=str(error).splitlines()[0]) from error
 
@@ -518,6 +543,11 @@ def _refuse_targets(connection: Connection, wanted: Iterable[ChannelDescription]
         owner = channels.owner(connection, channel.target_db, channel.target)
         if owner is not None and (channel.part is None or owner != job):
             raise SyncError(Code.TARGET_IN_USE, table=f"{channel.target_db}.{channel.target}", job=owner)
+
+
+def _lost(owner: str | None) -> SyncError:
+    """`owner`: who has it instead."""
+    return SyncError(Code.META_GIVEN_BACK) if owner is None else SyncError(Code.META_OWNED, owner=owner)
 
 
 def _beat(connection: Connection, frontend: str) -> bool:

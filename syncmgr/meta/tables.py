@@ -18,10 +18,11 @@ from sqlalchemy import (
     Table,
     Text,
 )
+from sqlalchemy.dialects.mysql import MEDIUMTEXT
 
 METADATA = MetaData()
-# bytes of a text that may not fit into a plain one; PostgreSQL's take no length
-MEDIUM = Text(2**24 - 1).with_variant(Text(), "postgresql")
+# a plain one takes 65,535 bytes on MySQL and MariaDB
+MEDIUM = Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb")
 # SQLite numbers rows by itself only in INTEGER columns.
 ID = BigInteger().with_variant(Integer, "sqlite")
 
@@ -35,7 +36,7 @@ JOBS = Table(
     Column("version", BigInteger, nullable=False),
     Column("source", JSON, nullable=False),  # the password in it is encrypted
     Column("properties", JSON, nullable=False),
-    Column("statement", Text, nullable=False),
+    Column("statement", MEDIUM, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("last_start_at", Double),
     Column("last_stop_at", Double),
@@ -70,7 +71,7 @@ LOADS = Table(
     METADATA,
     Column("token", String(36), ForeignKey("channels.token", ondelete="CASCADE"), primary_key=True),
     Column("plan", JSON),  # NULL: not made yet
-    Column("done", Text, nullable=False),  # chunks in the lake: "1-5,7"
+    Column("done", MEDIUM, nullable=False),  # chunks in the lake: "1-5,7"
     Column("rows", BigInteger, nullable=False),
     Column("upper", JSON),  # NULL: chunks are missing
     Column("caught_up", Boolean, nullable=False),
@@ -109,10 +110,10 @@ DDL = Table(
     Column("position", JSON, nullable=False),  # behind the statement
     Column("at", Double, nullable=False),  # unix seconds, of the source
     Column("table_name", String(511), nullable=False),
-    Column("statement", Text, nullable=False),
+    Column("statement", MEDIUM, nullable=False),
     Column("state", String(16), nullable=False),  # a DdlState
-    Column("outcome", Text, nullable=False),
-    Column("instead", Text),  # the statement that an operator wants applied in its place
+    Column("outcome", MEDIUM, nullable=False),
+    Column("instead", MEDIUM),  # the statement that an operator wants applied in its place
 )
 
 DEAD_LETTERS = Table(

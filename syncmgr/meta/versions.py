@@ -4,7 +4,7 @@ Owns: bringing it to this program's, and the refusal of a newer one.
 Must not know: what the tables hold, whose they are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,14 +31,14 @@ def refuse_newer(engine: Engine) -> None:
         raise SyncError(Code.META_NEWER, found=found, known=scripts.get_current_head())
 
 
-def migrate(engine: Engine, to: str = "head") -> None:
+def migrate(engine: Engine, to: str = "head", between: Callable[[Connection], None] = lambda _: None) -> None:
     """All or nothing, but on MySQL and MariaDB, where the steps that are done stay done and the next call goes on.
 
-    Only by its owner, or while it has none.
+    `between`: called after each step with the connection; what it raises ends the migration. Only by its owner.
     """
     config = _config()
     with _transaction(engine) as connection:
-        config.attributes["connection"] = connection
+        config.attributes.update(connection=connection, between=between)
         command.upgrade(config, to)
 
 

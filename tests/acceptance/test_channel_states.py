@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
@@ -70,7 +71,7 @@ def fe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontendProcess]:
 
 def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendProcess) -> None:
     """Stopped tables are all told, with number, time and cure: while the job runs, while it is paused, after a restart,
-    until RESYNC has brought their rows; the job is as old as the oldest of them.
+    until RESYNC has brought their rows; the job is as old as the oldest of them. STOP says what goes with it.
     """
     job = Job("standing", mysql_server, fe, "snapshot")
     job.await_states()
@@ -113,6 +114,14 @@ def test_each_table_says_how_it_stands(mysql_server: MysqlServer, fe: FrontendPr
     job.await_states()
     until(lambda: job.job["Status"]["lag_second"] == 0, why="lag 0 when all are there")
     assert not job.job["Status"]["needs_operator"]
+    mysql_server.run("ALTER TABLE standing.two MODIFY a INT")
+    job.await_states(two=STOPPED)
+    with closing(fe.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("STOP SYNC JOB standing.job1")
+        cursor.execute("SHOW WARNINGS")
+        [warning] = cursor.fetchall()
+    assert warning["Code"] == Code.LOST_BY_STOP.number
+    assert "lacks rows of 'standing.two', which go with the job: it was not read any more" in warning["Message"]
 
 
 @pytest.mark.long

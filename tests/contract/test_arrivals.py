@@ -28,6 +28,7 @@ from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
 from syncmgr.sources.cancellation import Cancellation
 from syncsql import Name
+from tests.support import metadata
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
 from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
 
@@ -216,7 +217,7 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    store = metadata.opened(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
     yield House(store)
     store.close()
 
@@ -241,7 +242,7 @@ def test_the_second_joins_where_the_first_cannot(house: House) -> None:
 
 def test_shards_that_are_looked_at_one_by_one_join_with_one_target(tmp_path: Path) -> None:
     """It is made once, and each has its part of it."""
-    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    store = metadata.opened(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
     house = House(store, "FROM TABLES LIKE 's%.t' INTO ods.t, FROM other.* INTO ods.*")
     house.come(("s1", "t"), ("s2", "t"), ("other", "log"))
     house.keyless.add(("other", "log"))

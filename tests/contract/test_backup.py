@@ -4,6 +4,7 @@ import errno
 import gzip
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -36,6 +37,7 @@ from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.staged import staged_files
 from syncmgr.meta.store import Store
+from tests.support import metadata
 from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_job
 
@@ -91,7 +93,7 @@ class House:
         return sorted(found)
 
     def opened(self) -> Store:
-        return Store(sqlite_url(self.var / "meta"), Vault(self.var / "meta" / "secret.key"))
+        return metadata.opened(sqlite_url(self.var / "meta"), Vault(self.var / "meta" / "secret.key"))
 
     def close(self) -> None:
         if hasattr(self, "store"):
@@ -193,6 +195,29 @@ def test_packed_metadata_come_back_elsewhere(house: House, tmp_path: Path) -> No
     assert other.rows() == [1, 2]
     [after] = catalog_file.pointers(other.var / "lake" / "catalog.db").values()
     assert str(house.var) not in gzip.decompress(Path(after.location).read_bytes()).decode()
+
+
+@pytest.mark.parametrize("broken", ["property", "catalog"])
+def test_what_cannot_be_moved_is_refused_with_a_cure(house: House, tmp_path: Path, broken: str) -> None:
+    """A table, or the catalog, names a folder outside the lake; nothing is left of the restore, and what the message
+    says is done.
+    """
+    if broken == "property":
+        with house.table.transaction() as change:
+            change.set_properties({"write.data.path": "/elsewhere/data"})
+    else:
+        with closing(sqlite3.connect(house.var / "lake" / "catalog.db")) as catalog, catalog:
+            catalog.execute("UPDATE iceberg_tables SET previous_metadata_location = '/elsewhere/v0.metadata.json'")
+    house.back_up(tmp_path / "copy")
+    house.close()
+    shutil.rmtree(house.var)
+    other = House(tmp_path / "other place")
+    said = f"restore with lake_dir = {house.var}/lake in fe.conf"
+    assert_is_refused(Code.RESTORE_REFUSED, re.escape(said), lambda: other.restore(tmp_path / "copy"))
+    assert not [path for path in other.var.glob("lake/*") if path.name != "jars"]
+    other.conf.write_text(f"query_port = 9030\nlake_dir = {house.var}/lake\n")
+    other.restore(tmp_path / "copy")
+    assert house.rows() == [1, 2]
 
 
 def test_views_do_not_come_back(house: House, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.store import Store
 from tests.contract.test_backup import START, House, assert_is_refused
+from tests.support import metadata
 from tests.support.servers.databases import Make, asking
 from tests.support.until import HANG_SECOND
 from tests.unit.job.factories import make_job
@@ -37,7 +38,7 @@ class ServedHouse(House):
         self.conf.write_text(f"query_port = 9030\nmeta_url = {url}\n")
 
     def opened(self) -> Store:
-        return Store(self.url, Vault(self.var / "meta" / "secret.key"))
+        return metadata.opened(self.url, Vault(self.var / "meta" / "secret.key"))
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, TableUp
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
+from tests.support import metadata
 from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, in_pyiceberg
 from tests.support.until import until
 from tests.unit.job.factories import make_channel, make_job
@@ -130,7 +131,7 @@ def test_expiry_keeps_the_consistent_point(tables: Tables) -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """Metadata without a job."""
-    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "meta.key"))
+    store = metadata.opened(sqlite_url(tmp_path), Vault(tmp_path / "meta.key"))
     yield store
     store.close()
 

@@ -120,7 +120,8 @@ def test_one_that_has_given_back_writes_no_more(lease: Make) -> None:
     one.give_back()
     with pytest.raises(SyncError) as caught:
         one._store.add(make_job(), Position(), 0.0)
-    assert caught.value.code is Code.META_OWNED
+    assert caught.value.code is Code.META_GIVEN_BACK
+    assert "alive" not in str(caught.value)
     assert one._store.jobs() == []
 
 

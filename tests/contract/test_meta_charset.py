@@ -15,6 +15,7 @@ from syncmgr.meta import store as store_module
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.store import Store
 from tests.contract.test_backup_served import asking
+from tests.support import metadata
 from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.postgres import PostgresServer
 from tests.unit.job.factories import make_channel, make_job
@@ -36,7 +37,7 @@ def narrow(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def opened(url: str, folder: Path) -> Store:
-    return Store(url, Vault(folder / "secret.key"))
+    return metadata.opened(url, Vault(folder / "secret.key"))
 
 
 def refusal(url: str, folder: Path) -> str:

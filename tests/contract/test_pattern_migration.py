@@ -10,12 +10,14 @@ from sqlalchemy import text
 
 import syncmgr.meta.store
 from syncmgr.control.statement_text import pattern_of
+from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import engine_of, sqlite_url
 from syncmgr.meta.migrations.versions.v0013_patterns import newer, older, rewritten
 from syncmgr.meta.store import Store
 from syncsql import Channel, CreateSync, Shards, Tables, parse
+from tests.support import metadata
 from tests.unit.job.factories import make_job
 
 CASES: Final = [
@@ -89,19 +91,19 @@ def test_stored_jobs_are_written_anew_and_back(tmp_path: Path) -> None:
     """At the start of the frontend; back by alembic."""
     url, vault = sqlite_url(tmp_path), Vault(tmp_path / "secret.key")
     new = statement([new for _, new in CASES])
-    store = Store(url, vault)
+    store = metadata.opened(url, vault)
     job = store.add(make_job(statement=new), Position(), 0.0)
     config, engine = Config(), engine_of(url)
     config.set_main_option("script_location", str(Path(syncmgr.meta.store.__file__).parent / "migrations"))
     with engine.begin() as connection:
-        config.attributes["connection"] = connection
+        config.attributes.update(connection=connection, between=lambda _: None)
         command.downgrade(config, "0012")
     with engine.connect() as connection:
         stored = connection.execute(text("SELECT statement FROM jobs")).scalars().all()
     assert stored == [rewritten(new, older)]
     store.close()
     engine.dispose()
-    again = Store(url, vault)
+    again = metadata.opened(url, vault)
     assert again.by_id(job.id) == job
     again.close()
 
@@ -115,14 +117,14 @@ def set_back(store: Store, to: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(syncmgr.meta.store.__file__).parent / "migrations"))
     with store._engine.begin() as connection:
-        config.attributes["connection"] = connection
+        config.attributes.update(connection=connection, between=lambda _: None)
         command.downgrade(config, to)
 
 
 def test_the_texts_of_a_frontend_that_lives_stay(tmp_path: Path) -> None:
     """A newer frontend that waits beside it, or is refused, changes nothing; the one that takes over migrates."""
     url, vault = sqlite_url(tmp_path), Vault(tmp_path / "secret.key")
-    living, waiting = Store(url, vault), Store(url, vault)
+    living, waiting = metadata.opened(url, vault), Store(url, vault)
     assert living.take_over("one", None)
     set_back(living, "0012")
     waiting.close()
@@ -131,7 +133,11 @@ def test_the_texts_of_a_frontend_that_lives_stay(tmp_path: Path) -> None:
     assert not waiting.take_over("two", None)
     assert version(waiting) == "0012"
     assert waiting.take_over("two", waiting.owner())
+    waiting.migrate()
     assert version(waiting) > "0012"
+    with pytest.raises(SyncError) as refused:
+        living.migrate()
+    assert refused.value.code is Code.META_OWNED
     living.close()
     waiting.close()
 

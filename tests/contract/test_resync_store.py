@@ -23,6 +23,7 @@ from syncmgr.meta.codec import Vault
 from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.store import Store
 from syncsql import Name, ResyncTable
+from tests.support import metadata
 from tests.unit.job.factories import make_channel, make_job, make_source_table, make_target
 
 NOW = Position(gtids="u:1-9", file="b.000002", offset=9, server="u")
@@ -37,7 +38,7 @@ LINES = make_channel(token="token-2", source=make_source_table(name="lines"), ta
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    store = metadata.opened(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
     yield store
     store.close()
 

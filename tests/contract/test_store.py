@@ -38,6 +38,7 @@ from syncmgr.meta.engine import sqlite_url
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.migrations.versions.v0015_keys import without_doubt
 from syncmgr.meta.store import Store
+from tests.support import metadata
 from tests.support.servers.listening import listening
 from tests.unit.job.factories import make_canal, make_channel, make_job, make_source_table
 
@@ -46,7 +47,7 @@ START = Position(gtids="u:1-5", file="binlog.000001", offset=157, server="u")
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
+    store = metadata.opened(sqlite_url(tmp_path), Vault(tmp_path / "secret.key"))
     yield store
     store.close()
 
@@ -122,7 +123,7 @@ def test_open_xa_transactions_are_named_by_the_newest_epoch_alone(store: Store) 
 def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> None:
     """A meta.db without the newest columns opens, and what is in it stays."""
     vault = Vault(tmp_path / "secret.key")
-    store = Store(sqlite_url(tmp_path), vault)
+    store = metadata.opened(sqlite_url(tmp_path), vault)
     job = store.add(make_job(), START, 0.0)
     store.close()
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
@@ -138,7 +139,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
             old.execute(f"DROP TABLE {table}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
-    store = Store(sqlite_url(tmp_path), vault)
+    store = metadata.opened(sqlite_url(tmp_path), vault)
     assert store.by_id(job.id) == job
     assert store.last_epoch(job.id) == Epoch(number=0, end=START, last_seq=0)
     store.close()
@@ -147,7 +148,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
 def test_metadata_of_a_newer_version_are_refused(tmp_path: Path) -> None:
     """Before anything is read or owned, with both versions; also where they became newer after this one had looked."""
     url = sqlite_url(tmp_path)
-    waiting = Store(url, Vault(tmp_path / "key"))
+    waiting = metadata.opened(url, Vault(tmp_path / "key"))
     with closing(sqlite3.connect(tmp_path / "meta.db")) as db, db:
         db.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SyncError, match="newer syncmgr \\(schema 9999; this one knows 0") as caught:

@@ -44,7 +44,7 @@ def change(statement: JobChange, jobs: AuthorizedJobs, db: str | None) -> tuple[
         case ResumeSync():
             jobs.resume(statement.job, db)
         case StopSync():
-            jobs.stop(statement.job, db)
+            return jobs.stop(statement.job, db)
         case _:
             assert_never(statement)
     return ()

@@ -4,10 +4,13 @@ from alembic import context
 
 from syncmgr.meta.tables import METADATA
 
+connection = context.config.attributes["connection"]
+between = context.config.attributes["between"]
 context.configure(
-    connection=context.config.attributes["connection"],
+    connection=connection,
     target_metadata=METADATA,
     render_as_batch=True,  # SQLite alters a table by copying it
+    on_version_apply=lambda **_: between(connection),
 )
 with context.begin_transaction():
     context.run_migrations()

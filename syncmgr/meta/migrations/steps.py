@@ -29,6 +29,12 @@ def add_column(table: str, column: sa.Column[Any]) -> None:
         op.add_column(table, column)
 
 
+def alter_column(table: str, column: sa.Column[Any]) -> None:
+    """Its type, on MySQL and MariaDB, which alone tell texts by their length; never a copy, as above."""
+    if op.get_bind().dialect.name in {"mysql", "mariadb"}:
+        op.alter_column(table, column.name, existing_nullable=column.nullable, type_=column.type)
+
+
 def drop_column(table: str, name: str) -> None:
     if name in _columns(table):
         op.drop_column(table, name)

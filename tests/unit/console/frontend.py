@@ -71,8 +71,9 @@ class FakeJobs:
     def resume(self, name: Name, db: str | None) -> None:
         self._become(name, db, "PENDING")
 
-    def stop(self, name: Name, db: str | None) -> None:
+    def stop(self, name: Name, db: str | None) -> tuple[Remark, ...]:
         self._become(name, db, "CANCELLED")
+        return ()
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         return [tuple(row) for key, row in list(self.rows.items()) if db is None or key[0] == db]

@@ -8,7 +8,7 @@ from syncmgr.job.channel.channel_state import ChannelState, Standing, Stop, fail
 from syncmgr.job.epoch import Backlog, Epoch, StagedFile, backlogs
 from syncmgr.job.failure import FailMsg, FailType
 from syncmgr.job.freshness import Reading
-from syncmgr.job.overview import Facts, lag_second, needs_operator, overview, synced_until
+from syncmgr.job.overview import Facts, lag_second, lost_by_stop, needs_operator, overview, synced_until
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
@@ -143,3 +143,35 @@ def test_what_waits_is_counted_by_channel() -> None:
         "a": Backlog(epochs=1, bytes=10, since=7.0),
         "b": Backlog(epochs=2, bytes=30, since=7.0),
     }
+
+
+@pytest.mark.parametrize(
+    ("stop", "facts", "reason"),
+    [
+        (None, {"loads": {"token-1": READS}}, "they were still being read"),
+        (None, {"backlogs": {"token-1": WAITS}}, "1 epochs (1 bytes) were read, and not committed"),
+        (STOP, {}, "it was not read any more"),
+        (None, {"loads": {"token-1": replace(READS, upper=Position())}}, "they are there, but not of one moment"),
+    ],
+)
+def test_a_stop_says_what_no_other_job_brings(stop: Stop | None, facts: dict[str, Any], reason: str) -> None:
+    """Of each table that is not streaming, with what does bring it."""
+    job = replace(JOB, channels=(make_channel(stopped=stop),))
+    [remark] = lost_by_stop(job, overview(job, Facts(committed=LAST, **facts), NOW))
+    assert (remark.level, remark.code) == ("Warning", Code.LOST_BY_STOP)
+    assert f"Target 'demo.orders' lacks rows of 'shop.orders', which go with the job: {reason}; " in remark.text
+    assert 'its default "start" does' in remark.text
+
+
+def test_a_stop_of_a_job_that_streams_says_nothing() -> None:
+    """The next one goes on at its position."""
+    assert lost_by_stop(JOB, overview(JOB, Facts(committed=LAST), NOW)) == ()
+
+
+def test_a_stop_of_many_tables_names_the_first() -> None:
+    """And how many others there are."""
+    job = replace(JOB, channels=tuple(make_channel(token=f"token-{n}") for n in range(13)))
+    loads = {f"token-{n}": replace(READS, token=f"token-{n}") for n in range(13)}
+    told = lost_by_stop(job, overview(job, Facts(loads=loads), NOW))
+    assert len(told) == 11
+    assert told[-1].text.startswith("3 other tables lack rows, too; ")
