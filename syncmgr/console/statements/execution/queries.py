@@ -36,7 +36,7 @@ async def _selected(context: Context, text: str) -> Rows:
         house, slow = context.frontend, context.workers.slow
         answered = await slow(information_schema.answer, asked, house.catalog, house.history, _present(context))
         return rows_of(*answered)
-    return rows_of(*evaluated(asked))
+    return rows_of(*await context.read(evaluated, asked.sql, asked.names))
 
 
 def _present(context: Context) -> Present:
