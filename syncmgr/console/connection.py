@@ -92,7 +92,7 @@ class Connection:
         client.put_ok()
         await self._stream.flush()
         if algorithm := agreed(client.capabilities):
-            self._stream.compress(algorithm)
+            self._stream.compress(algorithm, client.share)
 
     async def _commands(self, session: Session) -> None:
         while not self._leaving:
