@@ -67,6 +67,7 @@ class Code(Enum):
     UNKNOWN_TIME_ZONE = 1298, "HY000", "Unknown or incorrect time zone: '{zone}'"
     INVALID_TEXT = 1300, "HY000", "Invalid {charset} character string: '{text}'"
     UNKNOWN_FUNCTION = 1305, "42000", "FUNCTION {name} does not exist"
+    READ_TIMEOUT = 1159, "08S01", "Got timeout reading communication packets"
     INTERRUPTED = 1317, "70100", "Query execution was interrupted"
     DATABASE_EXISTS = 1007, "HY000", "Can't create database '{db}'; database exists"
     DROP_NO_DATABASE = 1008, "HY000", "Can't drop database '{db}'; database doesn't exist"

@@ -92,7 +92,7 @@ def _problem(node: exp.Expr) -> str | None:
     match node:
         case exp.BitwiseAnd() if not _has_number(node):
             return _BITS
-        case exp.Substring() if not _is_number(node.args["start"]) or int(node.args["start"].name) < 1:
+        case exp.Substring() if not _is_number(node.args["start"]) or not node.args["start"].name.strip("0"):
             return (
                 "SUBSTRING needs a number above 0 as its position in Spark; LEFT, RIGHT and SUBSTRING_INDEX have none"
             )

@@ -92,7 +92,7 @@ class Connection:
         client.put_ok()
         await self._stream.flush()
         if algorithm := agreed(client.capabilities):
-            self._stream.compress(algorithm)
+            self._stream.compress(algorithm, client.share)
 
     async def _commands(self, session: Session) -> None:
         while not self._leaving:
@@ -188,6 +188,13 @@ class Connection:
         raise self._refusal
 
     async def _change_user(self, body: bytes, session: Session) -> None:
+        try:
+            await self._become(body, session)
+        except BaseException:  # whoever is neither the one nor the other may not go on, nor be read as if he did
+            self._leaving = True
+            raise
+
+    async def _become(self, body: bytes, session: Session) -> None:
         client = self.client
         client.command = "Change user"
         hello = parse_change_user(body, client.capabilities)
@@ -204,6 +211,6 @@ class Connection:
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 return await self._login.authenticate(hello, again=True)
-        except SyncError as error:
-            await self.refuse(error)
+        except (SyncError, TimeoutError) as error:
+            await self.refuse(error if isinstance(error, SyncError) else SyncError(Code.READ_TIMEOUT))
             raise ConnectionLost("change of user denied") from error

@@ -35,13 +35,16 @@ SMALL_BATCH: Final = 256 * KiB  # as much as a connection may have on its way to
 
 
 class Workers:
-    """`threads` for the SELECTs of the lake, as many for what asks a catalog, as many for all else.
+    """`threads` for the SELECTs of the lake, as many for what asks a catalog, as many for all else; of the last two
+    one account has a half.
 
     Of those for SELECTs one account has `queries_per_account`. `source_threads` for what asks a source, half of them
     for one account; `source_second` for each such statement.
     """
 
     def __init__(self, *, threads: int, queries_per_account: int, source_threads: int, source_second: float) -> None:
+        own = max(1, threads // 2)  # of what one account may hold
+        self._slow_turns, self._quick_turns = Turns(threads, per_key=own), Turns(threads, per_key=own)
         self._lake = ThreadPoolExecutor(threads, thread_name_prefix="console-lake")
         self._slow = ThreadPoolExecutor(threads, thread_name_prefix="console-slow")
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="console-statement")
@@ -56,11 +59,13 @@ class Workers:
         )  # what SHOW SYNC JOB answers, by database
         self.known: SingleFlight[None] = SingleFlight()  # whether there is such a database
 
-    async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._slow, partial(call, *args, **kwargs))
+    async def slow(self, asker: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What asks a catalog; each asker has his turn."""
+        return await self._slow_turns.run(asker, partial(self._slow.submit, partial(call, *args, **kwargs)))
 
-    async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._quick, partial(call, *args, **kwargs))
+    async def quick(self, asker: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """All else; each asker has his turn."""
+        return await self._quick_turns.run(asker, partial(self._quick.submit, partial(call, *args, **kwargs)))
 
     async def ask(self, asker: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What waits for a source. It is given up when its time is over, and when nobody waits for it any more: its

@@ -393,6 +393,44 @@ def test_a_long_text_holds_up_nobody(console: Running, packet: bytes) -> None:
         assert longest < 0.6
 
 
+COMPUTED = {
+    "a long variable": ["SET @a = '" + "x" * 4_000_000 + "'", "SELECT COALESCE(1, @a)"],
+    "a long SET": ["SET " + ", ".join(["@a = 1 + 1"] * 2_000)],
+    "many columns": ["SELECT " + ", ".join(f"COALESCE(1, {n})" for n in range(400))],
+    "many statements": ["; ".join(["SELECT 1 + 1"] * 2_000)],
+}
+
+
+@pytest.mark.parametrize("statements", COMPUTED.values(), ids=COMPUTED)
+def test_what_is_computed_without_a_table_holds_up_nobody(console: Running, statements: list[str]) -> None:
+    """However long the values of user variables are, and however many expressions a statement has."""
+    with console.connect() as busy, console.connect() as other, other.cursor() as cursor:
+        done, longest = threading.Event(), 0.0
+
+        def compute() -> None:
+            with busy.cursor() as mine, suppress(pymysql.err.MySQLError):
+                for statement in statements:
+                    mine.execute(statement)
+            done.set()
+
+        thread = threading.Thread(target=compute)
+        thread.start()
+        while not done.is_set():
+            started = time.process_time()
+            cursor.execute("SHOW SYNC JOB FROM demo")
+            longest = max(longest, time.process_time() - started)
+        thread.join()
+        assert longest < 0.6
+
+
+@pytest.mark.parametrize("name", ["@a", "max_execution_time", "sql_select_limit"])
+def test_a_number_of_thousands_of_digits_is_refused(console: Running, name: str) -> None:
+    """In words, as no DECIMAL of MySQL has so many."""
+    with pytest.raises(pymysql.err.MySQLError) as caught:
+        console.ask(f"SET {name} = {'9' * 5000}")
+    assert code(caught) == Code.NOT_SUPPORTED.number
+
+
 @pytest.mark.parametrize("sql", ["SELECT load_extension('x')", "SELECT randomblob(100000000)", "SELECT readfile('x')"])
 def test_sqlite_is_guarded(console: Running, sql: str) -> None:
     """No function that reaches outside can be called where information_schema is asked."""

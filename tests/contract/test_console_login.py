@@ -176,6 +176,40 @@ def test_change_user(folder: Path) -> None:
         assert raw.read() == b""
 
 
+CHANGE_USER = b"\x11root\0\0%s\0\x2d\0" + NATIVE.encode() + b"\0"
+
+
+def test_a_change_of_user_that_takes_too_long_ends_the_connection(folder: Path) -> None:
+    """With MySQL's error, as a login does; what the client sends then is no command."""
+    with running(folder, connect_timeout=0.3) as it, it.raw() as raw:
+        raw.log_in()
+        assert raw.command(CHANGE_USER % b"")[:1] == b"\xfe"
+        assert raw.read()[:3] == b"\xff" + Code.READ_TIMEOUT.number.to_bytes(2, "little")
+        assert raw.read() == b""
+
+
+@pytest.mark.parametrize("kill", ["KILL", "KILL QUERY"])
+def test_a_change_of_user_that_is_killed_ends_the_connection(folder: Path, kill: str) -> None:
+    """Whoever is neither the old user nor the new one does not go on."""
+    with running(folder) as it, it.raw() as raw:
+        raw.log_in()
+        [connection] = it.connections
+        assert raw.command(CHANGE_USER % b"")[:1] == b"\xfe"
+        it.ask(f"{kill} {connection}")
+        assert raw.read()[:3] == b"\xff" + Code.INTERRUPTED.number.to_bytes(2, "little")
+        assert raw.read() == b""
+
+
+def test_a_change_of_user_into_no_database_ends_the_connection(folder: Path) -> None:
+    """As in MySQL: the new user has not come in, and the old one has left."""
+    with running(folder) as it, it.raw() as raw:
+        raw.log_in()
+        assert raw.command(CHANGE_USER % b"nowhere")[:1] == b"\xfe"
+        raw.write(b"")
+        assert raw.read()[:3] == b"\xff" + Code.UNKNOWN_DATABASE.number.to_bytes(2, "little")
+        assert raw.read() == b""
+
+
 def test_an_empty_password_is_for_loopback(folder: Path) -> None:
     """Without a password the console listens on loopback alone, and a wider address is refused by name."""
     with running(folder) as it:

@@ -10,8 +10,9 @@ import pymysql
 import pytest
 
 from syncmgr.console.limits import MiB
+from syncmgr.console.wire.protocol import Capability
 from syncmgr.errors import Code
-from tests.support.until import until
+from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import RawClient, Running, id_of, running
 
 FULL = Code.MEMORY_FULL.number
@@ -151,6 +152,23 @@ def test_rows_that_nobody_reads_are_bounded(console: Running) -> None:
         console.ask(f"KILL {stuck[0]}")
         until(lambda: held(console) == 8 * MiB, why="what the killed one held")
     until(lambda: held(console) == 0, why="what the others held")
+
+
+class Compressing(RawClient):
+    CAPABILITIES = RawClient.CAPABILITIES | Capability.COMPRESS
+
+
+@pytest.mark.parametrize("head", [b"\xff\xff\xff\0\0\0\0", b"\x10\0\0\0\xff\xff\xff"], ids=["long", "bomb"])
+def test_compressed_frames_are_bounded(console: Running, head: bytes) -> None:
+    """A frame of 16 MiB, or one that becomes as much, is refused in words before it has come; others go on."""
+    with Compressing(console.port) as raw:
+        raw.log_in()
+        raw.socket.sendall(head + b"x" * 1000)
+        raw.socket.settimeout(HANG_SECOND)
+        assert raw.socket.recv(7)[3] == 1
+        assert error_of(raw.read()) == FULL
+    assert console.ask("SELECT 42") == ((42,),)
+    until(lambda: held(console) == 0, why="what it held")
 
 
 def test_a_wide_result_that_is_read_is_whole(console: Running) -> None:

@@ -4,6 +4,7 @@ from syncsql import Expression, ShowDatabases, SqlSyntaxError, parse
 
 BITS = "bit operators give unsigned numbers in MySQL alone; only & with a number has an equal in Spark"
 FORMATS = "only the formats %Y %y %m %c %d %e %H %i %s and signs between them are known in Spark"
+NINES = "9" * 5000  # more than Python takes for an integer
 POSITION = "SUBSTRING needs a number above 0 as its position in Spark; LEFT, RIGHT and SUBSTRING_INDEX have none"
 
 
@@ -49,6 +50,7 @@ def expression(text: str) -> Expression:
         ("doc->>'$.a'", "GET_JSON_OBJECT(`doc`, '$.a')"),
         ("flags & 4", "`flags` & 4"),
         ("substring(a, 2, 3)", "SUBSTRING(`a`, 2, 3)"),
+        (f"substring(a, {NINES})", f"SUBSTRING(`a`, {NINES})"),
         ("greatest(a, b)", "IF(`a` IS NULL OR `b` IS NULL, NULL, GREATEST(`a`, `b`))"),
         ("sqrt(a)", "IF(`a` < 0, NULL, SQRT(`a`))"),
         ("round(a, 1)", "IF(TYPEOF(`a`) IN ('double', 'float'), BROUND(`a`, 1), ROUND(`a`, 1))"),
@@ -79,6 +81,7 @@ def test_an_expression_is_said_in_sparks_words(mysql: str, spark: str) -> None:
         ("unix_timestamp(a) > 5", "UNIX_TIMESTAMP means something else in Spark", "UNIX_TIMESTAMP(`a`)"),
         ("date_format(a, '%W') = b", FORMATS, "DATE_FORMAT(`a`, '%W')"),
         ("substring(a, -2) = b", POSITION, "SUBSTRING(`a`, -2)"),
+        ("substring(a, 00) = b", POSITION, "SUBSTRING(`a`, 00)"),
         ("to_days(a) > 5", "the years before 1000 are counted differently in Spark", "DATEDIFF(`a`, '0000-01-01')"),
         ("soundex(a)", "SOUNDEX has no known equal in Spark", "SOUNDEX(`a`)"),
         ("MATCH(a) AGAINST ('x')", "MATCH AGAINST has no equal in Spark", "MATCH(`a`) AGAINST('x')"),

@@ -66,7 +66,7 @@ class StatementSession:
         try:
             return await asked
         except SyncError as error:
-            raise await self._context.workers.slow(with_nearest, error, self._context.frontend) from error
+            raise await self._context.slow(with_nearest, error, self._context.frontend) from error
 
     async def execute(self, sql: str, *, multi: bool) -> AsyncGenerator[tuple[Result, bool], None]:
         """Each statement's result, and whether more follow. All are parsed before the first runs."""
@@ -115,7 +115,7 @@ class StatementSession:
 
     async def fields(self, table: str) -> Sequence[Column]:
         name, catalog = Name(name=table), self._context.frontend.catalog
-        found = await self._context.workers.slow(metadata.table, catalog, name, self._client.db)
+        found = await self._context.slow(metadata.table, catalog, name, self._client.db)
         return [Column(name=column.name, table=found.name, db=found.db) for column in found.columns]
 
     async def placeholders(self, sql: str) -> tuple[int, ...]:

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from typing import Final
 
 from syncmgr.console.limits import KiB, Limits
+from syncmgr.console.memory import Share
 from syncmgr.console.wire.compression import FRAME_HEADER_SIZE, Algorithm, frames
 from syncmgr.console.wire.packet import HEADER_SIZE, MAX_PAYLOAD, ProtocolError, frame
 from syncmgr.errors import Code, SyncError
 
 READ_AHEAD: Final = 64 * KiB
+LARGE: Final = 256 * KiB  # bytes that are compressed at once; more of them are inflated in a thread
 SLOWEST: Final = 100_000  # bytes a second; what a big packet may take beyond the read timeout
 _HEADER: Final = struct.Struct("<I").pack
 LINGER: Final = 2.0  # seconds in which a refused client may still read why
@@ -69,6 +71,8 @@ class PacketStream:
         self._algorithm: Algorithm | None = None
         self._frame_sequence = 0
         self._inflated = bytearray()
+        self._share: Share | None = None  # that holds what frames take
+        self._of_frames = 0  # bytes of it
 
     @property
     def pending(self) -> int:
@@ -80,9 +84,9 @@ class PacketStream:
         """What packets are compressed with."""
         return self._algorithm
 
-    def compress(self, algorithm: Algorithm) -> None:
-        """From the next packet on, in both directions."""
-        self._algorithm = algorithm
+    def compress(self, algorithm: Algorithm, share: Share) -> None:
+        """From the next packet on, in both directions; frames that have come are held in `share`."""
+        self._algorithm, self._share = algorithm, share
 
     def restart_sequence(self) -> None:
         self._sequence = self._frame_sequence = 0
@@ -99,18 +103,25 @@ class PacketStream:
 
     async def flush(self) -> None:
         """Hand over what was put; waits while the client is slow. Raises ConnectionLost."""
-        data = bytes(self._out)
-        self._out.clear()
-        if self._algorithm is not None:
-            data, self._frame_sequence = frames(data, self._frame_sequence, self._algorithm)
         try:
             async with asyncio.timeout(self._limits.write_timeout):
-                await self._send(data)
+                await self._send(self._taken())
+                while self._out:  # whoever is interrupted here leaves the rest for what is put next
+                    await asyncio.sleep(0)
+                    await self._send(self._taken())
         except TimeoutError:
             self.abort()
             raise ConnectionLost("the client does not read") from None
         except OSError as error:
             raise ConnectionLost(str(error)) from error
+
+    def _taken(self) -> bytes:
+        """What is written next: all, or as much as may be compressed before others are answered."""
+        data = bytes(self._out if self._algorithm is None else self._out[:LARGE])
+        del self._out[: len(data)]
+        if self._algorithm is not None:
+            data, self._frame_sequence = frames(data, self._frame_sequence, self._algorithm)
+        return data
 
     async def _send(self, data: bytes) -> None:
         if self._writer is None:
@@ -145,7 +156,8 @@ class PacketStream:
         """The next packet, joined from its frames. `idle`: seconds until its first byte; `keeps`: whether so many bytes
         of it may be kept.
 
-        Raises ConnectionLost, ProtocolError on a wrong sequence number, PACKET_TOO_LARGE, TooLongError, TimeoutError.
+        Raises ConnectionLost, ProtocolError on a wrong sequence number, PACKET_TOO_LARGE, TooLongError, TimeoutError,
+        MEMORY_FULL for a compressed frame that there is no room for.
         """
         parts: list[bytes] = []
         size = 0
@@ -157,6 +169,7 @@ class PacketStream:
             size += length
             if size > limit:
                 raise SyncError(Code.PACKET_TOO_LARGE)
+            self._hold_frames(max(len(self._inflated) - length, 0))  # the others become the packet's
             kept = kept and keeps(size)
             if kept:
                 parts.append(await self._exactly(length, self._limits.read_timeout + length / SLOWEST))
@@ -187,21 +200,37 @@ class PacketStream:
         if self._algorithm is None:
             return await self._received(size, timeout)
         while len(self._inflated) < size:
-            self._inflated += await self._frame(self._algorithm, timeout)
+            self._inflated += await self._frame(self._algorithm, timeout, reserved=size)
             timeout = self._limits.read_timeout
         data = bytes(self._inflated[:size])
         del self._inflated[:size]
+        self._hold_frames(len(self._inflated))
         return data
 
-    async def _frame(self, algorithm: Algorithm, timeout: float) -> bytes:  # noqa: ASYNC109 - the same
-        """What one compressed frame holds: 16 MiB at most, as three bytes tell its size."""
+    def _hold_frames(self, size: int) -> None:
+        """What has come in frames and is no packet yet; little always has room. Raises MEMORY_FULL."""
+        if self._share is None:
+            return
+        self._share.give_back(self._of_frames)
+        self._of_frames = 0
+        if size > READ_AHEAD:
+            self._share.hold(size)
+            self._of_frames = size
+
+    async def _frame(self, algorithm: Algorithm, timeout: float, *, reserved: int) -> bytes:  # noqa: ASYNC109 - the same
+        """What one compressed frame holds: 16 MiB at most, as three bytes have its size. `reserved`: bytes that are
+        held already, for the packet that it belongs to.
+        """
         head = await self._received(FRAME_HEADER_SIZE, timeout)
         if head[3] != self._frame_sequence & 0xFF:
             raise ProtocolError(f"frame {head[3]} where {self._frame_sequence & 0xFF} was due")
         self._frame_sequence += 1
         length, size = int.from_bytes(head[:3], "little"), int.from_bytes(head[4:], "little")
+        self._hold_frames(len(self._inflated) + length + size - reserved)
         body = await self._received(length, self._limits.read_timeout + length / SLOWEST)
-        return algorithm.unpack(body, size) if size else body
+        if not size:
+            return body
+        return await asyncio.to_thread(algorithm.unpack, body, size) if size > LARGE else algorithm.unpack(body, size)
 
     async def _received(self, size: int, timeout: float) -> bytes:  # noqa: ASYNC109 - the same
         try:

@@ -24,13 +24,13 @@ from syncsql import (
 
 async def create_database(context: Context, statement: CreateDatabase) -> Result:
     create = context.frontend.catalog.create_database
-    remarks = await context.workers.slow(create, statement.name, if_not_exists=statement.if_not_exists)
+    remarks = await context.slow(create, statement.name, if_not_exists=statement.if_not_exists)
     return context.done(remarks, affected=1)
 
 
 async def drop_database(context: Context, statement: DropDatabase) -> Result:
     drop, name = context.frontend.catalog.drop_database, statement.name
-    remarks = await context.workers.slow(drop, name, if_exists=statement.if_exists, force=statement.force)
+    remarks = await context.slow(drop, name, if_exists=statement.if_exists, force=statement.force)
     if context.db == name:
         context.client.db = None
         context.client.changes.schema("")
@@ -38,11 +38,11 @@ async def drop_database(context: Context, statement: DropDatabase) -> Result:
 
 
 async def create_table(context: Context, statement: CreateTable) -> Result:
-    return context.done(await context.workers.slow(context.frontend.catalog.create_table, statement, context.db))
+    return context.done(await context.slow(context.frontend.catalog.create_table, statement, context.db))
 
 
 async def drop_table(context: Context, statement: DropTable) -> Result:
-    return context.done(await context.workers.slow(context.frontend.catalog.drop_table, statement, context.db))
+    return context.done(await context.slow(context.frontend.catalog.drop_table, statement, context.db))
 
 
 async def use(context: Context, statement: Use) -> Result:
@@ -51,30 +51,30 @@ async def use(context: Context, statement: Use) -> Result:
 
 
 async def show_databases(context: Context, statement: ShowDatabases) -> Result:
-    found = show.databases(await context.workers.slow(context.frontend.catalog.databases))
+    found = show.databases(await context.slow(context.frontend.catalog.databases))
     return await context.filtered(found, statement.filter)
 
 
 async def show_create_database(context: Context, statement: ShowCreateDatabase) -> Result:
-    slow, catalog = context.workers.slow, context.frontend.catalog
+    slow, catalog = context.slow, context.frontend.catalog
     return (await slow(metadata.create_database, catalog, statement.name)).result()
 
 
 async def show_tables(context: Context, statement: ShowTables) -> Result:
-    slow, catalog, db = context.workers.slow, context.frontend.catalog, metadata.named(statement.db, context.db)
+    slow, catalog, db = context.slow, context.frontend.catalog, metadata.named(statement.db, context.db)
     return await context.filtered(await slow(metadata.tables, catalog, db, full=statement.full), statement.filter)
 
 
 async def show_create_table(context: Context, statement: ShowCreateTable) -> Result:
-    slow, catalog = context.workers.slow, context.frontend.catalog
+    slow, catalog = context.slow, context.frontend.catalog
     return (await slow(metadata.create_table, catalog, statement.table, context.db)).result()
 
 
 async def show_columns(context: Context, statement: ShowColumns) -> Result:
-    table = await context.workers.slow(metadata.table, context.frontend.catalog, statement.table, context.db)
+    table = await context.slow(metadata.table, context.frontend.catalog, statement.table, context.db)
     return await context.filtered(show.columns(table, full=statement.full), statement.filter)
 
 
 async def describe(context: Context, statement: DescribeTable) -> Result:
-    table = await context.workers.slow(metadata.table, context.frontend.catalog, statement.table, context.db)
+    table = await context.slow(metadata.table, context.frontend.catalog, statement.table, context.db)
     return show.columns(table, full=False).result()

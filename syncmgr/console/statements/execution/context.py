@@ -64,6 +64,14 @@ class Context:
         """What is made of a text; every account has its turn."""
         return await self.workers.read(str(self.client.account), call, text, *args, **kwargs)
 
+    async def slow(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What asks the catalog; every account has its turn."""
+        return await self.workers.slow(str(self.client.account), call, *args, **kwargs)
+
+    async def quick(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What asks nobody else; every account has its turn."""
+        return await self.workers.quick(str(self.client.account), call, *args, **kwargs)
+
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What waits for a source; every account has its turn."""
         return await self.workers.ask(str(self.client.account), call, *args, **kwargs)
@@ -104,7 +112,7 @@ class Context:
 
     async def use(self, db: str) -> None:
         """Raises UNKNOWN_DATABASE."""
-        await self.workers.slow(metadata.check_database, self.frontend.catalog, db)
+        await self.slow(metadata.check_database, self.frontend.catalog, db)
         self.client.db = db
         self.client.changes.schema(db)
 
@@ -118,8 +126,8 @@ class Context:
         order = statement.order_by if isinstance(statement, ShowSync) else ()
         if choice == show.EVERYTHING and not order and statement.limit is None:
             return shown.result()
-        return (await self.workers.quick(filtered, shown, choice, order=order, limit=statement.limit)).result()
+        return (await self.quick(filtered, shown, choice, order=order, limit=statement.limit)).result()
 
     async def filtered(self, shown: Listing, choice: Filter) -> Rows:
-        found = shown if choice == show.EVERYTHING else await self.workers.quick(filtered, shown, choice)
+        found = shown if choice == show.EVERYTHING else await self.quick(filtered, shown, choice)
         return found.result()

@@ -5,6 +5,7 @@ Must not know: how jobs run.
 """
 
 from functools import partial
+from typing import Final
 
 from syncmgr.console.statements import job_changes
 from syncmgr.console.statements.execution.context import Context
@@ -15,9 +16,11 @@ from syncmgr.console.wire.results import Result
 from syncmgr.job.show_sync import EXPLAIN_COLUMNS, SHOW_COLUMNS
 from syncsql import ExplainSync, ShowCreateSync, ShowSync
 
+ALL_OF_THEM: Final = ""  # whose turn it is where those who may see everything are answered together
+
 
 async def change(context: Context, statement: JobChange) -> Result:
-    run = context.ask if job_changes.asks_source(statement) else context.workers.quick
+    run = context.ask if job_changes.asks_source(statement) else context.quick
     return context.done(await run(job_changes.change, statement, context.frontend.jobs, context.db))
 
 
@@ -26,7 +29,7 @@ async def explain(context: Context, statement: ExplainSync) -> Result:
 
 
 async def show_create(context: Context, statement: ShowCreateSync) -> Result:
-    text = await context.workers.quick(context.frontend.jobs.create_text, statement.job, context.db)
+    text = await context.quick(context.frontend.jobs.create_text, statement.job, context.db)
     return listing(("Job", "Create Sync Job"), [(statement.job.name, text)]).result()
 
 
@@ -40,15 +43,16 @@ async def show(context: Context, statement: ShowSync) -> Result:
 
 async def _jobs_of(context: Context, db: str | None) -> list[tuple[str | None, ...]]:
     """Who may see everything is answered together with the others who may."""
-    workers = context.workers
     if not context.frontend.access.rights.is_admin:
-        return await workers.quick(context.frontend.jobs.show, db)
-    return await workers.shown.ask(db, lambda: workers.quick(context.house.jobs.show, db))
+        return await context.quick(context.frontend.jobs.show, db)
+    workers = context.workers
+    return await workers.shown.ask(db, partial(workers.quick, ALL_OF_THEM, context.house.jobs.show, db))
 
 
 async def _check_database(context: Context, db: str) -> None:
-    workers = context.workers
     if not context.frontend.access.rights.is_admin:
-        return await workers.slow(metadata.check_database, context.frontend.catalog, db)
-    check = partial(workers.slow, metadata.check_database, context.house.catalog, db)
-    return await workers.known.ask(db, check)
+        return await context.slow(metadata.check_database, context.frontend.catalog, db)
+    workers = context.workers
+    return await workers.known.ask(
+        db, partial(workers.slow, ALL_OF_THEM, metadata.check_database, context.house.catalog, db)
+    )

@@ -33,10 +33,10 @@ async def _selected(context: Context, text: str) -> Rows:
     if asked is None:
         return await _ask_lake(context, await _at_points(context, await context.read(with_offsets, text)))
     if asked.tables:
-        house, slow = context.frontend, context.workers.slow
+        house, slow = context.frontend, context.slow
         answered = await slow(information_schema.answer, asked, house.catalog, house.history, _present(context))
         return rows_of(*answered)
-    return rows_of(*evaluated(asked))
+    return rows_of(*await context.read(evaluated, asked.sql, asked.names))
 
 
 def _present(context: Context) -> Present:
@@ -52,7 +52,7 @@ async def _at_points(context: Context, text: str) -> str:
     found, history = await context.read(pins, text, context.db), context.frontend.history
     if not found:
         return text
-    return await context.workers.quick(pinned, text, found, lambda at: history.snapshots(at.db, at.job, at.epoch))
+    return await context.quick(pinned, text, found, lambda at: history.snapshots(at.db, at.job, at.epoch))
 
 
 async def _ask_lake(context: Context, sql: str) -> Rows:

@@ -33,7 +33,7 @@ NAME_AND_VALUE: Final = ("Variable_name", "Value")
 
 async def change_users(context: Context, statement: UserStatement) -> Result:
     users, own = context.frontend.users, context.client.account
-    return context.done(await context.workers.quick(accounts.change, statement, users, own))
+    return context.done(await context.quick(accounts.change, statement, users, own))
 
 
 async def show_grants(context: Context, statement: ShowGrants) -> Result:
@@ -51,13 +51,13 @@ async def kill(context: Context, statement: Kill) -> Result:
 
 
 async def show_config(context: Context, statement: ShowFrontendConfig) -> Result:
-    rows = await context.workers.quick(context.frontend.config.show)
+    rows = await context.quick(context.frontend.config.show)
     return await context.filtered(listing(CONFIG_COLUMNS, rows), statement.filter)
 
 
 async def set_config(context: Context, statement: AdminSetFrontendConfig) -> Result:
     for each in statement.settings:
-        await context.workers.quick(context.frontend.config.set, each.key, each.value)
+        await context.quick(context.frontend.config.set, each.key, each.value)
     return Done()
 
 
@@ -70,7 +70,7 @@ async def show_meta(context: Context, statement: ShowMeta) -> Result:
 
 
 async def _meta(context: Context, statement: ShowMeta) -> Listing:
-    catalog, slow = context.frontend.catalog, context.workers.slow
+    catalog, slow = context.frontend.catalog, context.slow
     match statement.kind:
         case MetaKind.VARIABLES:
             return listing(NAME_AND_VALUE, context.variables.rows())

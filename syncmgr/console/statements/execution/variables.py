@@ -4,6 +4,7 @@ Owns: what a variable's new value takes effect on.
 Must not know: which variables there are, how they are kept.
 """
 
+import asyncio
 from typing import Final, assert_never
 
 from syncmgr.console.limits import KiB, too_long
@@ -29,11 +30,12 @@ from syncsql import (
 )
 
 MAX_SET_EXPRESSION: Final = 4 * KiB
+MOST_DIGITS: Final = 65  # of a number, as a DECIMAL of MySQL has
 
 
 async def assign(context: Context, statement: Set) -> Result:
     for item in statement.items:
-        _set(context, item)
+        await _set(context, item)
     return Done()
 
 
@@ -41,13 +43,13 @@ async def transaction(_context: Context, _statement: Transaction) -> Result:
     return Done()
 
 
-def _set(context: Context, item: SetItem) -> None:
+async def _set(context: Context, item: SetItem) -> None:
     match item:
         case SetVariable():
-            _set_variable(context, item)
+            await _set_variable(context, item)
         case SetUserVariable():
             context.user_variables.has_room()
-            context.user_variables.set(item.name.lower(), _value(context, item.value))
+            context.user_variables.set(item.name.lower(), await _value(context, item.value))
         case SetNames() | SetCharacterSet():
             _set_names(context, item)
         case SetTransaction():
@@ -56,12 +58,12 @@ def _set(context: Context, item: SetItem) -> None:
             assert_never(item)
 
 
-def _set_variable(context: Context, item: SetVariable) -> None:
+async def _set_variable(context: Context, item: SetVariable) -> None:
     if item.scope is not Scope.SESSION:
         raise SyncError(Code.NOT_SUPPORTED, what=f"SET {item.scope}; use ADMIN SET FRONTEND CONFIG")
     name = item.name.lower()
     is_default = item.value.kind is ValueKind.WORD and item.value.text.upper() == "DEFAULT"
-    value = None if is_default else _value(context, item.value)
+    value = None if is_default else await _value(context, item.value)
     if name == "character_set_results" and value is None:
         value = "utf8mb4"
     if name.startswith("character_set_") and value is not None:
@@ -93,25 +95,32 @@ def _set_names(context: Context, item: SetNames | SetCharacterSet) -> None:
         context.variables.set("collation_connection", item.collation)
 
 
-def _value(context: Context, value: SetValue) -> Value:
+async def _value(context: Context, value: SetValue) -> Value:
     match value.kind:
         case ValueKind.STRING:
             return value.text
         case ValueKind.NUMBER:
-            return int(value.text) if value.text.lstrip("+-").isdecimal() else value.text
+            return _number(value.text)
         case ValueKind.WORD:
             return {"NULL": None, "TRUE": 1, "FALSE": 0}.get(value.text.upper(), value.text)
         case ValueKind.EXPRESSION:
-            return _expression(context, value.text)
+            return await _expression(context, value.text)
         case _:
             assert_never(value.kind)
 
 
-def _expression(context: Context, text: str) -> Value:
+def _number(text: str) -> Value:
+    if len(text) > MOST_DIGITS + 1:
+        raise SyncError(Code.NOT_SUPPORTED, what=f"a number of more than {MOST_DIGITS} digits")
+    return int(text) if text.lstrip("+-").isdecimal() else text
+
+
+async def _expression(context: Context, text: str) -> Value:
     if len(text) > MAX_SET_EXPRESSION:
         raise too_long(MAX_SET_EXPRESSION)
     asked = question(f"SELECT {text}", context.facts())
     if asked is None or asked.tables:
         raise SyncError(Code.NOT_SUPPORTED, what=f"SET to the expression {text[:60]}")
-    _, [[value]] = evaluated(asked)
+    _, [[value]] = await context.read(evaluated, asked.sql, asked.names)
+    await asyncio.sleep(0)  # others are answered between two expressions of one SET
     return value if isinstance(value, int | None) else str(value)

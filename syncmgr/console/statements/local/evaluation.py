@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from syncmgr.console.statements.local.local_select import LocalSelect
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine
 from syncmgr.console.wire.results import Row
 
 
-def evaluated(asked: LocalSelect) -> tuple[Sequence[str], list[Row]]:
-    """Column names and rows. Raises UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT."""
+def evaluated(sql: str, names: Sequence[str]) -> tuple[Sequence[str], list[Row]]:
+    """Column names and rows; `names` where they are known. Raises UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT."""
     with SqliteEngine() as lite:
-        names, rows = lite.ask(asked.sql)
-    return asked.names or names, rows
+        found, rows = lite.ask(sql)
+    return names or found, rows

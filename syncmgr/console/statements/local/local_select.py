@@ -15,7 +15,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
 from syncmgr.accounts.user import Account
-from syncmgr.console.limits import MiB
+from syncmgr.console.limits import KiB
 from syncmgr.console.statements.local.mysql_words import as_sqlite
 from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
@@ -23,7 +23,7 @@ from syncmgr.errors import Code, SyncError
 INFORMATION_SCHEMA: Final = "information_schema"
 LONGEST: Final = 20_000  # characters; longer ones are nobody's small talk
 LONGEST_OF_SCHEMA: Final = 100_000  # and what a tool asks of information_schema is no longer than this
-LONGEST_VALUES: Final = 4 * MiB  # characters of all variables, each as often as it is named
+LONGEST_VALUES: Final = 64 * KiB  # characters of all variables, each as often as it is named
 MOST_DIGITS: Final = 17  # sums of such integers stay exact in SQLite
 
 Value = int | str | None

@@ -26,20 +26,18 @@ LEAST_VALUE: Final = 256 * KiB
 STEPS: Final = 100  # of SQLite's machine between two looks at the clock: each may be milliseconds in a function
 
 _ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_FORBIDDEN: Final = {
-    "load_extension",
-    "readfile",
-    "writefile",
-    "edit",
-    "fts3_tokenizer",
-    "zeroblob",
-    "randomblob",
-    "printf",
-    "format",
-    "glob",  # takes the square of a text's length
-    "json_patch",  # of the number of keys, and cannot be interrupted
-    "jsonb_patch",
-}
+# of SQLite's own functions those that mean what MySQL's do, and take no more time than their values are long
+_BUILT_IN: Final = (
+    *("abs", "char", "coalesce", "ifnull", "iif", "nullif", "length", "lower", "upper", "substr", "substring"),
+    *("round", "sign", "floor", "ceil", "ceiling", "sqrt", "exp", "ln", "pow", "power", "pi"),
+    *("date", "time", "datetime", "strftime", "json", "json_extract", "json_valid", "->", "->>"),
+    *("avg", "count", "group_concat", "max", "min", "sum"),
+    *("cume_dist", "dense_rank", "first_value", "lag", "last_value", "lead", "nth_value", "ntile", "percent_rank"),
+    *("rank", "row_number"),
+)
+_ALLOWED: Final = frozenset(
+    {*_BUILT_IN, *(name.lower() for name, _, _ in (*FUNCTIONS, *sqlite_times.FUNCTIONS, *AGGREGATES))}
+)
 
 
 def quoted(name: str) -> str:
@@ -111,8 +109,8 @@ def _bounded(cursor: Iterable[Row]) -> list[Row]:
 def _authorize(action: int, _first: str | None, second: str | None, _db: str | None, _via: str | None) -> int:
     if action not in _ACTIONS:
         return sqlite3.SQLITE_DENY
-    is_forbidden = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN
-    return sqlite3.SQLITE_DENY if is_forbidden else sqlite3.SQLITE_OK
+    is_known = action != sqlite3.SQLITE_FUNCTION or (second or "").lower() in _ALLOWED
+    return sqlite3.SQLITE_OK if is_known else sqlite3.SQLITE_DENY
 
 
 def _explain(error: sqlite3.Error) -> SyncError:
@@ -126,8 +124,9 @@ def _explain(error: sqlite3.Error) -> SyncError:
         return SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name)
     if text.startswith("user-defined "):
         text = "one of its values is too long, or would take too long to compute"
-    if text.startswith("no such function: "):
-        text = f"there is no function {text.removeprefix('no such function: ')}; {KNOWN}"
+    for beginning in ("no such function: ", "not authorized to use function: "):
+        if text.startswith(beginning):
+            text = f"there is no function {text.removeprefix(beginning)}; {KNOWN}"
     if text.endswith(": syntax error"):
         text = f"it cannot be asked so, {text.removesuffix(': syntax error')}; {KNOWN}"
     return SyncError(Code.QUERY_FAILED, reason=f"a question about metadata: {text}")
