@@ -27,6 +27,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes, UnclearError, read
+from syncmgr.job.statement.temporary import renamed
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 SHOWN_STATEMENT: Final = 500
@@ -39,7 +40,8 @@ class DdlStatement:
     """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
 
     `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
-    `logs_cascades`: whether rows that a foreign key changes have events on that server.
+    `logs_cascades`: whether rows that a foreign key changes have events on that server. `own`: temporary tables of its
+    session, which hide others of their names.
     """
 
     text: str
@@ -49,6 +51,7 @@ class DdlStatement:
     seen: Mapping[Table, SourceTable] = field(default_factory=dict)
     unknown: frozenset[Table] = frozenset()
     logs_cascades: bool = False
+    own: frozenset[Table] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -221,7 +224,7 @@ class _Following:
             case nodes.CreateDatabase(name=name, replaces=replaces):
                 self._drop([c for c in self._channels.values() if replaces and self._same_name(c.source.db, name)])
             case nodes.RenameTables(pairs=pairs, if_exists=if_exists):
-                self._rename(pairs, if_exists=if_exists)
+                self._rename(renamed(pairs, self._said.own, self._said.modes)[0], if_exists=if_exists)
             case nodes.TruncateTable(table=table):
                 self._truncate(self._of(table))
             case nodes.Other():

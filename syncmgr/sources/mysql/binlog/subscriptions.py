@@ -19,6 +19,7 @@ from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.statement.temporary import is_temporary
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
@@ -285,17 +286,29 @@ class Subscriptions:
         tables = [table for table in self.tables if table not in passed]
         return self._unlogged.heed(query, self._modes(query), tables, at, here)
 
+    def own_tables(self, query: Query) -> frozenset[Table]:
+        """The temporary ones of its session, before it was looked at for standing for rows."""
+        return self._unlogged.own_tables(query)
+
+    def sessions_ended(self) -> None:
+        """All that were there, as a server's end ends them."""
+        self._unlogged.sessions_ended()
+
     def begins(self, query: Query) -> bool:
         """Whether it is a CREATE TABLE whose rows follow in its transaction."""
         return ddl.begins(query.text, query.db, self._modes(query))
 
-    def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
+    def met(
+        self, query: Query, at: int, here: Position, own: frozenset[Table], *, followable: bool, with_rows: bool
+    ) -> Ddl | None:
         """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own, after
-        `here`. `with_rows`: they follow it in its transaction.
+        `here`. `own`: temporary ones of its session. `with_rows`: they follow it in its transaction.
         """
         self._reach(here)
+        if own and is_temporary(query.text, query.db, own, self._modes(query), used=query.temporary):
+            return None
         concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
-        said = self._said(query, at) if followable else None
+        said = replace(self._said(query, at), own=own) if followable else None
         if not concerned and said is not None:
             concerned = self._joining(said)
         return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None

@@ -88,6 +88,7 @@ def followed(
     deeds: Mapping[Kind, Action] | None = None,
     held: frozenset[tuple[str, str]] = frozenset(),
     logs_cascades: bool = False,
+    own: frozenset[tuple[str, str]] = frozenset(),
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
     said = DdlStatement(
@@ -98,6 +99,7 @@ def followed(
         unknown=frozenset() if holds else frozenset({("shop", "orders")}),
         seen=seen or {},
         logs_cascades=logs_cascades,
+        own=own,
     )
     rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
     return plan_ddl(said, channels or (channel(),), replace(rules, held=held))
@@ -1047,3 +1049,15 @@ def test_a_statement_older_than_the_schema_may_retype_nothing_where_a_column_is_
     assert "may change a column" in refusal("ALTER TABLE orders MODIFY n BIGINT", channel, target=target, holds=False)
     followed("ALTER TABLE orders ADD INDEX (g)", channel, target=target, holds=False)
     followed("ALTER TABLE orders MODIFY n BIGINT", holds=False)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "name"),
+    [("orders TO x", "orders"), ("orders TO x, orders TO y", "y"), ("orders TO x, x TO orders", "orders")],
+)
+def test_a_temporary_table_of_its_name_is_renamed_first(pairs: str, name: str) -> None:
+    """On MariaDB each pair is of the session's own table where it has one of that name."""
+    own = frozenset({("shop", "orders")})
+    step = followed(f"RENAME TABLE {pairs}", mariadb=True, own=own)
+    assert step.channels.get("token-orders", channel()).source.name == name
+    assert followed("RENAME TABLE orders TO x", own=own).channels["token-orders"].source.name == "x"
