@@ -13,14 +13,14 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import Alteration, ImpossibleError, altered, composed, recomputed, renewed
-from syncmgr.job.ddl.copy_table import alike, refuse_lossy, refuse_refilled
+from syncmgr.job.ddl.copies.copy_table import alike, refuse_lossy, refuse_refilled
+from syncmgr.job.ddl.copies.migration_tool import is_copy, is_filled, is_log, is_set_aside
+from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl.creation import told
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.evolution import RefusedError, Step, Terms, evolve
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, LakeChange
-from syncmgr.job.ddl.migration_tool import is_copy, is_filled, is_log, is_set_aside
-from syncmgr.job.ddl.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position

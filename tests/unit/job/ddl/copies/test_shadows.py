@@ -1,7 +1,7 @@
 import pytest
 
 from syncmgr.job.channel.description import Shadow
-from syncmgr.job.ddl.shadows import with_trigger
+from syncmgr.job.ddl.copies.shadows import with_trigger
 from syncmgr.job.statement.nodes import CreateTrigger, Table
 
 

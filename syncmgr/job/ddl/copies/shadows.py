@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from syncmgr.job.channel.description import Shadow
-from syncmgr.job.ddl.migration_tool import keeps_up
+from syncmgr.job.ddl.copies.migration_tool import keeps_up
 from syncmgr.job.statement.nodes import CreateTrigger, Table
 
 MAX_SHADOWS: Final = 16  # of a table
