@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
-from syncmgr.job.ddl import ddl
+from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.alteration import Alteration, ImpossibleError, altered, composed, recomputed, renewed
 from syncmgr.job.ddl.copies.copy_table import alike, refuse_lossy, refuse_refilled
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_filled, is_log, is_set_aside
@@ -339,13 +339,13 @@ class _Following:
         """Of a statement older than the schema that is known: it must not matter, or an operator answers for it."""
         if self._rules.forced:
             return
-        read_ones = {name.casefold() for name in (*channel.reads, *channel.source_keys)}
-        touched = [name for clause in clauses for name in ddl.renewed(clause) if name.casefold() in read_ones]
-        if touched:
-            raise RefusedError(f"it adds, drops, renames or recomputes column '{touched[0]}'")
-        known = channel.source.generated
-        if any(map(ddl.retypes, clauses)) and (known is None or any(g.name.casefold() in read_ones for g in known)):
-            raise RefusedError("it may change a column from which one that is read is generated")
+        read_ones = (*channel.reads, *channel.source_keys)
+        why = older_statement.matters(clauses, channel.source, read_ones)
+        seen = self._said.seen.get(_table(channel))
+        if why is None and (seen is not None or channel.token in self._rules.describe(channel).writers):
+            why = older_statement.loses(clauses, channel.source, seen, read_ones, self._said.modes)
+        if why is not None:
+            raise RefusedError(why)
 
     def _take(self, step: Step) -> None:
         token = step.channel.token

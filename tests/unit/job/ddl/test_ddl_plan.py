@@ -536,6 +536,47 @@ def test_a_statement_older_than_the_known_schema_must_not_matter() -> None:
     assert "column 'a'" in refusal(swap, holds=False, seen={("shop", "orders"): SOURCE})
 
 
+@pytest.mark.parametrize(
+    ("clauses", "strict", "why"),
+    [
+        ("MODIFY b VARCHAR(5)", False, "may change its values"),
+        ("MODIFY b VARCHAR(5)", True, "may change its values"),
+        ("MODIFY b VARCHAR(80)", False, "may change its values"),
+        ("MODIFY b VARCHAR(80) CHARACTER SET utf8mb4", False, None),
+        ("MODIFY b VARCHAR(20) CHARACTER SET latin1", False, "may change its values"),
+        ("CONVERT TO CHARACTER SET latin1", False, "may change its values"),
+        ("CONVERT TO CHARACTER SET utf8mb4", False, None),
+        ("MODIFY a INT NOT NULL", False, "becomes NOT NULL"),
+        ("MODIFY a INT NOT NULL", True, None),
+        ("MODIFY d DECIMAL(9,1)", True, "may change its values"),
+        ("MODIFY d DECIMAL(9,2)", True, None),
+        ("MODIFY zzz INT", True, "was not known"),
+        ("ADD INDEX (b)", False, None),
+    ],
+)
+def test_an_older_statement_must_not_change_what_was_read(clauses: str, why: str | None, *, strict: bool) -> None:
+    """By the columns as the rows before it told them, and the session's sql_mode."""
+    told = {("shop", "orders"): SOURCE}
+    text = f"ALTER TABLE orders {clauses}"
+    if why is None:
+        assert followed(text, holds=False, seen=told, strict=strict).changes == {}
+    else:
+        assert why in refusal(text, holds=False, seen=told, strict=strict)
+
+
+def test_an_older_statement_must_not_change_what_nobody_knows() -> None:
+    """After a restart no row has told the columns, though the target has rows; before its first ones it has none."""
+    filled = replace(TARGET, writers=("token-orders",))
+    listed = channel(ColumnItem(target="id"), ColumnItem(target="n"))
+    for clauses in ("MODIFY b VARCHAR(80)", "CONVERT TO CHARACTER SET utf8mb4", "CHANGE b b TEXT"):
+        text = f"ALTER TABLE orders {clauses}"
+        assert "column 'b'" in refusal(text, holds=False, target=filled)
+        assert followed(text, holds=False).changes == {}
+        assert followed(text, listed, holds=False, target=filled).changes == {}
+    for quiet in ("ADD INDEX (b)", "ADD x INT", "MODIFY x INT", "COMMENT = 'x'"):
+        assert followed(f"ALTER TABLE orders {quiet}", holds=False, target=filled).changes == {}
+
+
 def test_a_table_of_v2_shows_no_defaults() -> None:
     """There a value is written into the rows that are there; or, as the policy says, NULL is, or the job pauses."""
     v2 = replace(TARGET, properties=(("format-version", "2"),))
