@@ -469,6 +469,66 @@ def test_a_table_that_lives_for_a_while_stops_nothing(
         reader.until(latest(any_server))
 
 
+RENAMED: Final = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{db}'"
+OWN: Final = (  # of a temporary table that hides t
+    "CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO t VALUES (1, 1), (2, 2)",
+    "UPDATE t JOIN o USING (id) SET t.v = 3",
+    "TRUNCATE TABLE t",
+    "ALTER TABLE t ADD x INT",
+    "CREATE INDEX i ON t (x)",
+    "DROP INDEX i ON t",
+    "ALTER TABLE t DROP v, RENAME TO t9",
+    "TRUNCATE t9",
+    "ALTER TABLE t9 RENAME TO t",
+)
+
+
+@pytest.mark.parametrize("end", ["DROP TEMPORARY TABLE t", "DROP TABLE t", "SELECT 1"])
+def test_what_a_session_does_to_its_own_table_is_not_done_to_the_synced_one(
+    any_server: MysqlServer, db: str, end: str
+) -> None:
+    """A temporary table hides the one of its name; what comes after its end is of the synced one again."""
+    start = latest(any_server)
+    renamed = ["RENAME TABLE t TO t8, t8 TO t"] if any_server.flavour == "mariadb" else []
+    any_server.run(f"USE {db}", STATEMENT, *OWN, *renamed, end)
+    any_server.run(f"INSERT INTO {db}.t VALUES (9, 9, NULL)")
+    with reading(any_server, {(db, "t"): WANTED}, start, options=QUICK) as reader:
+        reader.until(latest(any_server))
+        assert [batch.ddl.statement for batch in reader.batches if batch.ddl] == []
+        assert [row["id"] for row in reader.rows((db, "t"))] == [9]
+        any_server.run(f"TRUNCATE TABLE {db}.t")
+        until(lambda: reader.get() and reader.batches[-1].ddl)
+
+
+def test_a_routine_that_uses_temporary_tables_changes_the_synced_one(any_server: MysqlServer, db: str) -> None:
+    """All its statements bear the mark of those that use one, also those after its end."""
+    own = "CREATE TEMPORARY TABLE t (id INT); TRUNCATE TABLE t; DROP TEMPORARY TABLE t;"
+    any_server.run(f"CREATE PROCEDURE {db}.fill() BEGIN {own} TRUNCATE TABLE {db}.t; END")
+    for each in ("ROW", "STATEMENT"):
+        with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+            any_server.run(f"USE {db}", f"SET SESSION binlog_format = {each}", "CALL fill()")
+            until(lambda: reader.get() and reader.batches[-1].ddl)
+            assert reader.batches[-1].ddl is not None
+            assert f"{db}.t" in reader.batches[-1].ddl.statement
+
+
+def test_a_rename_of_both_kinds_of_tables_is_followed_by_half(mariadb_server: MysqlServer) -> None:
+    """MariaDB renames a temporary table first, then what it has hidden."""
+    with database(mariadb_server) as db:
+        mariadb_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v INT)")
+        with reading(mariadb_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+            mariadb_server.run(
+                f"USE {db}", STATEMENT, "CREATE TEMPORARY TABLE t (id INT)", "RENAME TABLE t TO s, t TO w"
+            )
+            until(lambda: reader.get() and reader.batches[-1].ddl)
+            met = reader.batches[-1].ddl
+            assert met is not None
+            assert met.said is not None
+            assert met.said.own == {(db, "t")}
+            assert (db, "w") in {tuple(row) for row in mariadb_server.run(RENAMED.format(db=db))}
+
+
 def test_a_table_that_a_query_replaces_stops_nothing(mariadb_server: MysqlServer) -> None:
     """What the query reads is asked after the server has run it, and is no less certain for that."""
     need_own_binlog(mariadb_server)

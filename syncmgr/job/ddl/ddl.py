@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from syncmgr.job.ddl.migration_tool import is_copy, is_log, keeps_up
+from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log, keeps_up
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.options import CASCADING

@@ -11,22 +11,23 @@ from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
-from syncmgr.job.ddl import ddl
+from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.alteration import Alteration, ImpossibleError, altered, composed, recomputed, renewed
-from syncmgr.job.ddl.copy_table import alike, refuse_lossy, refuse_refilled
+from syncmgr.job.ddl.copies.copy_table import alike, refuse_lossy, refuse_refilled
+from syncmgr.job.ddl.copies.migration_tool import is_copy, is_filled, is_log, is_set_aside
+from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl.creation import told
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
 from syncmgr.job.ddl.evolution import RefusedError, Step, Terms, evolve
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, LakeChange
-from syncmgr.job.ddl.migration_tool import is_copy, is_filled, is_log, is_set_aside
-from syncmgr.job.ddl.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes, UnclearError, read
+from syncmgr.job.statement.temporary import renamed
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 SHOWN_STATEMENT: Final = 500
@@ -39,7 +40,8 @@ class DdlStatement:
     """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
 
     `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
-    `logs_cascades`: whether rows that a foreign key changes have events on that server.
+    `logs_cascades`: whether rows that a foreign key changes have events on that server. `own`: temporary tables of its
+    session, which hide others of their names.
     """
 
     text: str
@@ -49,6 +51,7 @@ class DdlStatement:
     seen: Mapping[Table, SourceTable] = field(default_factory=dict)
     unknown: frozenset[Table] = frozenset()
     logs_cascades: bool = False
+    own: frozenset[Table] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -221,7 +224,7 @@ class _Following:
             case nodes.CreateDatabase(name=name, replaces=replaces):
                 self._drop([c for c in self._channels.values() if replaces and self._same_name(c.source.db, name)])
             case nodes.RenameTables(pairs=pairs, if_exists=if_exists):
-                self._rename(pairs, if_exists=if_exists)
+                self._rename(renamed(pairs, self._said.own, self._said.modes)[0], if_exists=if_exists)
             case nodes.TruncateTable(table=table):
                 self._truncate(self._of(table))
             case nodes.Other():
@@ -336,13 +339,13 @@ class _Following:
         """Of a statement older than the schema that is known: it must not matter, or an operator answers for it."""
         if self._rules.forced:
             return
-        read_ones = {name.casefold() for name in (*channel.reads, *channel.source_keys)}
-        touched = [name for clause in clauses for name in ddl.renewed(clause) if name.casefold() in read_ones]
-        if touched:
-            raise RefusedError(f"it adds, drops, renames or recomputes column '{touched[0]}'")
-        known = channel.source.generated
-        if any(map(ddl.retypes, clauses)) and (known is None or any(g.name.casefold() in read_ones for g in known)):
-            raise RefusedError("it may change a column from which one that is read is generated")
+        read_ones = (*channel.reads, *channel.source_keys)
+        why = older_statement.matters(clauses, channel.source, read_ones)
+        seen = self._said.seen.get(_table(channel))
+        if why is None and (seen is not None or channel.token in self._rules.describe(channel).writers):
+            why = older_statement.loses(clauses, channel.source, seen, read_ones, self._said.modes)
+        if why is not None:
+            raise RefusedError(why)
 
     def _take(self, step: Step) -> None:
         token = step.channel.token

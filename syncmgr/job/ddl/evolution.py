@@ -23,13 +23,12 @@ from syncmgr.job.ddl.lake_change import (
     RenameField,
     RetypeField,
 )
+from syncmgr.job.ddl.value_loss import known, retyped, without_null
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit
-from syncmgr.job.types.keeping import kept
 from syncmgr.job.types.schema import (
-    TEXT,
     SourceColumn,
     SourceTable,
     TargetColumn,
@@ -257,12 +256,11 @@ class _Evolution:
         if now.type == before.type and replace(now, name=before.name, key=before.key) == before:
             return
         told = replace(now, charset=now.charset or self._alteration.table.charset) if has_charset(now) else now
-        if not known(now) or not (self._terms.empty or self._kept(before, told)):
-            what = f"column '{now.name}' was {_apart(before, told)}, which may change its values"
-            what += " under PAD_CHAR_TO_FULL_LENGTH" * (self._terms.pads and before.type == "char")
-            if self._deed(Kind.CONVERT, what) is Action.APPLY:
-                self._renew(now, plain, what)
-                return
+        why = retyped(before, told, strict=self._terms.strict, pads=self._terms.pads)
+        why = None if self._terms.empty and known(now) else why
+        if why is not None and self._deed(Kind.CONVERT, why) is Action.APPLY:
+            self._renew(now, plain, why)
+            return
         if plain is None:
             if not known(now):
                 raise RefusedError(f"column '{now.name}' becomes {now.text}, which the lake has no type for")
@@ -273,11 +271,6 @@ class _Evolution:
         if reason is None or (self._terms.checked and _are_checked(before, now, plain.target.type)):
             return
         self._widen(now, plain, reason)
-
-    def _kept(self, before: SourceColumn, now: SourceColumn) -> bool:
-        """Two charsets that are not known may differ."""
-        unsure = now.type in TEXT and now.charset is None and not self._terms.strict
-        return not unsure and kept(before, now, strict=self._terms.strict, pads=self._terms.pads)
 
     def _widen(self, now: SourceColumn, plain: _Plain, reason: str) -> None:
         what = f"column '{now.name}' becomes {now.text}, which does not fit {plain.target.type.text}: {reason}"
@@ -325,11 +318,10 @@ class _Evolution:
         self._done.append(f"column '{old.name}' keeps its values, '{name}' {kind.text} has those from here on")
 
     def _relax(self, before: SourceColumn, now: SourceColumn, plain: _Plain, *, dated: bool) -> None:
-        certain = self._terms.empty or (self._terms.strict and not dated)
-        if before.nullable and not now.nullable and not certain:
-            what = f"column '{now.name}' becomes NOT NULL, which may change its values"
-            if self._deed(Kind.CONVERT, what) is Action.APPLY and self._target.column(plain.target.name) is not None:
-                self._renew(now, plain, what)
+        why = None if self._terms.empty else without_null(before, now, strict=self._terms.strict, dated=dated)
+        renews = why is not None and self._deed(Kind.CONVERT, why) is Action.APPLY
+        if why is not None and renews and self._target.column(plain.target.name) is not None:
+            self._renew(now, plain, why)
         if not now.nullable or plain.target.nullable:
             return
         what = f"column '{now.name}' becomes NULL"
@@ -443,18 +435,6 @@ def _primary(table: SourceTable) -> set[str]:
     return {column.name.casefold() for column in table.columns if column.key}
 
 
-def _apart(before: SourceColumn, now: SourceColumn) -> str:
-    """Both types in words, with the charsets where those alone differ."""
-    if before.text != now.text or before.charset == now.charset:
-        return f"{before.text} and becomes {now.text}"
-    return f"{before.text} in {before.charset} and becomes {now.text} in {now.charset or 'an unknown charset'}"
-
-
 def _are_checked(before: SourceColumn, now: SourceColumn, target: TargetType) -> bool:
     """Whether the target was narrower before the statement as it is after it."""
     return all(fit(column, target)[0] is Fit.CHECKED for column in (before, now))
-
-
-def known(column: SourceColumn) -> bool:
-    """Whether rows can carry it."""
-    return derived(column) is not None

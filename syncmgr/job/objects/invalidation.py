@@ -5,15 +5,17 @@ things stood after a statement that comes only now.
 Must not know: how a server is asked, what a statement's own text tells, what becomes of the job.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from syncmgr.job.objects.surroundings import FRESH, BaseTable, Fact, Known, Triggers, fold
+from syncmgr.job.objects.surroundings import FRESH, BaseTable, Fact, Known, Triggers, own_tables
 from syncmgr.job.objects.telling import told_by
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.shaping import Kind, Shaping, shaping
+from syncmgr.job.statement.temporary import renamed
 from syncmgr.job.statement.words import Modes, UnclearError
 
 MOST: Final = 20_000  # facts that are kept, so many temporary tables too
@@ -31,12 +33,13 @@ class Late:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """Of a statement: `at`: the second in which it began, by the clock that `Fact.asked_at` has too. `before`: what
-    stands before it in the binlog. `thread`: whose it is.
+    stands before it in the binlog. `thread`: whose it is; `temporary`: that has used a temporary table.
     """
 
     at: int
     before: Position | None = None
     thread: int = 0
+    temporary: bool = False
 
     def is_late(self, fact: Fact) -> bool:
         """Whether the answer may show what the statement did."""
@@ -56,7 +59,9 @@ def after(known: Known, text: str, db: str, modes: Modes, place: Place, synced: 
     if found is None:
         return known
     found = _folded(found, modes)
-    known, found = _of_session(known, found, place.thread), _without_own(known, found, place.thread)
+    own = own_tables(known, place.thread)
+    found, own = _without_own(found, own, modes, place), _own_after(found, own, modes, place)
+    known = replace(known, temporary=_with_own(known, place.thread, own))
     if not found.names:
         return _bounded(known)
     concerned = frozenset(_concerned(known, found))
@@ -74,29 +79,55 @@ def _folded(found: Shaping, modes: Modes) -> Shaping:
     """As facts are named."""
     match found.kind:
         case Kind.FUNCTION:
-            names = tuple((fold(name, modes)[0], name[1].lower()) for name in found.names)
+            names = tuple((modes.folded(name)[0], name[1].lower()) for name in found.names)
         case Kind.TRIGGER:
-            names = tuple((fold(name, modes)[0], name[1]) for name in found.names)
+            names = tuple((modes.folded(name)[0], name[1]) for name in found.names)
         case _:
-            names = tuple(fold(name, modes) for name in found.names)
-    return replace(found, names=names, on=None if found.on is None else fold(found.on, modes))
+            names = tuple(modes.folded(name) for name in found.names)
+    return replace(found, names=names, on=None if found.on is None else modes.folded(found.on))
 
 
-def _without_own(known: Known, found: Shaping, thread: int) -> Shaping:
-    """A session's temporary table hides the other of its name."""
+def _without_own(found: Shaping, own: frozenset[Table], modes: Modes, place: Place) -> Shaping:
+    """`own`: tables of the session alone before it, which hide others of their names."""
     if found.temporary:
         return replace(found, names=())
     if found.kind is not Kind.TABLE:
         return found
-    return replace(found, names=tuple(name for name in found.names if (thread, name) not in known.temporary))
+    match found.verb:
+        case "RENAME":
+            others, _ = renamed(_pairs(found), own, modes)
+            return replace(found, names=tuple(itertools.chain(*others)))
+        case "DROP":
+            return replace(found, names=tuple(name for name in found.names if name not in own))
+        case "ALTER" if place.temporary and found.names[0] in own:
+            return replace(found, names=())
+        case _:
+            return found
 
 
-def _of_session(known: Known, found: Shaping, thread: int) -> Known:
-    """Tables of one session alone."""
-    own = {(thread, name) for name in found.names} if found.kind is Kind.TABLE else set()
-    if found.temporary and found.verb == "CREATE":
-        return replace(known, temporary=known.temporary | own)
-    return replace(known, temporary=known.temporary - own) if found.verb == "DROP" else known
+def _own_after(found: Shaping, own: frozenset[Table], modes: Modes, place: Place) -> frozenset[Table]:
+    if found.kind is not Kind.TABLE:
+        return own
+    match found.verb:
+        case "CREATE" if found.temporary:
+            return own.union(found.names)
+        case "DROP":
+            return own.difference(found.names)
+        case "RENAME":
+            return renamed(_pairs(found), own, modes)[1]
+        case "ALTER" if place.temporary and found.names[0] in own:
+            return own - {found.names[0]} | {found.names[-1]}
+        case _:
+            return own
+
+
+def _pairs(found: Shaping) -> Iterable[tuple[Table, Table]]:
+    return zip(found.names[::2], found.names[1::2], strict=True)
+
+
+def _with_own(known: Known, thread: int, own: Iterable[Table]) -> frozenset[tuple[int, Table]]:
+    others = (each for each in known.temporary if each[0] != thread)
+    return frozenset(others).union((thread, table) for table in own)
 
 
 # -- what it concerns

@@ -5,7 +5,7 @@ Must not know: how a server is asked, what becomes of the job.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from syncmgr.job.objects.surroundings import (
@@ -22,7 +22,6 @@ from syncmgr.job.objects.surroundings import (
     Unasked,
     Unreadable,
     View,
-    fold,
     folded,
 )
 from syncmgr.job.statement.functions import BUILT_IN
@@ -47,15 +46,20 @@ class Reach:
 
 
 def reach(
-    text: str, db: str, modes: Modes, synced: Collection[Table], known: Known, thread: int = 0
+    text: str, db: str, modes: Modes, synced: Collection[Table], known: Known, own: frozenset[Table] = frozenset()
 ) -> Reach | Unasked | None:
-    """None where it has changed no row of a synced table. `thread`: whose statement it is."""
+    """None where it has changed no row of a synced table. `own`: temporary ones of its session, which it has used."""
     try:
-        found = folded(written(text, db, modes), modes)
+        found = _without(own, folded(written(text, db, modes), modes))
     except UnclearError as error:
         return Reach(how=f"cannot be read ({error})")
-    temporary = frozenset(table for of, table in known.temporary if of == thread)
-    return _first(_Ways(frozenset(fold(table, modes) for table in synced), known, temporary, modes).of(found))
+    return _first(_Ways(frozenset(modes.folded(table) for table in synced), known, modes).of(found))
+
+
+def _without(own: frozenset[Table], found: Written) -> Written:
+    """What the text itself names means them; what views, triggers and functions name may not."""
+    events = {table: of for table, of in found.events.items() if table not in own}
+    return replace(found, events=events, names=found.names - own)
 
 
 def _first(ways: Iterator[Reach | Unasked]) -> Reach | Unasked | None:
@@ -81,10 +85,9 @@ def _first(ways: Iterator[Reach | Unasked]) -> Reach | Unasked | None:
 class _Ways:
     """One statement's, to synced tables."""
 
-    def __init__(self, synced: frozenset[Table], known: Known, temporary: frozenset[Table], modes: Modes) -> None:
+    def __init__(self, synced: frozenset[Table], known: Known, modes: Modes) -> None:
         self._synced = synced
         self._known = known
-        self._temporary = temporary
         self._mariadb = modes.mariadb
         self._met: dict[Table, frozenset[Event]] = {}  # written
         self._seen: set[tuple[Table, bool]] = set()  # read, and whether as what may be a common table
@@ -207,8 +210,6 @@ class _Ways:
 
     def _unseen(self, table: Table, found: Gone | Hidden | Unreadable, how: str) -> Iterator[Reach]:
         match found:
-            case Gone() if table in self._temporary:
-                pass
             case Gone():
                 yield Reach(how=how, unknown=f"{_labels([table])} is gone; {ONCE_GONE}")
             case Hidden():

@@ -163,6 +163,11 @@ def _did(fact: Fact) -> str:
     return "called" if fact.function is not None else "used"
 
 
+def own_tables(known: Known, thread: int) -> frozenset[Table]:
+    """Temporary ones, which a session has made for itself."""
+    return frozenset(table for of, table in known.temporary if of == thread)
+
+
 def unasked(known: Known) -> Known:
     """What the stream has told alone: no answer has been gone by that matters any more."""
     facts = {table: fact for table, fact in known.facts.items() if not fact.asked_at}
@@ -209,7 +214,7 @@ def shape(created: str, table: Table, modes: Modes) -> Shape:
             return view(_query(created, words), table[0], modes)
         if any(token.word == MERGE for token in words.tokens):
             return MERGED
-        return BaseTable(parents=frozenset(fold(parent, modes) for parent in _parents(words, table[0])))
+        return BaseTable(parents=frozenset(modes.folded(parent) for parent in _parents(words, table[0])))
     except UnclearError as error:
         return Unreadable(reason=str(error))
 
@@ -229,7 +234,7 @@ def view(query: str, db: str, modes: Modes) -> Shape:
 
 def parents(text: str, db: str, modes: Modes) -> frozenset[Table]:
     """Of the foreign keys in a text that makes or alters a table of `db`. Raises UnclearError."""
-    return frozenset(fold(parent, modes) for parent in _parents(Words(text, modes), db))
+    return frozenset(modes.folded(parent) for parent in _parents(Words(text, modes), db))
 
 
 def _query(created: str, words: Words) -> str:
@@ -287,16 +292,11 @@ def _plain(name: str) -> str:
     return name.replace("``", "`").replace("\\_", "_").replace("\\%", "%")
 
 
-def fold(table: Table, modes: Modes) -> Table:
-    """As the server compares names."""
-    return (table[0].lower(), table[1].lower()) if modes.folds else table
-
-
 def folded(found: Written, modes: Modes) -> Written:
     """Names of functions differ in no case, those of databases as tables' do."""
     return Written(
-        events=united((fold(table, modes), events) for table, events in found.events.items()),
-        calls=tuple((fold(name, modes)[0], name[1].lower()) for name in found.calls),
-        names=frozenset(fold(table, modes) for table in found.names),
-        common=frozenset(fold(table, modes) for table in found.common),
+        events=united((modes.folded(table), events) for table, events in found.events.items()),
+        calls=tuple((modes.folded(name)[0], name[1].lower()) for name in found.calls),
+        names=frozenset(modes.folded(table) for table in found.names),
+        common=frozenset(modes.folded(table) for table in found.common),
     )

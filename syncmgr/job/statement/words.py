@@ -49,6 +49,10 @@ class Modes:
     short_reals: bool = False
     keys_beside: bool = True
 
+    def folded(self, table: tuple[str, str]) -> tuple[str, str]:
+        """As the server compares names, of a database and in it."""
+        return (table[0].lower(), table[1].lower()) if self.folds else table
+
 
 ORDINARY: Final = Modes()
 

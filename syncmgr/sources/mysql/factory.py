@@ -20,7 +20,7 @@ from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import Locking, MysqlAddress, connect, naming_failures
 from syncmgr.sources.mysql.ahead import named_ahead
 from syncmgr.sources.mysql.binlog.router import Limits
-from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
+from syncmgr.sources.mysql.binlog.subscription import subscriptions
 from syncmgr.sources.mysql.check import SourceFacts, inspect_server
 from syncmgr.sources.mysql.description import MysqlDescription
 from syncmgr.sources.mysql.server import exact_point

@@ -32,7 +32,8 @@ from syncmgr.sources.mysql.binlog.stream import (
     StreamLostError,
     StreamOptions,
 )
-from syncmgr.sources.mysql.binlog.subscriptions import Channel, Subscription, Subscriptions
+from syncmgr.sources.mysql.binlog.subscription import Channel, Subscription
+from syncmgr.sources.mysql.binlog.subscriptions import Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Keep, Unlogged
 from syncmgr.sources.mysql.binlog.unlogged_alter import UnloggedAlters
 from syncmgr.sources.mysql.server.surroundings import Patience, asked

@@ -49,6 +49,7 @@ UPDATES: Final = (UPDATE_V1, UPDATE_V2)
 CHECKSUM: Final = 4
 HEADER: Final = 19  # bytes of every event's header: timestamp 4, type 1, server id 4, size 4, end position 4, flags 2
 ROWS_HEADER: Final = HEADER + 8  # and of every rows event: table id 6, flags 2
+FLAG_THREAD_SPECIFIC: Final = 0x4
 FLAG_ARTIFICIAL: Final = 0x20  # made by the dump thread, stands in no file
 FLAG_IGNORABLE: Final = 0x80
 

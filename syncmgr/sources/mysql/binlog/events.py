@@ -25,6 +25,7 @@ MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
 MARIADB_PREPARED_XA: Final = 64
 MARIADB_COMPLETED_XA: Final = 128
 MARIADB_ALTER_BEGINS, MARIADB_ALTER_FAILED = 2, 8  # of the extra flags
+CREATED: Final = slice(71, 75)  # of a FORMAT_DESCRIPTION: when its server started; 0 where it ran already
 MAX_GTID_BYTES: Final = 4 << 20  # of all GTIDs of a server, some 250,000 intervals
 LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
 
@@ -82,6 +83,7 @@ class Query:
     explicit_defaults: bool | None = None  # explicit_defaults_for_timestamp of MySQL 8 and later, None where not told
     flags: int = 0  # of the session, as they are told
     thread: int = 0  # whose session it was
+    temporary: bool = False  # whether it, or one before it in the same call of a routine, used a temporary table
 
     @property
     def mariadb_explicit_defaults(self) -> bool:
@@ -112,6 +114,7 @@ def query(event: bytes) -> Query:
         explicit_defaults=session[EXPLICIT_DEFAULTS] != b"\0" if EXPLICIT_DEFAULTS in session else None,
         flags=int.from_bytes(session.get(FLAGS, b""), "little"),
         thread=thread,
+        temporary=bool(event[17] & wire.FLAG_THREAD_SPECIFIC),
     )
 
 
@@ -161,6 +164,11 @@ def rotate(event: bytes) -> tuple[str, int]:
     cursor = Cursor(event, wire.HEADER)
     offset = cursor.uint(8)
     return cursor.text(cursor.left).rstrip("\0"), offset
+
+
+def begins_server(format_description: memoryview) -> bool:
+    """Whether the server has made the file at its start, so that no session of before it is left."""
+    return any(format_description[CREATED])
 
 
 def uuid_text(raw: bytes) -> str:

@@ -121,6 +121,7 @@ class Router:
         if not by_gtid:
             self._gtids, self._last, self._last_event = None, "", b""
         if self.server and self.server != server:
+            self._subscriptions.sessions_ended()
             self._end_file, self._end_offset, self._end_created = "", 0, 0
             self._file, self._offset, self._created = "", 0, 0
         self.server = server
@@ -510,23 +511,24 @@ class Router:
         at = int.from_bytes(data[start : start + 4], "little")
         passed = self._subscriptions.passed(self._gtid_now, self._behind(data, start))
         here = replace(self.position(), file=self._file, offset=self._begin_of(data, start))
+        own = self._subscriptions.own_tables(said)
         if not self._subscriptions.stands_for_rows(said, at, here, passed) and not self._alters_nothing:
             if self._subscriptions.begins(said):
                 self._in_transaction = True
             if not self._followed_inside:
-                self._meet(said, at, here)
+                self._meet(said, at, here, own)
         if not self._in_transaction:
             self._end_transaction(data, start)
             if self.ddl is not None:
                 self.ddl = replace(self.ddl, behind=self.position())
 
-    def _meet(self, said: events.Query, at: int, here: Position) -> None:
+    def _meet(self, said: events.Query, at: int, here: Position, own: frozenset[tuple[str, str]]) -> None:
         """CREATE TABLE ... SELECT is followed by its rows: what it made is reached with a part of its transaction.
 
-        `here`: where the statement stands.
+        `here`: where the statement stands. `own`: temporary tables of its session.
         """
         inside, before = self._in_transaction, self.position()
-        self.ddl = self._subscriptions.met(said, at, here, followable=not self._taken, with_rows=inside)
+        self.ddl = self._subscriptions.met(said, at, here, own, followable=not self._taken, with_rows=inside)
         self._before_ddl = before if self.ddl else None
         if self.ddl is not None and inside and not self._taken:
             self.ddl = replace(self.ddl, behind=replace(before, ordinal=1, whole=False))
@@ -575,10 +577,12 @@ class Router:
     def _between_transactions(self) -> bool:
         return not self._in_transaction and self._gtid_now is None and self._taken == 0 and self._delivered is None
 
-    def _format(self, data: memoryview, start: int, _end: int) -> None:
+    def _format(self, data: memoryview, start: int, end: int) -> None:
         self._created = int.from_bytes(data[start : start + 4], "little")
         self._routes.clear()
         if self._between_transactions and self._file == self._end_file:
+            if not self._end_created and events.begins_server(data[start:end]):
+                self._subscriptions.sessions_ended()
             self._end_created = self._created
 
     def _previous(self, data: memoryview, start: int, end: int) -> None:

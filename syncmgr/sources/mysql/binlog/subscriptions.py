@@ -6,12 +6,11 @@ Must not know: where transactions end, how rows are decoded.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import Shadow
 from syncmgr.job.channel.patterns import Pattern
-from syncmgr.job.ddl import ddl
+from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
@@ -19,11 +18,13 @@ from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.statement.temporary import is_temporary
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.nameless import Nameless
+from syncmgr.sources.mysql.binlog.subscription import Channel, Subscription, subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder, Wanted
 from syncmgr.sources.mysql.values.table_map import (
@@ -40,77 +41,6 @@ from syncmgr.sources.mysql.wire import MalformedEventError
 
 MAX_MAPS: Final = 4096
 MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not forgotten at once
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Subscription:
-    """What is wanted of one source table: columns to decode, and those that make the target's key.
-
-    `schema`: the table as it was found, or as statements have changed it since. `known_at`: from where on in the binlog
-    that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
-    `shadows`: tables that may take its place, and what shows whether they may. `after`: changes up to there are not
-    wanted. `complete`: no column of the table may be left out. `nameless`: rows of it came without names of columns,
-    and nobody has compared it since. `left`: names that it had before.
-    """
-
-    columns: tuple[str, ...]
-    keys: tuple[str, ...] = ()
-    schema: SourceTable | None = None
-    known_at: Position | None = None
-    shadows: tuple[Table, ...] = ()
-    after: Position | None = None
-    complete: bool = False
-    nameless: bool = False
-    left: tuple[Table, ...] = ()
-
-
-class Channel(Protocol):
-    """What of a worker's channel matters here."""
-
-    @property
-    def source(self) -> SourceTable: ...
-    @property
-    def reads(self) -> tuple[str, ...]: ...
-    @property
-    def source_keys(self) -> tuple[str, ...]: ...
-    @property
-    def shadows(self) -> tuple[Shadow, ...]: ...
-    @property
-    def after(self) -> Position | None: ...
-    @property
-    def known_at(self) -> Position | None: ...
-    @property
-    def complete(self) -> bool: ...
-    @property
-    def nameless(self) -> bool: ...
-
-
-def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, Subscription]:
-    """By source table, where reading begins at `start`."""
-    return {
-        (channel.source.db, channel.source.name): Subscription(
-            columns=channel.reads,
-            keys=channel.source_keys,
-            schema=channel.source,
-            known_at=_later(channel.known_at, start if channel.after is None else channel.after),
-            shadows=tuple(beside for shadow in channel.shadows for beside in _beside(shadow)),
-            after=channel.after,
-            complete=channel.complete,
-            nameless=channel.nameless,
-            left=tuple((shadow.db, shadow.name) for shadow in channel.shadows if shadow.left),
-        )
-        for channel in channels
-    }
-
-
-def _beside(shadow: Shadow) -> tuple[Table, ...]:
-    """It, and the triggers that fill it: statements name both alike."""
-    return (shadow.db, shadow.name), *((shadow.db, trigger) for trigger, _ in shadow.triggers)
-
-
-def _later(known_at: Position | None, first: Position) -> Position | None:
-    """Where it lies after the first place that is looked at."""
-    return None if known_at is None or has_passed(first, known_at) else known_at
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -161,6 +91,8 @@ class Subscriptions:
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
+        self._before: dict[Table, SourceTable] = {}  # as it came before statements, and they have left it
+        self._met: Query | None = None  # the last one
 
     @property
     def begin_later(self) -> bool:
@@ -244,11 +176,19 @@ class Subscriptions:
                 told = without_hashes(told, {*subscription.columns, *subscription.keys})
             if stored is not None and subscription.complete:
                 refuse_unknown(table_map, told, stored)
+            if stored is None and subscription.schema is not None:
+                self._refuse_other_key(told, subscription.schema, subscription.keys)
             return told if stored is None else identified(told, stored)
         if subscription.schema is None or subscription.known_at is not None:
             reason = "its column names are not in the binlog; SET GLOBAL binlog_row_metadata = FULL on the server"
             raise SyncError(Code.SOURCE_SCHEMA, table=table_map.label, reason=reason)
         return agreed(table_map, subscription.schema, mariadb=self.mariadb)
+
+    def _refuse_other_key(self, told: SourceTable, later: SourceTable, keys: Collection[str]) -> None:
+        """In rows from before the schema that is known."""
+        if older_statement.has_other_key(told, later, keys):
+            reason = "rows of it came from a time at which its primary key was not within the target's key"
+            raise self._changed((told.db, told.name), f"{reason}; RESYNC TABLE reads it as it is now")
 
     def _wanted(self, table_map: TableMap, schema: SourceTable, name: str, *, key: bool) -> Wanted:
         table = table_map.db, table_map.name
@@ -285,19 +225,32 @@ class Subscriptions:
         tables = [table for table in self.tables if table not in passed]
         return self._unlogged.heed(query, self._modes(query), tables, at, here)
 
+    def own_tables(self, query: Query) -> frozenset[Table]:
+        """The temporary ones of its session, before it was looked at for standing for rows."""
+        return self._unlogged.own_tables(query)
+
+    def sessions_ended(self) -> None:
+        """All that were there, as a server's end ends them."""
+        self._unlogged.sessions_ended()
+
     def begins(self, query: Query) -> bool:
         """Whether it is a CREATE TABLE whose rows follow in its transaction."""
         return ddl.begins(query.text, query.db, self._modes(query))
 
-    def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
+    def met(
+        self, query: Query, at: int, here: Position, own: frozenset[Table], *, followable: bool, with_rows: bool
+    ) -> Ddl | None:
         """A statement about a table that is followed. `at`: its second; `followable`: it has a place of its own, after
-        `here`. `with_rows`: they follow it in its transaction.
+        `here`. `own`: temporary ones of its session. `with_rows`: they follow it in its transaction.
         """
         self._reach(here)
+        if own and is_temporary(query.text, query.db, own, self._modes(query), used=query.temporary):
+            return None
         concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
-        said = self._said(query, at) if followable else None
+        said = replace(self._said(query, at), own=own) if followable else None
         if not concerned and said is not None:
             concerned = self._joining(said)
+        self._met = query
         return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None
 
     def _joining(self, said: DdlStatement) -> tuple[Table, ...]:
@@ -347,6 +300,7 @@ class Subscriptions:
         for table, each in self.tables.items():
             if each.known_at is not None and has_passed(here, each.known_at):
                 self.tables[table] = replace(each, known_at=None)
+                self._before.pop(table, None)
 
     def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
         """What is read after a DDL statement at that place."""
@@ -357,12 +311,20 @@ class Subscriptions:
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         made.system_zone = self.system_zone
         made.logs_cascades, made.keys_beside = self.logs_cascades, self.keys_beside
+        if self._met is not None:
+            told = {table: seen for table, seen in self._told.items() if _is_older(tables.get(table))}
+            made._before = older_statement.behind(told, self._met.text, self._met.db, self._modes(self._met))
         return made
 
     @property
     def _told(self) -> dict[Table, SourceTable]:
         """The tables as FULL metadata told them last."""
-        return {table: schema for table, (schema, full) in self._seen.items() if full}
+        return {**self._before, **{table: schema for table, (schema, full) in self._seen.items() if full}}
+
+
+def _is_older(subscription: Subscription | None) -> bool:
+    """Whether the place at which its schema is known was not reached."""
+    return subscription is not None and subscription.known_at is not None
 
 
 def _name(body: bytes) -> Table:

@@ -13,7 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects.invalidation import Late, Place, after
 from syncmgr.job.objects.reach import Reach, reach
-from syncmgr.job.objects.surroundings import Answers, Known, Unasked, fold, told, unasked, used
+from syncmgr.job.objects.surroundings import Answers, Known, Unasked, own_tables, told, unasked, used
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.writing import selected, stands_for_rows
@@ -50,10 +50,19 @@ class Unlogged:
             return True
         if not tables:  # they are read after it, and after all that was judged before
             self._known = unasked(self._known)
-        self._shaped(query, modes, tables, Place(at=at, before=before, thread=query.thread))
+        place = Place(at=at, before=before, thread=query.thread, temporary=query.temporary)
+        self._shaped(query, modes, tables, place)
         if text := selected(query.text, modes):
             self._refuse(replace(query, text=text), modes, tables)
         return False
+
+    def own_tables(self, query: Query) -> frozenset[Table]:
+        """The temporary ones of its session, before `heed` has taken it."""
+        return own_tables(self._known, query.thread)
+
+    def sessions_ended(self) -> None:
+        """All that were there, as a server's end ends them."""
+        self._known = replace(self._known, temporary=frozenset())
 
     def _refuse(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
         found = self._reached(query, modes, tables)
@@ -67,8 +76,9 @@ class Unlogged:
 
     def _reached(self, query: Query, modes: Modes, tables: Collection[Table]) -> Reach | None:
         """None where it has changed no row of these."""
+        own = self.own_tables(query) if query.temporary else frozenset[Table]()
         while tables:
-            found = reach(query.text, query.db, modes, tables, self._known, query.thread)
+            found = reach(query.text, query.db, modes, tables, self._known, own)
             if not isinstance(found, Unasked):
                 return found
             self._known = told(self._known, self._answers(found, modes))
@@ -78,7 +88,7 @@ class Unlogged:
         """What SOURCE_UNSEEN would say of the others once these are read anew: it has to be done before RESUME."""
         left, then = list(tables), found
         while then.tables and not then.unknown:
-            others = [table for table in left if fold(table, modes) not in then.tables]
+            others = [table for table in left if modes.folded(table) not in then.tables]
             reached = self._reached(query, modes, others)
             if reached is None or len(others) == len(left):
                 return ""
@@ -95,7 +105,7 @@ class Unlogged:
         return answers
 
     def _shaped(self, query: Query, modes: Modes, tables: Collection[Table], place: Place) -> None:
-        found = after(self._known, query.text, query.db, modes, place, [fold(table, modes) for table in tables])
+        found = after(self._known, query.text, query.db, modes, place, [modes.folded(table) for table in tables])
         if isinstance(found, Late):
             done = used(self._known, found.tables[:MOST_NAMES]) or NOT_KNOWN
             raise SyncError(Code.SOURCE_LATE, address=self._address, done=done, statement=query.text[:SHOWN])

@@ -33,7 +33,6 @@ from syncmgr.job.objects.surroundings import (
     Triggers,
     Unasked,
     Unreadable,
-    fold,
     function,
     shape,
     shows,
@@ -138,7 +137,7 @@ def _listed(connection: Connection, grants: Iterable[str], table: Table, modes: 
         text = _one(connection, _QUERY, table)
         return view(text, table[0], modes) if text else Hidden()
     parents = query(connection, _PARENTS, *table)
-    return BaseTable(parents=frozenset(fold((row["db"], row["name"]), modes) for row in parents))
+    return BaseTable(parents=frozenset(modes.folded((row["db"], row["name"])) for row in parents))
 
 
 def _one(connection: Connection, text: str, table: Table) -> str | None:

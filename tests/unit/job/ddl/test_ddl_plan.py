@@ -88,6 +88,7 @@ def followed(
     deeds: Mapping[Kind, Action] | None = None,
     held: frozenset[tuple[str, str]] = frozenset(),
     logs_cascades: bool = False,
+    own: frozenset[tuple[str, str]] = frozenset(),
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
     said = DdlStatement(
@@ -98,6 +99,7 @@ def followed(
         unknown=frozenset() if holds else frozenset({("shop", "orders")}),
         seen=seen or {},
         logs_cascades=logs_cascades,
+        own=own,
     )
     rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
     return plan_ddl(said, channels or (channel(),), replace(rules, held=held))
@@ -532,6 +534,47 @@ def test_a_statement_older_than_the_known_schema_must_not_matter() -> None:
     assert followed("ALTER TABLE orders ADD d INT", listed, holds=False, seen=seen).changes == {}
     swap = "ALTER TABLE orders RENAME COLUMN a TO b, RENAME COLUMN b TO a"
     assert "column 'a'" in refusal(swap, holds=False, seen={("shop", "orders"): SOURCE})
+
+
+@pytest.mark.parametrize(
+    ("clauses", "strict", "why"),
+    [
+        ("MODIFY b VARCHAR(5)", False, "may change its values"),
+        ("MODIFY b VARCHAR(5)", True, "may change its values"),
+        ("MODIFY b VARCHAR(80)", False, "may change its values"),
+        ("MODIFY b VARCHAR(80) CHARACTER SET utf8mb4", False, None),
+        ("MODIFY b VARCHAR(20) CHARACTER SET latin1", False, "may change its values"),
+        ("CONVERT TO CHARACTER SET latin1", False, "may change its values"),
+        ("CONVERT TO CHARACTER SET utf8mb4", False, None),
+        ("MODIFY a INT NOT NULL", False, "becomes NOT NULL"),
+        ("MODIFY a INT NOT NULL", True, None),
+        ("MODIFY d DECIMAL(9,1)", True, "may change its values"),
+        ("MODIFY d DECIMAL(9,2)", True, None),
+        ("MODIFY zzz INT", True, "was not known"),
+        ("ADD INDEX (b)", False, None),
+    ],
+)
+def test_an_older_statement_must_not_change_what_was_read(clauses: str, why: str | None, *, strict: bool) -> None:
+    """By the columns as the rows before it told them, and the session's sql_mode."""
+    told = {("shop", "orders"): SOURCE}
+    text = f"ALTER TABLE orders {clauses}"
+    if why is None:
+        assert followed(text, holds=False, seen=told, strict=strict).changes == {}
+    else:
+        assert why in refusal(text, holds=False, seen=told, strict=strict)
+
+
+def test_an_older_statement_must_not_change_what_nobody_knows() -> None:
+    """After a restart no row has told the columns, though the target has rows; before its first ones it has none."""
+    filled = replace(TARGET, writers=("token-orders",))
+    listed = channel(ColumnItem(target="id"), ColumnItem(target="n"))
+    for clauses in ("MODIFY b VARCHAR(80)", "CONVERT TO CHARACTER SET utf8mb4", "CHANGE b b TEXT"):
+        text = f"ALTER TABLE orders {clauses}"
+        assert "column 'b'" in refusal(text, holds=False, target=filled)
+        assert followed(text, holds=False).changes == {}
+        assert followed(text, listed, holds=False, target=filled).changes == {}
+    for quiet in ("ADD INDEX (b)", "ADD x INT", "MODIFY x INT", "COMMENT = 'x'"):
+        assert followed(f"ALTER TABLE orders {quiet}", holds=False, target=filled).changes == {}
 
 
 def test_a_table_of_v2_shows_no_defaults() -> None:
@@ -1047,3 +1090,15 @@ def test_a_statement_older_than_the_schema_may_retype_nothing_where_a_column_is_
     assert "may change a column" in refusal("ALTER TABLE orders MODIFY n BIGINT", channel, target=target, holds=False)
     followed("ALTER TABLE orders ADD INDEX (g)", channel, target=target, holds=False)
     followed("ALTER TABLE orders MODIFY n BIGINT", holds=False)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "name"),
+    [("orders TO x", "orders"), ("orders TO x, orders TO y", "y"), ("orders TO x, x TO orders", "orders")],
+)
+def test_a_temporary_table_of_its_name_is_renamed_first(pairs: str, name: str) -> None:
+    """On MariaDB each pair is of the session's own table where it has one of that name."""
+    own = frozenset({("shop", "orders")})
+    step = followed(f"RENAME TABLE {pairs}", mariadb=True, own=own)
+    assert step.channels.get("token-orders", channel()).source.name == name
+    assert followed("RENAME TABLE orders TO x", own=own).channels["token-orders"].source.name == "x"

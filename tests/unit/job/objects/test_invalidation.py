@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 from syncmgr.job.objects import invalidation
 from syncmgr.job.objects.invalidation import Late, Place, after
 from syncmgr.job.objects.reach import Reach, reach
-from syncmgr.job.objects.surroundings import FRESH, Answers, BaseTable, Fact, Gone, Hidden, Known, Unasked, told
+from syncmgr.job.objects.surroundings import (
+    FRESH,
+    Answers,
+    BaseTable,
+    Fact,
+    Gone,
+    Hidden,
+    Known,
+    Unasked,
+    own_tables,
+    told,
+)
 from syncmgr.job.position import Position
 from syncmgr.job.statement.words import ORDINARY, Modes
 from syncmgr.job.statement.writing import Written
@@ -299,11 +310,48 @@ def test_a_temporary_table_is_its_sessions_own() -> None:
     gone = Answers(at=9, account="", shapes={("d", "s"): Gone()}, triggers={("d", "s"): ()})
     made = told(made, gone)
     insert = "INSERT INTO s VALUES (1)"
-    assert reach(insert, "d", ORDINARY, [("d", "t")], made, thread=5) is None
-    assert reach(insert, "d", ORDINARY, [("d", "t")], made, thread=6) is not None
+    assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, 5)) is None
+    assert reach(insert, "d", ORDINARY, [("d", "t")], made, own_tables(made, 6)) is not None
     ended = after(made, "DROP TEMPORARY TABLE IF EXISTS `s`", "d", ORDINARY, Place(at=2, thread=5))
     assert isinstance(ended, Known)
     assert not ended.temporary
+
+
+@pytest.mark.parametrize(
+    ("statement", "mariadb", "own"),
+    [
+        ("ALTER TABLE s RENAME TO x", False, {"x"}),
+        ("ALTER TABLE s RENAME x, RENAME TO y", False, {"y"}),
+        ("ALTER TABLE o RENAME TO x", False, {"s"}),
+        ("RENAME TABLE s TO x", False, {"s"}),
+        ("RENAME TABLE s TO x", True, {"x"}),
+        ("RENAME TABLE o TO w, s TO x, x TO y", True, {"y"}),
+        ("DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `s`", False, set[str]()),
+        ("TRUNCATE s", False, {"s"}),
+        ("CREATE TABLE s (a INT)", False, {"s"}),
+    ],
+)
+def test_a_temporary_table_keeps_its_session(statement: str, own: set[str], *, mariadb: bool) -> None:
+    """Whatever it is called; MySQL renames none by RENAME TABLE."""
+    made = after(Known(), "CREATE TEMPORARY TABLE s (a INT)", "d", ORDINARY, Place(at=1, thread=5))
+    assert isinstance(made, Known)
+    place = Place(at=2, thread=5, temporary=True)
+    found = after(made, statement, "d", replace(ORDINARY, mariadb=mariadb), place)
+    assert isinstance(found, Known)
+    assert own_tables(found, 5) == {("d", name) for name in own}
+
+
+def test_what_happens_to_a_temporary_table_ends_nothing_that_is_known() -> None:
+    """The other of its name is what it was, but where the binlog does not show that it was meant."""
+    made = after(EVERY, "CREATE TEMPORARY TABLE o (a INT)", "d", ORDINARY, Place(at=1, thread=5))
+    assert isinstance(made, Known)
+    place = Place(at=ASKED, thread=5, temporary=True)
+    found = after(made, "ALTER TABLE o RENAME TO x", "d", ORDINARY, place)
+    assert isinstance(found, Known)
+    assert found.facts == EVERY.facts
+    for others in (replace(place, temporary=False), replace(place, thread=6)):
+        assert isinstance(after(made, "ALTER TABLE o RENAME TO x", "d", ORDINARY, others), Late)
+    assert isinstance(after(made, "RENAME TABLE o TO x", "d", ORDINARY, place), Late)
 
 
 def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.objects.surroundings import Answers, Unasked
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Ddl
+from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.events import Query, xid_of
@@ -63,9 +64,11 @@ class Meeting(Subscriptions):
         super().__init__({}, "db1:3306", unlogged())
         self.places: list[int] = []
 
-    def met(self, query: Query, at: int, here: Position, *, followable: bool, with_rows: bool) -> Ddl | None:
+    def met(
+        self, query: Query, at: int, here: Position, own: frozenset[Table], *, followable: bool, with_rows: bool
+    ) -> Ddl | None:
         self.places.append(here.offset)
-        return super().met(query, at, here, followable=followable, with_rows=with_rows)
+        return super().met(query, at, here, own, followable=followable, with_rows=with_rows)
 
 
 def test_a_statement_that_crosses_32_bits_stands_where_it_begins() -> None:
@@ -119,3 +122,36 @@ def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixtu
         router.feed(memoryview(each), [(0, len(each))], 0)
     assert router.position().gtids == f"{uuid}:1-7"
     assert "has no end that is known" in caplog.text
+
+
+def query(text: str) -> bytes:
+    """Of a session that has used a temporary table."""
+    body = struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0" + text.encode()
+    made = bytearray(event(wire.QUERY, 500, body))
+    made[17] = wire.FLAG_THREAD_SPECIFIC
+    return bytes(made)
+
+
+def head(created: int) -> bytes:
+    return event(wire.FORMAT_DESCRIPTION, 126, struct.pack("<H50sI", 4, b"8.0.36", created) + bytes(64))
+
+
+@pytest.mark.parametrize(
+    ("between", "followed"),
+    [
+        ([], False),
+        ([event(wire.ROTATE, 0, struct.pack("<Q", 4) + b"binlog.000002"), head(0)], False),
+        ([event(wire.ROTATE, 0, struct.pack("<Q", 4) + b"binlog.000002"), head(1_700_000_000)], True),
+        ([query("DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`")], True),
+        ([query("ALTER TABLE t RENAME TO x")], True),
+        ([query("ALTER TABLE t RENAME TO x"), query("ALTER TABLE x RENAME TO t")], False),
+    ],
+)
+def test_a_temporary_table_lives_as_long_as_its_session(between: list[bytes], *, followed: bool) -> None:
+    """Only the server's end, which its next file tells, ends sessions that log nothing more."""
+    tables = {("d", "t"): Subscription(columns=())}
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions(tables, "db1:3306", unlogged()), Limits(), start, "db1:3306", {})
+    for each in (query("CREATE TEMPORARY TABLE t (id INT)"), *between, query("TRUNCATE t")):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert (router.take().ddl is not None) is followed

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from syncmgr.job.channel.description import Shadow
-from syncmgr.job.ddl.migration_tool import keeps_up
+from syncmgr.job.ddl.copies.migration_tool import keeps_up
 from syncmgr.job.statement.nodes import CreateTrigger, Table
 
 MAX_SHADOWS: Final = 16  # of a table
@@ -37,7 +37,11 @@ def with_trigger(shadows: Shadows, trigger: CreateTrigger, *, folds: bool) -> Sh
 
 
 def _has(tables: Collection[Table], table: Table, *, folds: bool) -> bool:
-    return table in tables or (folds and ".".join(table).casefold() in {".".join(t).casefold() for t in tables})
+    return table in tables or (folds and _folded(table) in map(_folded, tables))
+
+
+def _folded(table: Table) -> Table:
+    return table[0].casefold(), table[1].casefold()
 
 
 def without_trigger(shadows: Shadows, gone: Table) -> Shadows:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncmgr.job.ddl.copy_table import refuse_lossy
+from syncmgr.job.ddl.copies.copy_table import refuse_lossy
 from syncmgr.job.ddl.evolution import RefusedError
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.reading import Modes, read

@@ -1,0 +1,1 @@
+"""Copies of tables that migration tools fill, and that may take the place of their tables."""

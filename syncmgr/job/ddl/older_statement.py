@@ -1,0 +1,111 @@
+"""Statements from before the place in the binlog at which the schema of a table is known.
+
+Owns: which of them a target bears whose columns are those of later; what such a table's columns are behind one.
+Must not know: policies, how a target is changed, the binlog.
+
+The columns of before are known from rows alone, which FULL metadata names.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from syncmgr.job.ddl import ddl
+from syncmgr.job.ddl.alteration import ImpossibleError, altered, has_charset
+from syncmgr.job.ddl.value_loss import retyped, without_null
+from syncmgr.job.statement import nodes
+from syncmgr.job.statement.nodes import Clause, Table
+from syncmgr.job.statement.reading import Modes, UnclearError, read
+from syncmgr.job.types.schema import SourceColumn, SourceTable
+
+UNKNOWN: Final = "may change the values of rows that were read, whose type is not known this far back"
+
+
+def matters(clauses: Sequence[Clause], later: SourceTable, read_ones: Collection[str]) -> str | None:
+    """Why the target cannot stay as it is, whatever the columns were; None: it can. `later`: the table as it is known.
+
+    `read_ones`: its columns that are read.
+    """
+    names = {name.casefold() for name in read_ones}
+    touched = [name for clause in clauses for name in ddl.renewed(clause) if name.casefold() in names]
+    if touched:
+        return f"it adds, drops, renames or recomputes column '{touched[0]}'"
+    generated = later.generated
+    reads_generated = generated is None or any(each.name.casefold() in names for each in generated)
+    if reads_generated and any(map(ddl.retypes, clauses)):
+        return "it may change a column from which one that is read is generated"
+    return None
+
+
+def loses(
+    clauses: Sequence[Clause], later: SourceTable, seen: SourceTable | None, read_ones: Collection[str], modes: Modes
+) -> str | None:
+    """How values that are in the target may have become others at the source. `seen`: the table as rows told it last.
+
+    Raises ImpossibleError.
+    """
+    names = {name.casefold() for name in read_ones}
+    if seen is None:
+        hit = next((c.name for c in later.columns if c.name.casefold() in names and _may_retype(clauses, c)), None)
+        return None if hit is None else f"column '{hit}': it {UNKNOWN}"
+    alteration = altered(seen, clauses)
+    for column in alteration.columns:
+        before, now, definition = column.before, column.now, column.definition
+        if before is None or before.name.casefold() not in names or not (definition or column.recoded):
+            continue
+        dated = definition is not None and definition.dated
+        why = retyped(before, now, strict=modes.strict, pads=modes.pads)
+        why = why or without_null(before, now, strict=modes.strict, dated=dated)
+        if why is not None:
+            return why
+    return None
+
+
+def _may_retype(clauses: Sequence[Clause], column: SourceColumn) -> bool:
+    for clause in clauses:
+        match clause:
+            case nodes.ChangeColumn(old=name):
+                if name.casefold() == column.name.casefold():
+                    return True
+            case nodes.ConvertCharset():
+                if has_charset(column):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def behind(tables: Mapping[Table, SourceTable], text: str, db: str, modes: Modes) -> dict[Table, SourceTable]:
+    """What is known of tables behind a statement; of others only rows tell it."""
+    hit = ddl.meant(text, db, tables, modes)
+    left = {table: _behind(seen, text, db, modes) if table in hit else seen for table, seen in tables.items()}
+    return {table: seen for table, seen in left.items() if seen is not None}
+
+
+def has_other_key(seen: SourceTable, later: SourceTable, keys: Collection[str]) -> bool:
+    """Whether its rows were told apart by another primary key, so that two may share one of the target."""
+    wanted = {name.casefold() for name in keys}
+    then, now = _primary(seen), _primary(later)
+    return bool(now) and now <= wanted and not (then and then <= wanted)
+
+
+def _primary(table: SourceTable) -> set[str]:
+    return {column.name.casefold() for column in table.columns if column.key}
+
+
+def _behind(seen: SourceTable, text: str, db: str, modes: Modes) -> SourceTable | None:
+    try:
+        statement = read(text, db, modes)
+        match statement:
+            case nodes.ChangeIndex(table=table) if modes.folded(table) == modes.folded((seen.db, seen.name)):
+                return seen
+            case nodes.AlterTable(table=table, clauses=clauses) if _stays(clauses):
+                is_it = modes.folded(table) == modes.folded((seen.db, seen.name))
+                return altered(seen, clauses).table if is_it else None
+            case _:
+                return None
+    except (UnclearError, ImpossibleError):
+        return None
+
+
+def _stays(clauses: Sequence[Clause]) -> bool:
+    return not any(isinstance(clause, nodes.RenameTo | nodes.RowsChange) for clause in clauses)

@@ -1,0 +1,57 @@
+"""Temporary tables, which hide tables of their names from one session.
+
+Owns: which statement is about them alone, and what they are called after it.
+Must not know: which of them there are, what becomes of the job.
+
+A session that logs rows logs nothing of them but, on MariaDB, RENAME TABLE; others log all, in the words of any other
+table. The binlog tells that a statement, or one before it in the same call of a routine, has used such a table.
+"""
+
+from collections.abc import Collection, Iterable
+
+from syncmgr.job.statement.nodes import (
+    AlterTable,
+    ChangeIndex,
+    MergeTables,
+    RenameTables,
+    Table,
+    TruncateTable,
+)
+from syncmgr.job.statement.reading import Modes, UnclearError, read
+
+Pair = tuple[Table, Table]  # a table's name, and the one that it gets
+
+
+def is_temporary(text: str, db: str, own: Collection[Table], modes: Modes, *, used: bool) -> bool:
+    """Whether it alters, empties or renames no other table. `own`: the session's, folded; `used`: as the binlog tells.
+
+    CREATE and DROP say so themselves: servers log the parts of a DROP in statements of their own.
+    """
+    try:
+        statement = read(text, db, modes)
+    except UnclearError:
+        return False
+    match statement:
+        case AlterTable(clauses=clauses) if any(isinstance(clause, MergeTables) for clause in clauses):
+            return False
+        case AlterTable(table=table) | ChangeIndex(table=table) | TruncateTable(table=table):
+            return used and modes.folded(table) in own
+        case RenameTables(pairs=pairs):
+            return not renamed(pairs, own, modes)[0]
+        case _:
+            return False
+
+
+def renamed(pairs: Iterable[Pair], own: Collection[Table], modes: Modes) -> tuple[tuple[Pair, ...], frozenset[Table]]:
+    """Of RENAME TABLE those pairs that are of other tables, and what the session's are called after all of them.
+
+    MySQL renames none of the session's by it.
+    """
+    others, now = list[Pair](), set(own)
+    for old, new in pairs:
+        if modes.mariadb and modes.folded(old) in now:
+            now.remove(modes.folded(old))
+            now.add(modes.folded(new))
+        else:
+            others.append((old, new))
+    return tuple(others), frozenset(now)

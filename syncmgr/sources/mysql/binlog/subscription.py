@@ -1,0 +1,85 @@
+"""What is wanted of one source table.
+
+Owns: which columns of it are read, from where on, and what may take its place, as its channel says.
+Must not know: the binlog, its events, what the columns are at some place of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from syncmgr.job.channel.description import Shadow
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.position import Position, has_passed
+from syncmgr.job.types.schema import SourceTable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subscription:
+    """What is wanted of one source table: columns to decode, and those that make the target's key.
+
+    `schema`: the table as it was found, or as statements have changed it since. `known_at`: from where on in the binlog
+    that holds, so that it may interpret rows whose metadata is below FULL; None: from where reading begins.
+    `shadows`: tables that may take its place, and what shows whether they may. `after`: changes up to there are not
+    wanted. `complete`: no column of the table may be left out. `nameless`: rows of it came without names of columns,
+    and nobody has compared it since. `left`: names that it had before.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    schema: SourceTable | None = None
+    known_at: Position | None = None
+    shadows: tuple[Table, ...] = ()
+    after: Position | None = None
+    complete: bool = False
+    nameless: bool = False
+    left: tuple[Table, ...] = ()
+
+
+class Channel(Protocol):
+    """What of a worker's channel matters here."""
+
+    @property
+    def source(self) -> SourceTable: ...
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+    @property
+    def source_keys(self) -> tuple[str, ...]: ...
+    @property
+    def shadows(self) -> tuple[Shadow, ...]: ...
+    @property
+    def after(self) -> Position | None: ...
+    @property
+    def known_at(self) -> Position | None: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def nameless(self) -> bool: ...
+
+
+def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, Subscription]:
+    """By source table, where reading begins at `start`."""
+    return {
+        (channel.source.db, channel.source.name): Subscription(
+            columns=channel.reads,
+            keys=channel.source_keys,
+            schema=channel.source,
+            known_at=_later(channel.known_at, start if channel.after is None else channel.after),
+            shadows=tuple(beside for shadow in channel.shadows for beside in _beside(shadow)),
+            after=channel.after,
+            complete=channel.complete,
+            nameless=channel.nameless,
+            left=tuple((shadow.db, shadow.name) for shadow in channel.shadows if shadow.left),
+        )
+        for channel in channels
+    }
+
+
+def _beside(shadow: Shadow) -> tuple[Table, ...]:
+    """It, and the triggers that fill it: statements name both alike."""
+    return (shadow.db, shadow.name), *((shadow.db, trigger) for trigger, _ in shadow.triggers)
+
+
+def _later(known_at: Position | None, first: Position) -> Position | None:
+    """Where it lies after the first place that is looked at."""
+    return None if known_at is None or has_passed(first, known_at) else known_at

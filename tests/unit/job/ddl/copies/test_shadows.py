@@ -1,0 +1,34 @@
+import pytest
+
+from syncmgr.job.channel.description import Shadow
+from syncmgr.job.ddl.copies.shadows import with_trigger
+from syncmgr.job.statement.nodes import CreateTrigger, Table
+
+
+@pytest.mark.parametrize(
+    ("written", "folds", "fills"),
+    [
+        (("a", "_t_new"), False, True),
+        (("A", "_T_new"), True, True),
+        (("A", "_T_new"), False, False),
+        (("a", "_u_new"), True, False),
+    ],
+)
+def test_a_trigger_fills_the_copy_that_it_writes(written: Table, *, folds: bool, fills: bool) -> None:
+    """By the server's own comparison of names."""
+    assert bool(_filled(("a", "_t_new"), written, folds=folds)) is fills
+
+
+def test_a_period_in_a_name_parts_nothing() -> None:
+    """The table `_t_new` of the database `a._t` is another one than `_t._t_new` of `a`."""
+    assert _filled(("a._t", "_t_new"), ("a", "_t._t_new"), folds=True) == ()
+
+
+def _filled(copy: Table, written: Table, *, folds: bool) -> tuple[tuple[str, str], ...]:
+    """The triggers of a copy, where one that keeps it up writes that table."""
+    db, name = copy
+    made = CreateTrigger(
+        name=(db, "pt_osc_a_t_ins"), table=(db, "t"), event="INSERT", after=True, writes=frozenset({written})
+    )
+    [shadow] = with_trigger((Shadow(db=db, name=name),), made, folds=folds)
+    return shadow.triggers
