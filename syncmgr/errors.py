@@ -473,7 +473,7 @@ class Code(Enum):
         "The metadata was made by a newer syncmgr (schema {found}; this one knows {known}): start that one, or restore the backup from before the upgrade",
     )
     SOURCE_KIND_UNKNOWN = (
-        20323,
+        20325,
         "HY000",
         "A job reads a source of the type {kind}, which this syncmgr does not know (it knows {known}): start the one that made it",
     )

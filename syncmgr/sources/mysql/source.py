@@ -23,7 +23,7 @@ from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.mysql.address import MysqlAddress
 from syncmgr.sources.mysql.binlog import events
-from syncmgr.sources.mysql.binlog.continuation import LeftOutError
+from syncmgr.sources.mysql.binlog.continuation.continuation import LeftOutError
 from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.stream import (
     BinlogStream,

@@ -27,7 +27,7 @@ from syncmgr.sources import cancellation
 from syncmgr.sources.cancellation import Opened
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
-from syncmgr.sources.mysql.binlog.continuation import Continuation, position_lost
+from syncmgr.sources.mysql.binlog.continuation.continuation import Continuation, position_lost
 from syncmgr.sources.mysql.binlog.events import encode_gtids, has_checksum
 from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.wire import FIRST_OFFSET

@@ -12,8 +12,8 @@ from syncmgr.job.position import GtidSet, MariadbGtids, Position
 from syncmgr.job.source_history.last_read import LastRead, other_transaction
 from syncmgr.job.source_history.resumability import WITHOUT_GTID, left_out_for_good, other_history, why_not_resumable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, query
-from syncmgr.sources.mysql.binlog.first_events import Stream, made_at, place_before, transaction_in_place
-from syncmgr.sources.mysql.binlog.left_out import left_out
+from syncmgr.sources.mysql.binlog.continuation.first_events import Stream, made_at, place_before, transaction_in_place
+from syncmgr.sources.mysql.binlog.continuation.left_out import left_out
 from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
 

@@ -1,0 +1,1 @@
+"""Whether a server can go on where a job stands."""
