@@ -23,7 +23,7 @@ from syncmgr.control.statement_text import (
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import check_loadable, plan_channel
 from syncmgr.job.channel.description import ChannelDescription, quoted
-from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern, sharded, target_of
+from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern, sharded, spelt, target_of
 from syncmgr.job.channel.positional import plan_positional, untold
 from syncmgr.job.channel.shard import Part
 from syncmgr.job.channel.table_pattern import literal
@@ -202,11 +202,13 @@ class Planner:
 
     def _inspected(self, wanted: SyncRequest, places: Sequence[_PlannedChannel]) -> Inspected:
         by_table = {place.table: place for place in places}
-        return self._inspect(
+        inspected = self._inspect(
             wanted.source,
             list(by_table),
             lambda table, schema, keys: _is_locked(wanted, by_table[table], schema, keys),
         )
+        _refuse_respelt(places, inspected)
+        return inspected
 
     def _positional(self, source: SourceDescription, places: Sequence[_PlannedChannel]) -> Plan:
         channels = self._by_position(source, places)
@@ -461,6 +463,15 @@ def _by_position(place: _PlannedChannel) -> ChannelDescription:
         items=[item(column) for column in place.node.columns],
         where=condition(place.node),
     )
+
+
+def _refuse_respelt(places: Sequence[_PlannedChannel], inspected: Inspected) -> None:
+    """Raises NO_TABLE_MATCHES for a name that the server takes for that of a table which it calls otherwise: the binlog
+    has its own.
+    """
+    for place, found in zip(places, inspected.tables, strict=True):
+        if place.table != (found.db, found.name):
+            raise SyncError(Code.NO_TABLE_MATCHES, pattern=".".join(place.table), hint=spelt(found.label))
 
 
 def _told(inspected: Inspected) -> list[_Told]:

@@ -72,7 +72,10 @@ class DatabasePattern:
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """In order. Raises NO_TABLE_MATCHES."""
         label = f"{self.db}.{'*' if self.named is None else self.named}"
-        return _members(self.has, names, label if self.pattern is None else self.pattern.label)
+        names = tuple(names)
+        alike = (f"{db}.{name}" for db, name in names if f"{db}.{name}".casefold() == label.casefold())
+        hint = next(map(spelt, alike), UNSEEN)
+        return _members(self.has, names, label if self.pattern is None else self.pattern.label, hint)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,12 +132,17 @@ def _excludes(exclude: Excluded, table: tuple[str, str]) -> bool:
 
 
 def _members(
-    has: Callable[[tuple[str, str]], bool], names: Iterable[tuple[str, str]], pattern: str
+    has: Callable[[tuple[str, str]], bool], names: Iterable[tuple[str, str]], pattern: str, hint: str = UNSEEN
 ) -> tuple[tuple[str, str], ...]:
     found = tuple(sorted(filter(has, names)))
     if not found:
-        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint=UNSEEN)
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint=hint)
     return found
+
+
+def spelt(label: str) -> str:
+    """What a server says that keeps names in lower case, or takes them for the same in any."""
+    return f"; the server calls it {label}: write it so"
 
 
 def sharded(made: TargetTable) -> TargetTable:

@@ -237,6 +237,10 @@ class Words:
         return self.take().text
 
     def table(self, default_db: str) -> tuple[str, str]:
+        """By the name that the server has for it."""
+        return self.modes.folded(self._table(default_db))
+
+    def _table(self, default_db: str) -> tuple[str, str]:
         if self.skip("."):
             return default_db, self.name()
         first = self.name()

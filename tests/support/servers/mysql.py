@@ -27,6 +27,7 @@ from tests.support.until import HANG_SECOND
 Flavour = Literal["mysql", "mariadb"]
 
 PASSWORD: Final = "secret"
+FOLDS: Final = "lower-case-table-names"  # a MySQL keeps it in its data folder
 TEMPLATES: Final = installed.FOLDER / "data"
 TEMPLATE_VARIABLES: Final[Mapping[Flavour, Mapping[str, str]]] = {
     "mysql": {"loose-innodb-redo-log-capacity": "8M"},  # each server copies it
@@ -114,7 +115,10 @@ class MysqlServer:
         """Its data folder, before its first start if it is made by this."""
         if not self._data.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(_template(self.flavour), self._data)
+            if FOLDS in self._variables:
+                self.make_template()
+            else:
+                shutil.copytree(_template(self.flavour), self._data)
         return self._data
 
     def make_template(self) -> Path:
@@ -136,6 +140,7 @@ class MysqlServer:
     def _initialise(self) -> None:
         if self.flavour == "mysql":
             program = [self._program, "--no-defaults", "--initialize-insecure", f"--datadir={self._data}"]
+            program += [f"--{name}={value}" for name, value in self._variables.items() if name == FOLDS]
         else:
             program = [
                 "mariadb-install-db",

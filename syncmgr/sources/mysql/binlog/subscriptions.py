@@ -87,6 +87,7 @@ class Subscriptions:
         self._most_cells = most_cells
         self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
         self._left = {name: table for table, each in tables.items() for name in each.left if name not in tables}
+        self._spelt = {(db.lower(), name.lower()): (db, name) for db, name in tables}
         self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
@@ -104,7 +105,7 @@ class Subscriptions:
 
         Raises SyncError where nobody knows.
         """
-        table = _name(body)
+        table = self._table(body)
         return table in self._afters and self._begins_after(table, gtid, here)
 
     def passed(self, gtid: Gtid | None, here: Position) -> frozenset[Table]:
@@ -131,18 +132,25 @@ class Subscriptions:
         return found
 
     def _found(self, body: bytes) -> Subscribed | None:
-        if _name(body) in self._left:
-            raise self._not_left(_name(body))
+        name = self._table(body)
+        if name in self._left:
+            raise self._not_left(name)
         if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
             self._by_map.clear()
             self._map_bytes = 0
         self._map_bytes += len(body)
-        found = self._by_map[body] = self._resolve(body) if _name(body) in self.tables else None
+        found = self._by_map[body] = self._resolve(body, name) if name in self.tables else None
         return found
 
-    def _resolve(self, body: bytes) -> Subscribed:
-        table_map = parse(body, mariadb=self.mariadb)
-        table = table_map.db, table_map.name
+    def _table(self, body: bytes) -> Table:
+        """By the name under which it is known here: that of a statement may be spelt otherwise, as earlier versions
+        took it over, where the server keeps names in lower case.
+        """
+        name = _name(body)
+        return self._spelt.get(name, name) if self.folds else name
+
+    def _resolve(self, body: bytes, table: Table) -> Subscribed:
+        table_map = replace(parse(body, mariadb=self.mariadb), db=table[0], name=table[1])
         subscription = self.tables[table]
         schema = self._schema(table_map, subscription)
         keys = {name.casefold() for name in subscription.keys}

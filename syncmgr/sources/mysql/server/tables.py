@@ -26,10 +26,10 @@ _COLUMN: Final = (
 
 
 def schema_of(connection: Connection, table: Table) -> SourceTable | None:
-    """None where there is no such table. Raises pymysql's errors."""
+    """Under the name that the server has for it; None where there is no such table. Raises pymysql's errors."""
     rows = query(
         connection,
-        f"SELECT {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
+        f"SELECT TABLE_SCHEMA db, TABLE_NAME tab, {_COLUMN} FROM information_schema.COLUMNS"  # noqa: S608 - a constant
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
         *table,
     )
@@ -52,7 +52,8 @@ def schema_of(connection: Connection, table: Table) -> SourceTable | None:
         for row in rows
         if row["expression"]
     )
-    return SourceTable(db=table[0], name=table[1], columns=columns, charset=charset, unique=unique, generated=generated)
+    db, name = rows[0]["db"], rows[0]["tab"]
+    return SourceTable(db=db, name=name, columns=columns, charset=charset, unique=unique, generated=generated)
 
 
 def schemas_of(connection: Connection, tables: Sequence[Table]) -> dict[Table, SourceTable]:

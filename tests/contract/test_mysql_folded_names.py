@@ -1,0 +1,89 @@
+"""A server that keeps names of tables in lower case, whatever a statement calls them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
+from syncmgr.job.ddl_policy import OnDdl
+from syncmgr.job.job_properties import AppendOnChange
+from syncmgr.job.position import Position
+from syncmgr.sources.mysql import factory
+from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
+from syncmgr.sources.mysql.description import described
+from tests.contract.mysql_reader import database, facts, latest, reading
+from tests.contract.test_mysql_ddl_corpus import QUICK, planned, statements, target, worker
+from tests.support.servers.mysql import FOLDS, PASSWORD, Flavour, MysqlServer
+
+pytestmark = pytest.mark.mysql
+
+
+@pytest.fixture(scope="module", params=["mysql", "mariadb"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MysqlServer]:
+    flavour: Flavour = request.param
+    server = MysqlServer(tmp_path_factory.mktemp("folding") / flavour, flavour, {FOLDS: "1"}).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def db(server: MysqlServer) -> Iterator[str]:
+    with database(server) as name:
+        server.run(f"CREATE TABLE {name}.T1 (id INT PRIMARY KEY, v INT)", f"INSERT INTO {name}.t1 VALUES (1, 1)")
+        yield name
+
+
+RENAMES = [
+    ("RENAME TABLE {db}.t1 TO {db}.Orders", "INSERT INTO {db}.Orders VALUES (2, 2)", "Orders"),
+    ("ALTER TABLE {up}.T1 RENAME TO {up}.OrD2", "INSERT INTO {up}.ORD2 VALUES (2, 2)", "ord2"),
+    ("RENAME TABLE {db}.t1 TO {db}.Tx, {db}.tX TO {db}.T1", "INSERT INTO {db}.t1 VALUES (2, 2)", "t1"),
+    ("ALTER TABLE {db}.T1 ADD w INT", "INSERT INTO {up}.T1 VALUES (2, 2, 2)", "t1"),
+]
+
+
+@pytest.mark.parametrize(("rename", "insert", "table"), RENAMES, ids=["rename", "alter", "away and back", "add"])
+def test_rows_are_read_whatever_a_statement_calls_their_table(
+    server: MysqlServer, db: str, rename: str, insert: str, table: str
+) -> None:
+    """The statement's spelling is nowhere but in its text: the next row is of the table that it has changed."""
+    known = facts(server, [(db, "t1")])
+    channel = planned(known.tables[0])
+    describe = target(channel.source, channel.keys)
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: describe)
+    names = {"db": db, "up": db.upper()}
+    with reading(server, subscriptions([worker(channel)], known.start), known.start, options=QUICK) as reader:
+        server.run(rename.format(**names), insert.format(**names))
+        for ddl in statements(reader, latest(server)):
+            if ddl is None:
+                break
+            assert ddl.said is not None
+            channel = plan_ddl(ddl.said, [channel], rules).channels.get(channel.token, channel)
+            reader.source.follow([worker(channel)])
+    assert (channel.source.db, channel.source.name) == (db, table.lower())
+    assert [row["id"] for batch in reader.batches for each in batch.changes for row in each.decode().to_pylist()] == [2]
+
+
+def test_a_job_that_knows_its_table_by_another_spelling_reads_it(server: MysqlServer, db: str) -> None:
+    """As versions before this one stored it after a RENAME: its rows come, and what waits for them is committed."""
+    known = facts(server, [(db, "t1")])
+    channel = planned(known.tables[0])
+    stored = worker(channel)
+    spelt = replace(stored, source=replace(stored.source, name="T1"))
+    with reading(server, subscriptions([spelt], Position()), known.start, options=QUICK) as reader:
+        server.run(f"INSERT INTO {db}.t1 VALUES (2, 2)")
+        reader.until(latest(server))
+        assert [row["id"] for row in reader.rows((db, "T1"))] == [2]
+
+
+def test_a_statement_may_spell_a_table_as_it_likes(server: MysqlServer, db: str) -> None:
+    """CREATE SYNC finds it, and knows it by the server's own name."""
+    told = {"type": "mysql", "mysql.host": "127.0.0.1", "mysql.port": str(server.port), "mysql.user": "repl"}
+    source = described({**told, "mysql.password": PASSWORD})
+    found = factory.inspect(source, [(db.upper(), "T1")], connect_timeout=10.0, locking=Locking())
+    assert (found.tables[0].db, found.tables[0].name) == (db, "t1")
+    with pytest.raises(SyncError) as caught:
+        factory.inspect(source, [(db, "t2")], connect_timeout=10.0, locking=Locking())
+    assert caught.value.code is Code.SOURCE_UNKNOWN_TABLE
