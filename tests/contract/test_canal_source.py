@@ -607,6 +607,36 @@ def test_a_transaction_that_canal_begins_to_read_anew_comes_once(
             )
 
 
+def test_an_end_that_canal_leaves_out_is_not_where_a_new_connection_begins(
+    canal: Start, mysql_server: MysqlServer, mysql_db: str
+) -> None:
+    """All rows of a torn transaction were handed on when the connection is lost, and canal tells no END where only
+    other tables' rows stand beside it: what comes next ends it, and no position is without a place.
+    """
+    server = canal(options=SMALL_RING)
+    mysql_server.run(f"CREATE TABLE {mysql_db}.other (id BIGINT PRIMARY KEY)")
+    with (
+        closing(Proxy(server.port)) as proxy,
+        reading(server, [channel((mysql_db, "t"), key="")], port=proxy.port) as reader,
+    ):
+        reader.get()
+        fill(mysql_server, mysql_db, 1000, 1001)
+        reader.until(lambda: reader.rows((mysql_db, "t")))
+        rows = (f"INSERT INTO {mysql_db}.t VALUES ({number}, REPEAT('x', 10000))" for number in range(200))
+        others = (f"INSERT INTO {mysql_db}.other VALUES ({number})" for number in range(1, 100))
+        mysql_server.run(f"INSERT INTO {mysql_db}.other VALUES (0)", "BEGIN", *rows, *others, "COMMIT")
+        reader.until(lambda: len(reader.rows((mysql_db, "t"))) > 200)
+        assert reader.end.ordinal, "canal told the END"
+        proxy.cut()
+        reader.until(lambda: reader.troubles and reader.troubles[-1] is None)
+        mysql_server.run(f"ALTER TABLE {mysql_db}.t COMMENT 'x'")
+        fill(mysql_server, mysql_db, 200, 201)
+        reader.until(lambda: len(reader.rows((mysql_db, "t"))) > 201)
+        assert [row["id"] for row in reader.rows((mysql_db, "t"))] == [1000, *range(201)]
+        assert all(batch.end.file for batch in reader.batches if batch.end is not None)
+        assert reader.end.whole
+
+
 def test_a_second_reader_is_found(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:
     """Nobody keeps it out without ZooKeeper: the numbers of the batches tell, and what it took comes again."""
     server = canal()

@@ -333,9 +333,15 @@ class Sorter:
             self._begun_in = self._acks.received_last
 
     def _end_unsaid(self) -> None:
-        """What begins next ends a transaction whose end nobody told."""
-        if self._holds:
-            self._end_transaction(self._last)
+        """What begins next ends a transaction whose end nobody told. Where nothing of it has come since the connection
+        was made, the position stays inside it: which of its entries was the last one is not known.
+        """
+        if not self._holds:
+            return
+        if self._last is START:
+            self._in_transaction = self._delivered_open = False
+            return
+        self._end_transaction(self._last)
 
     def _finish(self, value: bytes, at: EntryPosition) -> None:
         if self._open.events or self._delivered_open:
