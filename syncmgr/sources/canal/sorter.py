@@ -28,6 +28,8 @@ XA: Final = frozenset({entry_pb2.XACOMMIT, entry_pb2.XAROLLBACK})
 PLACELESS: Final = (
     "rows without a place in the binlog, as a MariaDB from 11.8 on writes them; read it with 'type' = 'mysql'"
 )
+XA_TYPE: Final = b"XA_TYPE"  # the name of a property of its BEGIN
+PREPARED: Final = "rows of synced tables in an XA transaction, whose outcome canal tells later"
 BACK_SECOND: Final = 10  # the clocks of two servers of one history differ by less than canal's step back of 60 s
 START: Final = EntryPosition(file="", offset=0, length=0, number=0, counted=False, server="", time=0, gtid="", gtids="")
 
@@ -124,6 +126,7 @@ class Sorter:
         self._queue: deque[Run] = deque()
         self._open = _Waiting()
         self._in_transaction, self._torn = self._delivered_open, False
+        self._prepares = False
         self._at = self._last = START
         self._offset = 0  # of the last entry that was taken
         self._unsettled: entry_pb2.Header | None = None
@@ -215,7 +218,7 @@ class Sorter:
         match entry.entryType:
             case entry_pb2.TRANSACTIONBEGIN:
                 self._end_unsaid()
-                self._begin()
+                self._begin(prepares=XA_TYPE in entry.storeValue)
             case entry_pb2.TRANSACTIONEND:
                 self._finish(entry.storeValue, at)
             case entry_pb2.ROWDATA if header.eventType in ROWS:
@@ -327,8 +330,8 @@ class Sorter:
 
     # -- transactions
 
-    def _begin(self) -> None:
-        self._in_transaction = True
+    def _begin(self, *, prepares: bool = False) -> None:
+        self._in_transaction, self._prepares = True, prepares
         if not self._unended:
             self._begun_in = self._acks.received_last
 
@@ -347,7 +350,7 @@ class Sorter:
         if self._open.events or self._delivered_open:
             end = entry_pb2.TransactionEnd.FromString(value)
             if any(pair.key == "XA_TYPE" for pair in end.props):
-                raise self._unsupported("rows of synced tables in an XA transaction, whose outcome canal tells later")
+                raise self._unsupported(PREPARED)
         self._end_transaction(at)
 
     def _end_transaction(self, at: EntryPosition) -> None:
@@ -377,6 +380,8 @@ class Sorter:
             return
         if not self._in_transaction:
             self._begin()
+        if self._prepares:
+            raise self._unsupported(PREPARED)
         self._open.add(table, (value,), size)
 
     def _refuse_statement(self, change: entry_pb2.RowChange, header: entry_pb2.Header, table: Table | None) -> None:
