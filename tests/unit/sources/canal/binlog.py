@@ -9,7 +9,8 @@ from syncmgr.job.position import Position
 from syncmgr.sources.canal import packet
 from syncmgr.sources.canal.acks import Acks
 from syncmgr.sources.canal.proto import entry_pb2
-from syncmgr.sources.canal.sorter import Altered, Sorter
+from syncmgr.sources.canal.sorter import Sorter
+from syncmgr.sources.canal.synced import Altered
 
 if TYPE_CHECKING:
     from syncmgr.job.types.schema import SourceTable

@@ -4,8 +4,8 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
+from syncmgr.sources.canal.history import RewindError
 from syncmgr.sources.canal.proto import entry_pb2
-from syncmgr.sources.canal.sorter import RewindError
 from tests.unit.sources.canal.binlog import LENGTH, TABLE, UUID, Binlog, Sorting, values
 
 OTHER = ("shop", "other")
