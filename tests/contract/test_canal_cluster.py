@@ -198,6 +198,33 @@ def test_a_zookeeper_that_never_answers_holds_nobody(zookeeper: ZooKeeper, desti
         until(lambda: answers(cluster), why="ZooKeeper's answer")
 
 
+def test_a_session_that_ends_while_canal_is_connected_to_is_noticed(zookeeper: ZooKeeper, destination: str) -> None:
+    """Another reader has its place by then: its node stays as it is, and this one does not read beside it."""
+    nowhere = Endpoint(
+        host="", port=0, destination=destination, user="", password="", connect_timeout=HANG_SECOND, read_timeout=0.5
+    )
+    path = f"/otter/canal/destinations/{destination}"
+    with asking(zookeeper) as client, contextlib.closing(Cluster(zookeeper.address, nowhere, "job")) as cluster:
+        client.create(f"{path}/running", b'{"active":true,"address":"127.0.0.1:1"}', ephemeral=True, makepath=True)
+        assert cluster.locate().port == 1
+        assert cluster._client is not None
+        end_session(zookeeper, cluster._client.client_id)
+        until(cluster.lost, why="the end of the session")
+        with contextlib.closing(Cluster(zookeeper.address, nowhere, "other")) as other:
+            other.locate()
+            with pytest.raises(CanalLostError, match="another reader"):
+                cluster.connected("127.0.0.1:2")
+            assert told(client, f"{path}/1001/running")["owner"] == "other"
+
+
+def end_session(zookeeper: ZooKeeper, session: tuple[int, bytes]) -> None:
+    """Whoever knows its password may end it."""
+    twin = KazooClient(zookeeper.address, client_id=session)
+    twin.start()
+    twin.stop()
+    twin.close()
+
+
 def answers(cluster: Cluster) -> bool:
     try:
         cluster.locate()

@@ -406,12 +406,16 @@ def test_a_statement_that_names_another_table_is_found(
 
 @ALIKE
 def test_rows_of_an_xa_transaction_are_refused(canal: Start, any_server: MysqlServer, db: str) -> None:
-    """Canal tells them when they are prepared; whether they hold is not known then."""
-    with reading(canal(any_server), [channel((db, "t"))]) as reader:
+    """Canal tells them when they are prepared; whether they hold is not known then. None is handed on, not of one that
+    is larger than canal's ring either.
+    """
+    with reading(canal(any_server, options=SMALL_RING), [channel((db, "t"))]) as reader:
         reader.get()
-        any_server.run("XA START 'x'", f"INSERT INTO {db}.t VALUES (1, 'x')", "XA END 'x'", "XA PREPARE 'x'")
+        rows = (f"INSERT INTO {db}.t VALUES ({number}, REPEAT('x', 10000))" for number in range(200))
+        any_server.run("XA START 'x'", *rows, "XA END 'x'", "XA PREPARE 'x'")
         try:
             assert reader.until_error().code is Code.CANAL_UNSUPPORTED
+            assert reader.rows((db, "t")) == []
         finally:
             any_server.run("XA COMMIT 'x'")
 
@@ -605,6 +609,36 @@ def test_a_transaction_that_canal_begins_to_read_anew_comes_once(
             assert [batch.end.whole for batch in reader.batches if batch.events > 1 and batch.end] == (
                 [False, True] if asks else [True]
             )
+
+
+def test_an_end_that_canal_leaves_out_is_not_where_a_new_connection_begins(
+    canal: Start, mysql_server: MysqlServer, mysql_db: str
+) -> None:
+    """All rows of a torn transaction were handed on when the connection is lost, and canal tells no END where only
+    other tables' rows stand beside it: what comes next ends it, and no position is without a place.
+    """
+    server = canal(options=SMALL_RING)
+    mysql_server.run(f"CREATE TABLE {mysql_db}.other (id BIGINT PRIMARY KEY)")
+    with (
+        closing(Proxy(server.port)) as proxy,
+        reading(server, [channel((mysql_db, "t"), key="")], port=proxy.port) as reader,
+    ):
+        reader.get()
+        fill(mysql_server, mysql_db, 1000, 1001)
+        reader.until(lambda: reader.rows((mysql_db, "t")))
+        rows = (f"INSERT INTO {mysql_db}.t VALUES ({number}, REPEAT('x', 10000))" for number in range(200))
+        others = (f"INSERT INTO {mysql_db}.other VALUES ({number})" for number in range(1, 100))
+        mysql_server.run(f"INSERT INTO {mysql_db}.other VALUES (0)", "BEGIN", *rows, *others, "COMMIT")
+        reader.until(lambda: len(reader.rows((mysql_db, "t"))) > 200)
+        assert reader.end.ordinal, "canal told the END"
+        proxy.cut()
+        reader.until(lambda: reader.troubles and reader.troubles[-1] is None)
+        mysql_server.run(f"ALTER TABLE {mysql_db}.t COMMENT 'x'")
+        fill(mysql_server, mysql_db, 200, 201)
+        reader.until(lambda: len(reader.rows((mysql_db, "t"))) > 201)
+        assert [row["id"] for row in reader.rows((mysql_db, "t"))] == [1000, *range(201)]
+        assert all(batch.end.file for batch in reader.batches if batch.end is not None)
+        assert reader.end.whole
 
 
 def test_a_second_reader_is_found(canal: Start, mysql_server: MysqlServer, mysql_db: str) -> None:

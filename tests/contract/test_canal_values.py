@@ -13,9 +13,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.canal import packet
-from syncmgr.sources.canal.canal_text import refusal
 from syncmgr.sources.canal.connector import Connector
 from syncmgr.sources.canal.proto import entry_pb2
+from syncmgr.sources.canal.values.canal_text import refusal
 from syncmgr.sources.canal.values.entry import EntryRows, EntryTable, column_headers
 from syncmgr.sources.canal.values.schema import source_table_of
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription

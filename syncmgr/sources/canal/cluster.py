@@ -93,9 +93,13 @@ class Cluster:
         return replace(self._endpoint, host=host, port=int(port))
 
     def connected(self, local_address: str) -> None:
-        """As canal's clients do, for whoever looks into ZooKeeper."""
+        """As canal's clients do, for whoever looks into ZooKeeper. Raises CanalLostError where the session, and with it
+        our node, has ended since `locate`: what is there now is another reader's.
+        """
+        if self._client is None or self._over:
+            raise self._lost("the session has ended, so another reader may have begun")
         with self._naming_failures():
-            self._waited(self._started().set_async(self._own, self._told(local_address)))
+            self._waited(self._client.set_async(self._own, self._told(local_address)))
 
     def lost(self) -> bool:
         return self._over

@@ -14,7 +14,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl_policy import OF_ONE_KIND
 from syncmgr.job.property import Property, filled, flag, given, whole, wrong_property
 from syncmgr.job.source import BINLOG, Can, Caveat
-from syncmgr.sources.canal import canal_text
+from syncmgr.sources.canal.values import canal_text
 
 LOCALHOST: Final = "localhost"
 PROPERTIES: Final = (

@@ -1,25 +1,25 @@
 """Sorts canal's entries by table, transaction by transaction, without decoding a row.
 
-Owns: where transactions begin and end, what is old, what waits undelivered, which batches a position covers.
-Must not know: sockets, reconnects, how rows are decoded.
+Owns: where transactions begin and end, what is handed on, which batches a position covers.
+Must not know: sockets, reconnects, what makes an entry old, how rows are decoded.
 """
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol, assert_never
+from typing import Final, assert_never
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects import untold
 from syncmgr.job.position import Position
-from syncmgr.job.rows.batch import Batch, Ddl, TableChanges
-from syncmgr.job.statement.nodes import Clause
+from syncmgr.job.rows.batch import Batch, Ddl
 from syncmgr.sources.canal import packet
 from syncmgr.sources.canal.acks import Acks
-from syncmgr.sources.canal.entry_position import EntryPosition, Relation, Taken, place_of
+from syncmgr.sources.canal.entry_position import EntryPosition, place_of
+from syncmgr.sources.canal.history import History
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.runs import Run, runs
+from syncmgr.sources.canal.synced import Altered, Synced, Truth, Waiting
 from syncmgr.sources.canal.trail import Step, Trail
 
 ROWS: Final = frozenset({entry_pb2.INSERT, entry_pb2.UPDATE, entry_pb2.DELETE})
@@ -28,54 +28,9 @@ XA: Final = frozenset({entry_pb2.XACOMMIT, entry_pb2.XAROLLBACK})
 PLACELESS: Final = (
     "rows without a place in the binlog, as a MariaDB from 11.8 on writes them; read it with 'type' = 'mysql'"
 )
-BACK_SECOND: Final = 10  # the clocks of two servers of one history differ by less than canal's step back of 60 s
+XA_TYPE: Final = b"XA_TYPE"  # the name of a property of its BEGIN
+PREPARED: Final = "rows of synced tables in an XA transaction, whose outcome canal tells later"
 START: Final = EntryPosition(file="", offset=0, length=0, number=0, counted=False, server="", time=0, gtid="", gtids="")
-
-
-class RewindError(Exception):
-    """What was taken for old belongs to another history: everything has to be delivered again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Altered:
-    """An ALTER that left the rows, and the columns, folded, whose values are not what earlier rows said.
-
-    `clauses`: all that it says, by whichever server.
-    """
-
-    statement: str
-    columns: frozenset[str]
-    clauses: tuple[Clause, ...] = ()
-
-
-class Truth(Protocol):
-    """What becomes of the RowChange messages of one table."""
-
-    @property
-    def keyed(self) -> bool:
-        """Whether a change may be applied twice."""
-
-    def changes(self, parts: Sequence[bytes], altered: Altered | None) -> TableChanges:
-        """`altered`: the last DDL statement on the table before them, where none of it was handed on before."""
-
-
-class _Waiting:
-    """RowChange messages by table."""
-
-    def __init__(self) -> None:
-        self.rows: dict[Table, list[bytes]] = {}
-        self.events = self.bytes = 0
-
-    def add(self, table: Table, changes: Sequence[bytes], size: int) -> None:
-        self.rows.setdefault(table, []).extend(changes)
-        self.events += len(changes)
-        self.bytes += size
-
-    def absorb(self, other: "_Waiting") -> None:
-        for table, changes in other.rows.items():
-            self.rows.setdefault(table, []).extend(changes)
-        self.events += other.events
-        self.bytes += other.bytes
 
 
 class Sorter:
@@ -95,17 +50,13 @@ class Sorter:
     ) -> None:
         """`max_open_bytes`: of an open transaction, before a part of it is handed on without waiting for its end."""
         self._tables = tables
-        self._keyed = all(truth.keyed for truth in tables.values())
-        self._folded = {(db.casefold(), name.casefold()): (db, name) for db, name in tables}
+        self._synced = Synced(tables, label=label)
         self._acks = acks
         self._label = label
         self._max_open_bytes = max_open_bytes
-        self._taken = Taken(start)
-        self._time = start.time
-        self._apart_until = 0
-        self._ended = 0  # the time of the last END
+        self._history = History(tables, start, label=label)
         self._source_time = self._first_time = 0.0
-        self._ready = _Waiting()
+        self._ready = Waiting()
         self._moved = self._torn = self._delivered_open = self._ahead = False
         self._altered: dict[Table, Altered] = {}
         self._alters = self._altered  # by the DDL that was met and not handed on
@@ -119,16 +70,15 @@ class Sorter:
 
         `trusted` False: nothing of it is taken for old.
         """
-        self._trusted = trusted
+        self._history.restart(trusted=trusted)
         self._acks.restart()
         self._queue: deque[Run] = deque()
-        self._open = _Waiting()
+        self._open = Waiting()
         self._in_transaction, self._torn = self._delivered_open, False
+        self._prepares = False
         self._at = self._last = START
         self._offset = 0  # of the last entry that was taken
         self._unsettled: entry_pb2.Header | None = None
-        self._joined = self._dropped = self._met = False
-        self._doubted = False  # by a coordinate alone
         self._trail = Trail()
         self._unended = False  # a part of a transaction was let go, which comes again from its beginning
         self._begun_in = self._acks.received_last
@@ -163,7 +113,7 @@ class Sorter:
     def _rows_behind(self, run: Run, size: int) -> None:
         header = self._unsettled = packet.entry(run.entries[-1]).header
         self._offset = header.logfileOffset
-        table = self._table(header.schemaName, header.tableName)
+        table = self._synced.table(header.schemaName, header.tableName)
         if table is not None:
             self._open.add(table, run.values[1:], size)
 
@@ -175,23 +125,12 @@ class Sorter:
             self._rows(entry.storeValue, header, size)
             return
         self._settle()
-        at = self._at = self._place(header, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
-        if self._steps_back(entry, at):
+        begins, ends = (entry.entryType == kind for kind in (entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND))
+        at = self._at = self._place(header, begins=begins)
+        if entry.entryType in TOLD and self._steps_back(at, begins=begins, ends=ends):
             return
-        lie = self._taken.lies(at, trusted=self._trusted)
-        if lie is Relation.OLD:
-            self._dropped = True
-            self._doubted |= not self._taken.knows(at)
-            self._ended = at.time if entry.entryType == entry_pb2.TRANSACTIONEND else self._ended
-            self._met |= self._taken.ends_at(at)
+        if self._history.is_old(at, begins=begins, ends=ends):
             return
-        if self._taken.tears(at):
-            raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
-        if not self._joined:
-            self._join(at, begins=entry.entryType == entry_pb2.TRANSACTIONBEGIN)
-        if lie is Relation.ELSEWHERE:
-            self._apply_again(at)
-        self._time = max(self._time, at.time)
         self._sort(entry, header, at, size)
         self._last, self._offset = at, at.offset
 
@@ -209,13 +148,13 @@ class Sorter:
         if header is not None:
             self._at = self._last = place_of(header, 1, counted=True)
             self._trail.passed(self._at)
-            self._time = max(self._time, self._at.time)
+            self._history.passed(self._at)
 
     def _sort(self, entry: entry_pb2.Entry, header: entry_pb2.Header, at: EntryPosition, size: int) -> None:
         match entry.entryType:
             case entry_pb2.TRANSACTIONBEGIN:
                 self._end_unsaid()
-                self._begin()
+                self._begin(prepares=XA_TYPE in entry.storeValue)
             case entry_pb2.TRANSACTIONEND:
                 self._finish(entry.storeValue, at)
             case entry_pb2.ROWDATA if header.eventType in ROWS:
@@ -235,17 +174,14 @@ class Sorter:
 
     # -- canal's parser that connects anew
 
-    def _steps_back(self, entry: entry_pb2.Entry, at: EntryPosition) -> bool:
+    def _steps_back(self, at: EntryPosition, *, begins: bool, ends: bool) -> bool:
         """Whether it is an END of before, which ends nothing now. What is open comes again from its beginning."""
-        if entry.entryType not in TOLD:
-            return False
-        begins, ends = (entry.entryType == kind for kind in (entry_pb2.TRANSACTIONBEGIN, entry_pb2.TRANSACTIONEND))
         step = self._trail.step(at, begins=begins, ends=ends)
         if step is not Step.ON:
             self._let_go()
         match step:
             case Step.BACK:
-                self._met |= self._taken.ends_at(at)
+                self._history.meet(at)
             case Step.AWAY:
                 self._go_away(at)
             case Step.ON | Step.AGAIN:
@@ -256,143 +192,60 @@ class Sorter:
 
     def _let_go(self) -> None:
         self._unended = self.open
-        self._open = _Waiting()
+        self._open = Waiting()
         self._in_transaction = self._torn = False
 
     def _go_away(self, at: EntryPosition) -> None:
-        """To another server: GTIDs tell what is old there. Else nothing does, unless it begins at the position, and
-        that is not met on the way.
-
-        The batches with the last of the first server are not kept back: they prove nothing to who goes on at the other.
+        """To another server. The batches with the last of the first one are not kept back: they prove nothing to who
+        goes on at the other.
         """
-        if self._taken.by_gtid(at):
-            self._taken.go_away()
-            return
-        if self._taken.ends_at(at):
-            return
-        self._joined = True
-        self._trusted = not self._taken.position.file
-        self._first = self._first or not self._trusted
-
-    # -- what was taken before
-
-    def _join(self, at: EntryPosition, *, begins: bool) -> None:
-        """The first entry that is not old: nothing may be missing before it."""
-        taken = self._taken.position
-        self._joined = True
-        if not taken.file or not self._trusted or self._met:
-            return
-        if taken.ordinal and self._taken.by_gtid(at):
-            self._join_torn(at, begins=begins)
-            return
-        if self._taken.continues(at):
-            return
-        if self._dropped and at.gtid and taken.gtids:
-            return
-        if self._dropped or at.time < taken.time - BACK_SECOND:
-            self._refuse_again(at)
-            raise RewindError
-        if taken.acked:
-            return  # nothing need come again
-        raise self._lost(f"canal goes on at {at.file}:{at.offset}, and what it delivered last did not come again")
-
-    def _join_torn(self, at: EntryPosition, *, begins: bool) -> None:
-        """What is not met is the torn transaction from its beginning, in other binlogs: its GTID says so."""
-        taken = self._taken.position
-        if taken.acked and not begins and not self._dropped and at.file == taken.file:
-            return  # nothing need come again
-        if not self._taken.may_be_torn():
-            raise self._lost(f"canal goes on with {at.gtid}, and the rest of a transaction that it tore did not come")
-        self._refuse_again(at)
-        raise RewindError
-
-    def _apply_again(self, at: EntryPosition) -> None:
-        """Another history: rows with a key are applied a second time, until it is past the first one."""
-        self._refuse_again(at)
-        self._apart_until = max(self._apart_until, self._taken.position.time, self._time)
-        self._time = at.time
-
-    def _refuse_again(self, at: EntryPosition) -> None:
-        unkeyed = [table for table, truth in self._tables.items() if not truth.keyed]
-        if unkeyed:
-            raise self._lost(
-                f"canal goes on in another history of binlogs, at {at.file}:{at.offset}, and rows of "
-                f"{'.'.join(unkeyed[0])}, whose target has no key, would be appended twice"
-            )
-
-    def _lost(self, reason: str) -> SyncError:
-        taken = self._taken.position
-        position = taken.gtids or f"{taken.file}:{taken.offset}"
-        return SyncError(Code.CANAL_POSITION_LOST, address=self._label, position=position, reason=reason)
+        self._first = self._history.go_away(at) or self._first
 
     # -- transactions
 
-    def _begin(self) -> None:
-        self._in_transaction = True
+    def _begin(self, *, prepares: bool = False) -> None:
+        self._in_transaction, self._prepares = True, prepares
         if not self._unended:
             self._begun_in = self._acks.received_last
 
     def _end_unsaid(self) -> None:
-        """What begins next ends a transaction whose end nobody told."""
-        if self._holds:
-            self._end_transaction(self._last)
+        """What begins next ends a transaction whose end nobody told. Where nothing of it has come since the connection
+        was made, the position stays inside it: which of its entries was the last one is not known.
+        """
+        if not self._holds:
+            return
+        if self._last is START:
+            self._in_transaction = self._delivered_open = False
+            return
+        self._end_transaction(self._last)
 
     def _finish(self, value: bytes, at: EntryPosition) -> None:
         if self._open.events or self._delivered_open:
             end = entry_pb2.TransactionEnd.FromString(value)
             if any(pair.key == "XA_TYPE" for pair in end.props):
-                raise self._unsupported("rows of synced tables in an XA transaction, whose outcome canal tells later")
+                raise self._unsupported(PREPARED)
         self._end_transaction(at)
 
     def _end_transaction(self, at: EntryPosition) -> None:
-        if self._taken.jumps_back(at, BACK_SECOND, ended=self._ended):
-            self._apply_again(at)
-        self._ended = at.time
-        self._time = max(self._time, at.time)
-        self._taken.behind(at, time=self._time, whole=self._is_whole(at), acked=self._first)
-        self._trusted = True
+        self._history.end(at, acked=self._first)
         self._source_time = float(at.time)
         self._first_time = self._first_time or self._source_time
         self._ready.absorb(self._open)
-        self._open = _Waiting()
+        self._open = Waiting()
         self._in_transaction = self._delivered_open = self._torn = self._unended = False
         self._moved = True
 
-    def _is_whole(self, at: EntryPosition) -> bool:
-        if self._apart_until and at.time > self._apart_until:
-            self._apart_until = 0
-        return not self._apart_until
-
     def _rows(self, value: bytes, header: entry_pb2.Header, size: int) -> None:
-        table = self._table(header.schemaName, header.tableName)
+        table = self._synced.table(header.schemaName, header.tableName)
         if not _counted(header):
-            self._refuse_statement(packet.row_change(value), header, table)
+            self._synced.refuse_statement(packet.row_change(value), header, table)
         if table is None:
             return
         if not self._in_transaction:
             self._begin()
+        if self._prepares:
+            raise self._unsupported(PREPARED)
         self._open.add(table, (value,), size)
-
-    def _refuse_statement(self, change: entry_pb2.RowChange, header: entry_pb2.Header, table: Table | None) -> None:
-        """One in place of rows, of whichever table canal says that it is: what it may lead to cannot be asked."""
-        if not change.sql:
-            return
-        session = "not ROW in some session"
-        if table is None:
-            did = untold.reach(change.sql, change.ddlSchemaName or header.schemaName)
-            if did is None:
-                return
-            session += f", which has {did}, and that may lead to a table of the job,"
-        raise SyncError(Code.SOURCE_NOT_ROW, value=session, address=self._label)
-
-    def _table(self, db: str, name: str) -> Table | None:
-        if (db, name) in self._tables:
-            return db, name
-        near = self._folded.get((db.casefold(), name.casefold()))
-        if near is not None:
-            reason = f"canal writes it {db}.{name}; create the job with this name"
-            raise SyncError(Code.SOURCE_SCHEMA, table=".".join(near), reason=reason)
-        return None
 
     # -- statements
 
@@ -405,7 +258,7 @@ class Sorter:
         concern = untold.concern(change.sql, default, self._tables)
         if concern is not None:
             self.ddl = Ddl(table=concern.tables[0], statement=change.sql, rows_survive=concern.rows_survive)
-            self._before_ddl, self._behind_ddl = self._taken.position, at
+            self._before_ddl, self._behind_ddl = self._history.position, at
             self._alters = dict.fromkeys(concern.tables, Altered(change.sql, concern.columns, concern.clauses))
         else:
             self._end_transaction(at)
@@ -423,11 +276,8 @@ class Sorter:
 
     @property
     def doubtful(self) -> bool:
-        """Whether what was dropped may be of another server, and be wanted again: nothing has met the position yet.
-
-        Without a key it is not taken in any case, but stops the job.
-        """
-        return self._doubted and not self._met and not self._joined and self._keyed
+        """As `History.doubtful`."""
+        return self._history.doubtful
 
     @property
     def delivered_open(self) -> bool:
@@ -457,10 +307,10 @@ class Sorter:
 
     def release(self) -> Batch:
         """The position anew, as one behind which canal may forget everything."""
-        end = self._taken.release()
+        end = self._history.release()
         self._acks.given(end)
         self._acks.covered(self._acks.received_last)
-        return self._batch(_Waiting(), end=end, open_=self._delivered_open, starved=True)
+        return self._batch(Waiting(), end=end, open_=self._delivered_open, starved=True)
 
     def take(self) -> Batch:
         """What is whole; else what is torn, else a part of what is too large to wait for its end."""
@@ -468,22 +318,22 @@ class Sorter:
             return self._take_whole()
         self._settle()
         if self._open.events:
-            self._taken.within(self._last, time=self._time)
+            self._history.within(self._last)
             self._delivered_open = True
-        waiting, self._open = self._open, _Waiting()
+        waiting, self._open = self._open, Waiting()
         if not self._torn:
             self._ahead = True
             return self._batch(waiting, end=None, open_=True)
         self._torn = self._ahead = False
-        end = self._taken.position
+        end = self._history.position
         self._acks.given(end)
         self._acks.covered(self._acks.received_last)
         return self._batch(waiting, end=end, open_=True, starved=True)
 
     def _take_whole(self) -> Batch:
-        waiting, self._ready = self._ready, _Waiting()
+        waiting, self._ready = self._ready, Waiting()
         met, self.ddl = self.ddl, None
-        end = self._before_ddl if met is not None else self._taken.position
+        end = self._before_ddl if met is not None else self._history.position
         self._moved = self._first = self._ahead = False
         self._acks.given(end)
         batch = self._batch(waiting, end=end, open_=False, met=met)
@@ -497,12 +347,12 @@ class Sorter:
 
     def _cover(self) -> None:
         """Nothing is left to sort: what canal gave is covered, up to where the open transaction began."""
-        if not self._queue and not self.doubtful:
+        if not self._queue and not self._history.doubtful:
             behind = self._unended or self._ahead or self._open.events > 0
             self._acks.covered(self._begun_in - 1 if behind else self._acks.received_last)
 
     def _batch(
-        self, waiting: _Waiting, *, end: Position | None, open_: bool, met: Ddl | None = None, starved: bool = False
+        self, waiting: Waiting, *, end: Position | None, open_: bool, met: Ddl | None = None, starved: bool = False
     ) -> Batch:
         rows = {table: list[bytes]() for table in self._altered} | waiting.rows  # an ALTER is judged without rows
         changes = tuple(self._tables[t].changes(parts, self._altered.pop(t, None)) for t, parts in rows.items())

@@ -17,8 +17,9 @@ from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
 from syncmgr.sources.canal.acks import Acks
 from syncmgr.sources.canal.connector import CanalLostError, Connector, Endpoint
+from syncmgr.sources.canal.history import RewindError
 from syncmgr.sources.canal.packet import Delivery, MalformedPacketError
-from syncmgr.sources.canal.sorter import RewindError, Sorter
+from syncmgr.sources.canal.sorter import Sorter
 from syncmgr.sources.canal.table_reader import LearnedTable
 from syncmgr.sources.reconnect import Reconnector
 

@@ -20,8 +20,8 @@ from syncmgr.job.rows.batch import OP
 from syncmgr.job.statement import nodes
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceTable
-from syncmgr.sources.canal.canal_text import check_exact
-from syncmgr.sources.canal.sorter import Altered
+from syncmgr.sources.canal.synced import Altered
+from syncmgr.sources.canal.values.canal_text import check_exact
 from syncmgr.sources.canal.values.entry import EntryRows, EntryTable, column_headers
 from syncmgr.sources.canal.values.schema import source_table_of
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.types.schema import SourceColumn, SourceTable, differing
-from syncmgr.sources.mysql.values.table_map import HIDDEN
+from syncmgr.sources.mysql.values.schema import HIDDEN
 
 
 class Nameless:

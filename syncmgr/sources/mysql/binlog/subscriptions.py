@@ -27,15 +27,8 @@ from syncmgr.sources.mysql.binlog.nameless import Nameless
 from syncmgr.sources.mysql.binlog.subscription import Channel, Subscription, subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder, Wanted
-from syncmgr.sources.mysql.values.table_map import (
-    TableMap,
-    agreed,
-    identified,
-    parse,
-    refuse_unknown,
-    source_table,
-    without_hashes,
-)
+from syncmgr.sources.mysql.values.schema import agreed, identified, refuse_unknown, source_table, without_hashes
+from syncmgr.sources.mysql.values.table_map import TableMap, parse
 from syncmgr.sources.mysql.values.values import supported
 from syncmgr.sources.mysql.wire import MalformedEventError
 

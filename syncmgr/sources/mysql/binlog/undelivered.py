@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.sources.mysql.binlog.subscriptions import Subscribed
+from syncmgr.sources.mysql.values.cells import PADDING
 from syncmgr.sources.mysql.values.decoder import RowEvents
-from syncmgr.sources.mysql.values.values import PADDING
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

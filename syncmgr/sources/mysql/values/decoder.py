@@ -19,9 +19,10 @@ from syncmgr.job.rows.routing import ColumnPlan, Image, change_table
 from syncmgr.job.types.cells import Ints, Unheld, UnholdableError
 from syncmgr.job.types.schema import SourceColumn
 from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.values.cells import Cells
 from syncmgr.sources.mysql.values.row_walk import Found, Layout, Slot, Walk
 from syncmgr.sources.mysql.values.table_map import TableMap
-from syncmgr.sources.mysql.values.values import Cells, convert
+from syncmgr.sources.mysql.values.values import convert
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 
 IMAGE: Final = "_image"  # the number of a row's image among all

@@ -5,15 +5,15 @@ Must not know: events, rows, tables.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from syncmgr.job.types import identifier
-from syncmgr.job.types.cells import Bools, Ints, UnholdableError, slices, validity
+from syncmgr.job.types.cells import Bools, Ints, slices, validity
 from syncmgr.job.types.schema import (
     GEOMETRY,
     IDENTIFIERS,
@@ -25,68 +25,14 @@ from syncmgr.job.types.schema import (
 )
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.inflation import inflated_column, inflated_size
-from syncmgr.sources.mysql.values import charsets, json_column, json_text
+from syncmgr.sources.mysql.values import charsets, dates, json_column, json_text
+from syncmgr.sources.mysql.values.cells import PADDING, Cells, array, buffers, of_labels
 from syncmgr.sources.mysql.values.table_map import DIGIT_BYTES, Field
 from syncmgr.sources.mysql.wire import OversizeError
 
-PADDING: Final = 64  # bytes behind the last event: a NULL at its end may be read as if it were a value of 30 bytes
 MOST_INFLATED: Final = 2**31 - 1 - PADDING  # bytes of the cells of a column; Arrow's offsets reach no farther
 INT64_DIGITS: Final = 18
 SHOWN: Final = 32  # bytes of what is no text
-MICRO: Final = (1, 100_000, 10_000, 1_000, 100, 10, 1)  # microseconds of the last digit of a fraction
-SCALE: Final = (0, 10_000, 10_000, 100, 100, 1, 1)  # the same of the stored integer, which has an even count of digits
-MONTH_DAYS: Final = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cells:
-    """n cells of one column. `start`: where in `data` each begins; `size`: bytes of each, None where all are alike.
-
-    `valid`: False where NULL, None where nothing is NULL. `idle`: True where nobody will look at the value (the
-    columns of a deleted row beside its key): an unholdable value there is NULL. `exact`: a text must come back from
-    what is made of it. `data` is padded by PADDING bytes. `unheld`: takes the place, the text and the reason of each
-    unholdable value, which is then NULL; None: the first is an error.
-    """
-
-    data: NDArray[np.uint8]
-    start: Ints
-    size: Ints | None
-    valid: Bools | None
-    idle: Bools | None = None
-    exact: bool = False
-    unheld: list[tuple[int, str, str]] | None = None
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-    def read(self, dtype: str, shift: int = 0) -> NDArray[Any]:
-        """One number of `dtype` at each cell's begin."""
-        kind = np.dtype(dtype)
-        count = max(len(self.data) - kind.itemsize + 1, 0)
-        every = np.ndarray((count,), kind, self.data.data, 0, (1,))
-        return every[self.start + shift]
-
-    def big(self, width: int, shift: int = 0) -> Ints:
-        """An unsigned big-endian number of up to 7 bytes."""
-        return (self.read(">u8", shift) >> np.uint64(8 * (8 - width))).astype(np.int64)
-
-    def little(self, width: int) -> Ints:
-        """An unsigned little-endian number of up to 7 bytes."""
-        return (self.read("<u8") & np.uint64((1 << (8 * width)) - 1)).astype(np.int64)
-
-    def holding(self, bad: Bools, show: Callable[[int], str], reason: str) -> Bools | None:
-        """The validity with unholdable cells taken out. Raises UnholdableError for the first that is looked at."""
-        if self.valid is not None:
-            bad = bad & self.valid
-        if not bad.any():
-            return self.valid
-        seen = bad if self.idle is None else bad & ~self.idle
-        places = np.flatnonzero(seen).tolist()
-        if places and self.unheld is None:
-            raise UnholdableError(show(places[0]), reason)
-        if self.unheld is not None:
-            self.unheld.extend((place, show(place), reason) for place in places)
-        return ~bad if self.valid is None else self.valid & ~bad
 
 
 def convert(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
@@ -116,14 +62,6 @@ def _converter(column: SourceColumn) -> Converter:
     return _BY_WORD.get(column.type) or (_text if column.type in TEXT else _bytes)
 
 
-def _array(kind: pa.DataType, values: NDArray[Any], valid: Bools | None) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(values), _buffers(values, valid))
-
-
-def _buffers(values: NDArray[Any], valid: Bools | None) -> list[Any]:
-    return [validity(valid), pa.py_buffer(np.ascontiguousarray(values))]
-
-
 # -- numbers
 
 _INTS: Final = {"tinyint": "1", "smallint": "2", "int": "4", "bigint": "8"}
@@ -134,27 +72,27 @@ def _integer(column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
         values = cells.little(3)
         if not column.unsigned:
             values -= (values >> 23) << 24
-        return _array(arrow_type(column), values.astype(np.uint32 if column.unsigned else np.int32), cells.valid)
+        return array(arrow_type(column), values.astype(np.uint32 if column.unsigned else np.int32), cells.valid)
     dtype = f"<{'u' if column.unsigned else 'i'}{_INTS[column.type]}"
-    return _array(arrow_type(column), cells.read(dtype), cells.valid)
+    return array(arrow_type(column), cells.read(dtype), cells.valid)
 
 
 def _float(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
-    return _array(pa.float32(), cells.read("<f4"), cells.valid)
+    return array(pa.float32(), cells.read("<f4"), cells.valid)
 
 
 def _double(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
-    return _array(pa.float64(), cells.read("<f8"), cells.valid)
+    return array(pa.float64(), cells.read("<f8"), cells.valid)
 
 
 def _bit(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     values = cells.read(">u8") >> np.uint64(8 * (8 - field.width))
-    return _array(pa.uint64(), values.astype(np.uint64), cells.valid)
+    return array(pa.uint64(), values.astype(np.uint64), cells.valid)
 
 
 def _year(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
     stored = cells.read("u1").astype(np.int16)
-    return _array(pa.int16(), np.where(stored == 0, 0, stored + 1900).astype(np.int16), cells.valid)
+    return array(pa.int16(), np.where(stored == 0, 0, stored + 1900).astype(np.int16), cells.valid)
 
 
 def _decimal(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
@@ -170,7 +108,7 @@ def _decimal(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
         words = np.column_stack([value, value >> 63])
     else:
         words = _wide(groups, negative, len(cells))
-    return pa.Array.from_buffers(arrow_type(column), len(cells), _buffers(words, cells.valid))
+    return pa.Array.from_buffers(arrow_type(column), len(cells), buffers(words, cells.valid))
 
 
 def _digit_groups(column: SourceColumn, cells: Cells, negative: Bools) -> Iterable[tuple[int, Ints]]:
@@ -211,99 +149,6 @@ def _decimal_text(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
         for at, known in zip(cells.start.tolist(), valid.tolist(), strict=True)
     ]
     return pa.array(texts, pa.string())
-
-
-# -- dates and times
-
-
-def _days(year: Ints, month: Ints, day: Ints) -> Ints:
-    """Days since 1970-01-01 of the proleptic Gregorian calendar."""
-    year = year - (month <= 2)
-    era = year // 400
-    of_era = year - era * 400
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    days: Ints = era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-    return days
-
-
-def _no_date(year: Ints, month: Ints, day: Ints) -> Bools:
-    leap = (month == 2) & (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    last = MONTH_DAYS[month] + leap
-    bad: Bools = (year == 0) | (year > 9999) | (day == 0) | (day > last)
-    return bad
-
-
-NO_DATE: Final = "there is no such date"
-
-
-def _date(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
-    stored = cells.little(3)
-    year, month, day = stored >> 9, stored >> 5 & 15, stored & 31
-    valid = cells.holding(_no_date(year, month, day), lambda i: f"{year[i]:04d}-{month[i]:02d}-{day[i]:02d}", NO_DATE)
-    return _array(pa.date32(), _days(year, month, day).astype(np.int32), valid)
-
-
-def _datetime(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
-    if field.code == wire.DATETIME:
-        stored = cells.read("<u8").astype(np.int64)
-        date, clock = stored // 1_000_000, stored % 1_000_000
-        year, month, day = date // 10_000, date // 100 % 100, date % 100
-        hour, minute, second = clock // 10_000, clock // 100 % 100, clock % 100
-    else:
-        stored = cells.big(5) & 0x7FFFFFFFFF
-        months = stored >> 22
-        year, month, day = months // 13, months % 13, stored >> 17 & 31
-        hour, minute, second = stored >> 12 & 31, stored >> 6 & 63, stored & 63
-    month = np.minimum(month, 15)
-
-    def shown(i: int) -> str:
-        return f"{year[i]:04d}-{month[i]:02d}-{day[i]:02d} {hour[i]:02d}:{minute[i]:02d}:{second[i]:02d}"
-
-    bad = _no_date(year, month, day) | (hour > 23) | (minute > 59) | (second > 59)
-    valid = cells.holding(bad, shown, NO_DATE)
-    seconds = _days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
-    return _array(pa.timestamp("us"), seconds * 1_000_000 + _fraction(field, cells, 5), valid)
-
-
-def _timestamp(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
-    seconds = cells.read("<u4").astype(np.int64) if field.code == wire.TIMESTAMP else cells.big(4)
-    valid = cells.holding(seconds == 0, lambda _: "0000-00-00 00:00:00", NO_DATE)
-    return _array(pa.timestamp("us", "UTC"), seconds * 1_000_000 + _fraction(field, cells, 4), valid)
-
-
-def _fraction(field: Field, cells: Cells, shift: int) -> Ints | int:
-    if not field.meta:
-        return 0
-    return cells.big((field.meta + 1) // 2, shift) * SCALE[field.meta]
-
-
-def _time(_column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
-    """MySQL prints every hour with two digits or more, and as many digits of the fraction as declared."""
-    different, of = np.unique(_micros(field, cells), return_inverse=True)
-    texts = pa.array([_time_text(int(value), field.meta) for value in different], pa.string())
-    return _from_labels(of, texts, cells.valid)
-
-
-def _micros(field: Field, cells: Cells) -> Ints:
-    if field.code == wire.TIME:
-        stored = cells.little(3)
-        stored -= (stored >> 23) << 24
-        size = np.abs(stored)
-        micros: Ints = np.sign(stored) * ((size // 10_000 * 3600 + size // 100 % 100 * 60 + size % 100) * 1_000_000)
-        return micros
-    width = (field.meta + 1) // 2
-    stored = cells.big(3 + width) - (0x800000 << (8 * width))
-    size = np.abs(stored)
-    clock, fraction = size >> (8 * width), (size & ((1 << (8 * width)) - 1)) * SCALE[field.meta]
-    seconds = (clock >> 12 & 1023) * 3600 + (clock >> 6 & 63) * 60 + (clock & 63)
-    micros = np.sign(stored) * (seconds * 1_000_000 + fraction)
-    return micros  # noqa: RET504 - numpy calls it Any
-
-
-def _time_text(micros: int, digits: int) -> str:
-    seconds, fraction = divmod(abs(micros), 1_000_000)
-    text = f"{'-' if micros < 0 else ''}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-    return f"{text}.{fraction // MICRO[digits]:0{digits}d}" if digits else text
 
 
 # -- text and bytes
@@ -379,17 +224,12 @@ def _json(_column: SourceColumn, _field: Field, cells: Cells) -> pa.Array:
 # -- labels
 
 
-def _from_labels(of: NDArray[Any], labels: pa.Array, valid: Bools | None) -> pa.Array:
-    places = pa.array(of.astype(np.int32).reshape(-1), mask=None if valid is None else ~valid)
-    return labels.take(places)
-
-
 def _enum(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     """0 is the empty string that MySQL stores for an invalid label."""
     numbers = cells.little(field.width)
     known = len(column.members)
     valid = cells.holding(numbers > known, lambda i: f"label {numbers[i]}", f"its type has {known} labels")
-    return _from_labels(np.minimum(numbers, known), pa.array(["", *column.members], pa.string()), valid)
+    return of_labels(np.minimum(numbers, known), pa.array(["", *column.members], pa.string()), valid)
 
 
 def _set(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
@@ -399,7 +239,7 @@ def _set(column: SourceColumn, field: Field, cells: Cells) -> pa.Array:
     valid = cells.holding(beyond, lambda i: f"bits {bits[i]:b}", f"its type has {known} labels")
     different, of = np.unique(bits, return_inverse=True)
     labels = [",".join(m for i, m in enumerate(column.members) if int(value) >> i & 1) for value in different]
-    return _from_labels(of, pa.array(labels, pa.string()), valid)
+    return of_labels(of, pa.array(labels, pa.string()), valid)
 
 
 _BY_WORD: Final[dict[str, Converter]] = {
@@ -413,10 +253,10 @@ _BY_WORD: Final[dict[str, Converter]] = {
     "decimal": _decimal,
     "bit": _bit,
     "year": _year,
-    "date": _date,
-    "datetime": _datetime,
-    "timestamp": _timestamp,
-    "time": _time,
+    "date": dates.date,
+    "datetime": dates.datetime,
+    "timestamp": dates.timestamp,
+    "time": dates.time,
     "enum": _enum,
     "set": _set,
     "json": _json,

@@ -9,7 +9,8 @@ from syncmgr.job.position import Position
 from syncmgr.sources.canal import packet
 from syncmgr.sources.canal.acks import Acks
 from syncmgr.sources.canal.proto import entry_pb2
-from syncmgr.sources.canal.sorter import Altered, Sorter
+from syncmgr.sources.canal.sorter import Sorter
+from syncmgr.sources.canal.synced import Altered
 
 if TYPE_CHECKING:
     from syncmgr.job.types.schema import SourceTable
@@ -56,9 +57,9 @@ class Binlog:
         counted.header.props.add(key="rowsCount", value="1")
         return counted.SerializeToString()
 
-    def begin(self) -> list[bytes]:
+    def begin(self, store: bytes = b"") -> list[bytes]:
         self.number += 1
-        return [self.entry(entry_pb2.TRANSACTIONBEGIN)] if self._begins else []
+        return [self.entry(entry_pb2.TRANSACTIONBEGIN, store=store)] if self._begins else []
 
     def end(self, **props: str) -> bytes:
         end = entry_pb2.TransactionEnd(props=[entry_pb2.Pair(key=key, value=value) for key, value in props.items()])

@@ -85,6 +85,30 @@ def test_what_was_handed_on_of_a_transaction_does_not_come_again(*, torn: bool) 
     assert (parts[-1].end.ordinal, parts[-1].end.whole) == (0, True)
 
 
+@pytest.mark.parametrize("gtids", [False, True])
+@pytest.mark.parametrize("torn", [False, True], ids=["part", "torn"])
+@pytest.mark.parametrize("ddl", [False, True])
+def test_an_end_that_nobody_told_is_not_where_a_new_connection_begins(*, gtids: bool, torn: bool, ddl: bool) -> None:
+    """All of a transaction was handed on before the connection was lost, and its END is left out: what comes next ends
+    it, and no position without a place is stored, from which everything would be taken for new.
+    """
+    log, sorting = Binlog(gtids=gtids), Sorting(keyed=False, max_open_bytes=10**9 if torn else 1)
+    before, half = log.transaction("first"), log.transaction("a", "b")[:-1]
+    sorting.feed(before)
+    parts = sorting.feed(half)
+    if torn:
+        sorting.sorter.tear()
+        parts = sorting.taken()
+    assert values(parts) == ["a", "b"]
+    sorting.reconnect()
+    assert sorting.feed([*before, *half]) == []
+    statement = [log.statement("ALTER TABLE shop.orders COMMENT 'x'")] if ddl else []
+    batches = [batch for part in split([*statement, *log.transaction("next")]) for batch in sorting.feed(part)]
+    assert values(batches) == ["next"]
+    assert all(batch.end is None or batch.end.file for batch in batches)
+    assert batches[-1].end.whole
+
+
 def test_the_batch_with_the_first_begin_is_not_acked() -> None:
     """Canal would go on behind that BEGIN, though the transaction has come again and is not at its end."""
     log, sorting = Binlog(), Sorting()

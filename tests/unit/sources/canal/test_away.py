@@ -146,4 +146,4 @@ def test_what_is_dropped_before_the_position_is_met_is_not_acked(*, keyed: bool)
     assert met.values(log.transaction("x")) == []
     assert not met.sorter.doubtful
     met.feed(log.transaction("y"))
-    assert met.sorter._joined
+    assert met.sorter._history._joined

@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from syncmgr.errors import SyncError
+from syncmgr.sources.canal.history import RewindError
 from syncmgr.sources.canal.packet import MalformedPacketError
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.runs import runs
-from syncmgr.sources.canal.sorter import RewindError
 from tests.unit.sources.canal.binlog import LENGTH, TABLE, Binlog, Sorting
 
 TABLES = (TABLE, ("shop", "orderz"), ("shop", "order"), ("shop2", "orders"), ("shop", "o" * 300))

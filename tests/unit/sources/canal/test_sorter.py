@@ -4,8 +4,8 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
+from syncmgr.sources.canal.history import RewindError
 from syncmgr.sources.canal.proto import entry_pb2
-from syncmgr.sources.canal.sorter import RewindError
 from tests.unit.sources.canal.binlog import LENGTH, TABLE, UUID, Binlog, Sorting, values
 
 OTHER = ("shop", "other")
@@ -263,6 +263,10 @@ def test_rows_of_an_xa_transaction_stop() -> None:
     log, sorting = Binlog(), Sorting()
     with pytest.raises(SyncError, match="XA transaction"):
         sorting.feed([*log.begin(), log.row("a"), log.end(XA_TYPE="XA END")])
+    begin = entry_pb2.TransactionEnd(props=[entry_pb2.Pair(key="XA_TYPE", value="XA START")]).SerializeToString()
+    with pytest.raises(SyncError, match="XA transaction"):
+        Sorting(max_open_bytes=1).feed([*log.begin(begin), log.row("a")])
+    assert Sorting().values([*log.begin(begin), log.row("a", OTHER), *log.transaction("b")]) == ["b"]
     other = [*log.begin(), log.row("a", OTHER), log.end(XA_TYPE="XA END")]
     assert Sorting().values([*other, log.statement("XA COMMIT", entry_pb2.XACOMMIT, ddl=False)]) == []
 

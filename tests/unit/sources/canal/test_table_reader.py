@@ -4,7 +4,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.objects.untold import concern
-from syncmgr.sources.canal.sorter import Altered
+from syncmgr.sources.canal.synced import Altered
 from syncmgr.sources.canal.table_reader import LearnedTable
 from tests.contract.canal_reader import channel
 from tests.unit.sources.canal.entries import ID, INSERT, Made, change

@@ -4,7 +4,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
-from syncmgr.sources.canal.sorter import RewindError
+from syncmgr.sources.canal.history import RewindError
 from tests.unit.sources.canal.binlog import Binlog, Sorting, values
 
 

@@ -18,8 +18,8 @@ from syncmgr.sources.mysql.binlog import compressed
 from syncmgr.sources.mysql.binlog.compressed import AT_ONCE
 from syncmgr.sources.mysql.inflation import MAX_INFLATED
 from syncmgr.sources.mysql.values import values
+from syncmgr.sources.mysql.values.cells import Cells
 from syncmgr.sources.mysql.values.table_map import Field
-from syncmgr.sources.mysql.values.values import Cells
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 
 MIB = 1 << 20

@@ -20,8 +20,8 @@ from syncmgr.sources.mysql.binlog.events import MAX_GTID_BYTES
 from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.values import json_text, table_map
+from syncmgr.sources.mysql.values.cells import PADDING
 from syncmgr.sources.mysql.values.decoder import RowEvents, RowsDecoder, Wanted
-from syncmgr.sources.mysql.values.values import PADDING
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
 from tests.support.until import PROMPT_SECOND
 from tests.unit.sources.mysql.binlog.test_router import event, unlogged

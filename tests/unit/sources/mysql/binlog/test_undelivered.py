@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from syncmgr.sources.mysql.binlog.subscriptions import Subscribed
 from syncmgr.sources.mysql.binlog.undelivered import RowBuffer, TableBuffer
-from syncmgr.sources.mysql.values.values import PADDING
+from syncmgr.sources.mysql.values.cells import PADDING
 
 A = Subscribed(("shop", "a"), cast("Any", None), None)
 B = Subscribed(("shop", "b"), cast("Any", None), None)

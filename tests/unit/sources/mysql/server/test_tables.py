@@ -10,7 +10,8 @@ from syncmgr.meta import codec
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.server import tables
 from syncmgr.sources.mysql.server.tables import schema_of
-from syncmgr.sources.mysql.values.table_map import Field, TableMap, agreed
+from syncmgr.sources.mysql.values.schema import agreed
+from syncmgr.sources.mysql.values.table_map import Field, TableMap
 from tests.unit.job.factories import make_channel
 
 UTF8_GENERAL_CI: Final = 33

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncmgr.sources.mysql.values import json_column, json_text
+from syncmgr.sources.mysql.values.cells import PADDING
 from syncmgr.sources.mysql.values.json_column import FEW
-from syncmgr.sources.mysql.values.values import PADDING
 from syncmgr.sources.mysql.wire import MalformedEventError
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]

@@ -11,9 +11,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.rows.batch import OP, ChangeKind
 from syncmgr.job.types.schema import SourceColumn
 from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.values.cells import PADDING
 from syncmgr.sources.mysql.values.decoder import RowEvents, RowsDecoder, Wanted
 from syncmgr.sources.mysql.values.table_map import Field, TableMap
-from syncmgr.sources.mysql.values.values import PADDING
 
 Row = dict[str, Any]
 COLUMNS = {  # g is generated, and so is d, which tells its own length

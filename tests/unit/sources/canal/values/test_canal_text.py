@@ -5,7 +5,7 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.positional import plan_positional, untold
 from syncmgr.job.types.column_type import source_column
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetType
-from syncmgr.sources.canal.canal_text import caveats, check_exact, refusal
+from syncmgr.sources.canal.values.canal_text import caveats, check_exact, refusal
 from tests.unit.job.factories import make_channel, make_target
 
 

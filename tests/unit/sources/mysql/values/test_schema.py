@@ -3,7 +3,8 @@ import pytest
 from syncmgr.errors import SyncError
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 from syncmgr.sources.mysql import wire
-from syncmgr.sources.mysql.values.table_map import Field, TableMap, agreed
+from syncmgr.sources.mysql.values.schema import agreed
+from syncmgr.sources.mysql.values.table_map import Field, TableMap
 
 TABLE = SourceTable(db="d", name="t", columns=(SourceColumn(name="v", type="vector"),))
 

@@ -1,0 +1,89 @@
+"""The synced tables among canal's entries, undecoded.
+
+Owns: which names are theirs, what must not stand in place of their rows, rows that wait, and what an ALTER before them
+did.
+Must not know: transactions, positions, how rows are decoded.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.objects import untold
+from syncmgr.job.rows.batch import TableChanges
+from syncmgr.job.statement.nodes import Clause
+from syncmgr.sources.canal.proto import entry_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """An ALTER that left the rows, and the columns, folded, whose values are not what earlier rows said.
+
+    `clauses`: all that it says, by whichever server.
+    """
+
+    statement: str
+    columns: frozenset[str]
+    clauses: tuple[Clause, ...] = ()
+
+
+class Truth(Protocol):
+    """What becomes of the RowChange messages of one table."""
+
+    @property
+    def keyed(self) -> bool:
+        """Whether a change may be applied twice."""
+
+    def changes(self, parts: Sequence[bytes], altered: Altered | None) -> TableChanges:
+        """`altered`: the last DDL statement on the table before them, where none of it was handed on before."""
+
+
+class Waiting:
+    """RowChange messages by table."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Table, list[bytes]] = {}
+        self.events = self.bytes = 0
+
+    def add(self, table: Table, changes: Sequence[bytes], size: int) -> None:
+        self.rows.setdefault(table, []).extend(changes)
+        self.events += len(changes)
+        self.bytes += size
+
+    def absorb(self, other: "Waiting") -> None:
+        for table, changes in other.rows.items():
+            self.rows.setdefault(table, []).extend(changes)
+        self.events += other.events
+        self.bytes += other.bytes
+
+
+class Synced:
+    """The tables of a job. Raises SyncError."""
+
+    def __init__(self, tables: Iterable[Table], *, label: str) -> None:
+        self._tables = frozenset(tables)
+        self._folded = {(db.casefold(), name.casefold()): (db, name) for db, name in self._tables}
+        self._label = label
+
+    def refuse_statement(self, change: entry_pb2.RowChange, header: entry_pb2.Header, table: Table | None) -> None:
+        """One in place of rows, of whichever table canal says that it is: what it may lead to cannot be asked."""
+        if not change.sql:
+            return
+        session = "not ROW in some session"
+        if table is None:
+            did = untold.reach(change.sql, change.ddlSchemaName or header.schemaName)
+            if did is None:
+                return
+            session += f", which has {did}, and that may lead to a table of the job,"
+        raise SyncError(Code.SOURCE_NOT_ROW, value=session, address=self._label)
+
+    def table(self, db: str, name: str) -> Table | None:
+        if (db, name) in self._tables:
+            return db, name
+        near = self._folded.get((db.casefold(), name.casefold()))
+        if near is not None:
+            reason = f"canal writes it {db}.{name}; create the job with this name"
+            raise SyncError(Code.SOURCE_SCHEMA, table=".".join(near), reason=reason)
+        return None
