@@ -505,6 +505,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(256 * MiB),
     ),
     Setting(
+        "question_spill_bytes",
+        1024 * MiB,
+        "bytes",
+        "What questions to information_schema may have on the disk at one time, all together, in the folder for"
+        " temporary files: rows that they sort and group. Above it the one ends that has written much.",
+        at_least(64 * MiB),
+    ),
+    Setting(
         "query_nice",
         5,
         "",
