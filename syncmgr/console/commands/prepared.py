@@ -4,6 +4,7 @@ Owns: COM_STMT_*.
 Must not know: how a statement is bound to its values, SQL.
 """
 
+import asyncio
 from contextlib import aclosing
 from functools import partial
 from typing import Final
@@ -17,6 +18,7 @@ from syncmgr.console.wire.protocol import Capability, Status
 from syncmgr.console.wire.results import Column, Done, Result, row_encoder
 from syncmgr.errors import Code, SyncError
 
+MANY: Final = 1000  # parameters, which take milliseconds
 READ_ONLY_CURSOR: Final = 1  # of the flags of EXECUTE
 
 
@@ -26,8 +28,10 @@ async def prepare(client: Client, body: bytes, session: Session) -> None:
     client.limit_time(session.statement_timeout(sql), since=client.since)
     statement = client.prepared.add(sql, await session.placeholders(sql))
     client.stream.put(statement.answer())
-    for _ in statement.places:
+    for number, _ in enumerate(statement.places, 1):
         client.put_column(Column(name="?"))
+        if number % MANY == 0:
+            await asyncio.sleep(0)  # others are answered in between
     if statement.places and not client.can(Capability.DEPRECATE_EOF):
         client.put_end()
 
@@ -39,7 +43,8 @@ async def execute(client: Client, body: bytes, session: Session) -> None:
     client.show("Execute", statement.sql)
     wants_cursor = bool(reader.uint(1) & READ_ONLY_CURSOR)
     try:
-        sql = statement.bind(reader, client.charset, limit=client.limits.max_statement)
+        bind = partial(statement.bind, reader, client.charset, limit=client.limits.max_statement)
+        sql = await asyncio.to_thread(bind) if len(statement.places) > MANY else bind()
     finally:
         client.prepared.forget_data(statement)
     send = partial(_open_cursor, client, statement) if wants_cursor else client.send_binary
