@@ -98,7 +98,9 @@ need_python() {
 }
 
 python_is_ready() {
-  cmp -s "$PROJECT/$1" "$PROJECT/.venv/$1" && "$PYTHON" -c 'import syncmgr' 2>/dev/null
+  cmp -s "$PROJECT/$1" "$PROJECT/.venv/$1" &&
+    "$PYTHON" -c 'import syncmgr, importlib.util as found, sys; sys.exit(found.find_spec("setuptools") is not None)' \
+      2>/dev/null
 }
 
 make_python() {

@@ -505,6 +505,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         at_least(256 * MiB),
     ),
     Setting(
+        "question_spill_bytes",
+        1024 * MiB,
+        "bytes",
+        "What questions to information_schema may have on the disk at one time, all together, in the folder for"
+        " temporary files: rows that they sort and group. Above it the one ends that has written much.",
+        at_least(64 * MiB),
+    ),
+    Setting(
         "query_nice",
         5,
         "",
@@ -532,8 +540,13 @@ def find(name: str) -> Setting:
         raise SyncError(Code.UNKNOWN_CONFIG, name=name, hint=did_you_mean(name, _BY_NAME)) from None
 
 
+LONGEST_NAME: Final = 256  # characters of what is looked up among names: of megabytes it takes seconds
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The nearest of some names, whatever their case; "" where none is near."""
+    """The nearest of some names, whatever their case; "" where none is near, or it is too long to be a name."""
+    if len(name) > LONGEST_NAME:
+        return ""
     folded = {each.casefold(): each for each in names}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     return f"; did you mean '{folded[near[0]]}'?" if near else ""

@@ -76,7 +76,7 @@ class Connection:
 
     async def refuse(self, error: SyncError) -> None:
         """The last packet of a connection."""
-        self._stream.put(err(error, self.client.result_charset))
+        self._stream.put(err(error, self.client.answers.charset))
         await self._stream.flush()
         await self._stream.linger()
 
@@ -84,14 +84,14 @@ class Connection:
         client = self.client
         client.user = hello.user
         self._gate.places.leave(self.id)
-        client.capabilities = hello.capabilities & OFFERED.value
+        client.answers.capabilities = hello.capabilities & OFFERED.value
         client.speak(by_collation(hello.collation))
         if hello.db:
             await session.use(hello.db)
         audit.login(user=str(client.account), host=client.host, error=None)
-        client.put_ok()
+        client.answers.put_ok()
         await self._stream.flush()
-        if algorithm := agreed(client.capabilities):
+        if algorithm := agreed(client.answers.capabilities):
             self._stream.compress(algorithm, client.share)
 
     async def _commands(self, session: Session) -> None:
@@ -197,7 +197,7 @@ class Connection:
     async def _become(self, body: bytes, session: Session) -> None:
         client = self.client
         client.command = "Change user"
-        hello = parse_change_user(body, client.capabilities)
+        hello = parse_change_user(body, client.answers.capabilities)
         client.account = await self._authenticated(hello)
         audit.login(user=str(client.account), host=client.host, error=None)
         await plain.forget(client, session)
@@ -205,7 +205,7 @@ class Connection:
         client.speak(by_collation(hello.collation))
         if hello.db:
             await session.use(hello.db)
-        client.put_ok()
+        client.answers.put_ok()
 
     async def _authenticated(self, hello: Hello) -> Account:
         try:

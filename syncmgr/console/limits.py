@@ -25,7 +25,8 @@ class Limits:
     `max_connections`, `reserved_connections` are kept for who may KILL the others.
     `max_connection_bytes` and `max_console_bytes` are what one connection and all hold beyond a statement.
     A client with `max_cursors` open gets the rows of a further one at once.
-    `max_query_second` bounds the time of a query; 0: nothing does.
+    `max_query_second` bounds the time of a query; 0: nothing does. `question_spill` is what all questions about
+    metadata may have on the disk.
     `max_statement` and `max_query` bound the text of a statement, in bytes; `max_packet` what is read at all before the
     connection ends.
     `read_timeout` holds inside a packet, `wait_timeout` between two commands, `drain_timeout` at stop().
@@ -36,6 +37,7 @@ class Limits:
     max_statement: int = MAX_STATEMENT
     max_query: int = 256 * KiB
     max_query_second: float = 3600
+    question_spill: int = 1024 * MiB
     login_packet: int = 64 * KiB
     max_prepared: int = 1024
     max_cursors: int = 16

@@ -278,3 +278,12 @@ def test_first_logins_beside_each_other_cost_one_check(console: Running, monkeyp
         thread.join(HANG_SECOND)
     assert answers == [((42,),)] * 30
     assert len(checked) <= 2 * keys.CHECKS_AT_ONCE
+
+
+def test_names_of_any_length_take_no_memory(console: Running) -> None:
+    """A client that is not logged in chooses them: what is remembered of a guess is as short as any account's name."""
+    for number in range(3):
+        assert guess(console, f"{number}" + "x" * 60_000, "x")[:1] in {b"\x01", b"\xfe"}
+    throttle = console.console._listener._gate.throttle
+    until(lambda: len(throttle._pairs) == 3, why="three guesses")
+    assert all(len(name) <= 64 for name, _ in throttle._pairs._of)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from syncmgr.console.limits import KiB, MiB
 from syncmgr.console.statements.local import sqlite_engine
+from syncmgr.console.wire.prepared import PreparedStatement
 from syncmgr.console.wire.protocol import Capability
 from syncmgr.errors import Code
 from tests.support.until import HANG_SECOND, PROMPT_SECOND, until
@@ -421,6 +422,27 @@ def test_what_is_computed_without_a_table_holds_up_nobody(console: Running, stat
             longest = max(longest, time.process_time() - started)
         thread.join()
         assert longest < 0.6
+
+
+def test_many_parameters_hold_up_nobody(console: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of as many as there may be are bound in another thread than that of all clients."""
+    threads, bind = list[str](), PreparedStatement.bind
+
+    def noted(self: PreparedStatement, *given: Any, **options: Any) -> str:
+        threads.append(threading.current_thread().name)
+        return bind(self, *given, **options)
+
+    monkeypatch.setattr(PreparedStatement, "bind", noted)
+    for count in (1, 65_000):
+        with console.raw() as raw:
+            raw.log_in()
+            names = b",".join([b"?"] * count)
+            statement = raw.command(b"\x16SELECT 1 IN (" + names + b") FROM thousand")[1:5]
+            for _ in range(count):
+                raw.read()
+            values = b"\0" * ((count + 7) // 8) + b"\1" + b"\xfd\0" * count + b"\x01a" * count
+            assert raw.command(b"\x17" + statement + struct.pack("<BI", 0, 1) + values) == b"\x01"
+    assert [name == "console" for name in threads] == [True, False]
 
 
 @pytest.mark.parametrize("name", ["@a", "max_execution_time", "sql_select_limit"])

@@ -16,53 +16,53 @@ from syncmgr.console.wire.protocol import Capability
 async def init_db(client: Client, body: bytes, session: Session) -> None:
     client.command = "Init DB"
     await session.use(client.charset.decode(body))
-    client.put_ok()
+    client.answers.put_ok()
 
 
 async def query(client: Client, body: bytes, session: Session) -> None:
     sql = client.text(body)
     client.show("Query", sql)
-    async with aclosing(session.execute(sql, multi=client.can(Capability.MULTI_STATEMENTS))) as results:
+    async with aclosing(session.execute(sql, multi=client.answers.can(Capability.MULTI_STATEMENTS))) as results:
         async for result, more in results:
-            await client.send(result, more)
+            await client.answers.send(result, more)
 
 
 async def ping(client: Client, _body: bytes, _session: Session) -> None:
-    client.put_ok()
+    client.answers.put_ok()
 
 
 async def field_list(client: Client, body: bytes, session: Session) -> None:
     client.command = "Field List"
     for column in await session.fields(client.charset.decode(Reader(body).until_nul())):
-        client.put_column(column, b"\xfb")
-    client.put_end()
+        client.answers.put_column(column, b"\xfb")
+    client.answers.put_end()
 
 
 async def statistics(client: Client, _body: bytes, session: Session) -> None:
-    client.stream.put(session.statistics().encode())
+    client.answers.stream.put(session.statistics().encode())
 
 
 async def process_info(client: Client, _body: bytes, session: Session) -> None:
-    await client.send(session.processlist())
+    await client.answers.send(session.processlist())
 
 
 async def process_kill(client: Client, body: bytes, session: Session) -> None:
     session.kill(Reader(body).uint(4), query=False)
     await asyncio.sleep(0)  # where a connection has ended itself, that is its answer
-    client.put_ok()
+    client.answers.put_ok()
 
 
 async def set_option(client: Client, body: bytes, _session: Session) -> None:
     if Reader(body).uint(2) == 0:
-        client.capabilities |= Capability.MULTI_STATEMENTS.value
+        client.answers.capabilities |= Capability.MULTI_STATEMENTS.value
     else:
-        client.capabilities &= ~Capability.MULTI_STATEMENTS.value
-    client.put_end()
+        client.answers.capabilities &= ~Capability.MULTI_STATEMENTS.value
+    client.answers.put_end()
 
 
 async def reset_connection(client: Client, _body: bytes, session: Session) -> None:
     await forget(client, session)
-    client.put_ok()
+    client.answers.put_ok()
 
 
 async def forget(client: Client, session: Session) -> None:

@@ -4,6 +4,7 @@ Owns: COM_STMT_*.
 Must not know: how a statement is bound to its values, SQL.
 """
 
+import asyncio
 from contextlib import aclosing
 from functools import partial
 from typing import Final
@@ -17,6 +18,7 @@ from syncmgr.console.wire.protocol import Capability, Status
 from syncmgr.console.wire.results import Column, Done, Result, row_encoder
 from syncmgr.errors import Code, SyncError
 
+MANY: Final = 1000  # parameters, which take milliseconds
 READ_ONLY_CURSOR: Final = 1  # of the flags of EXECUTE
 
 
@@ -25,11 +27,13 @@ async def prepare(client: Client, body: bytes, session: Session) -> None:
     client.show("Prepare", sql)
     client.limit_time(session.statement_timeout(sql), since=client.since)
     statement = client.prepared.add(sql, await session.placeholders(sql))
-    client.stream.put(statement.answer())
-    for _ in statement.places:
-        client.put_column(Column(name="?"))
-    if statement.places and not client.can(Capability.DEPRECATE_EOF):
-        client.put_end()
+    client.answers.stream.put(statement.answer())
+    for number, _ in enumerate(statement.places, 1):
+        client.answers.put_column(Column(name="?"))
+        if number % MANY == 0:
+            await asyncio.sleep(0)  # others are answered in between
+    if statement.places and not client.answers.can(Capability.DEPRECATE_EOF):
+        client.answers.put_end()
 
 
 async def execute(client: Client, body: bytes, session: Session) -> None:
@@ -39,10 +43,11 @@ async def execute(client: Client, body: bytes, session: Session) -> None:
     client.show("Execute", statement.sql)
     wants_cursor = bool(reader.uint(1) & READ_ONLY_CURSOR)
     try:
-        sql = statement.bind(reader, client.charset, limit=client.limits.max_statement)
+        bind = partial(statement.bind, reader, client.charset, limit=client.answers.limits.max_statement)
+        sql = await asyncio.to_thread(bind) if len(statement.places) > MANY else bind()
     finally:
         client.prepared.forget_data(statement)
-    send = partial(_open_cursor, client, statement) if wants_cursor else client.send_binary
+    send = partial(_open_cursor, client, statement) if wants_cursor else client.answers.send_binary
     async with aclosing(session.execute(sql, multi=False)) as results:
         async for result, more in results:
             await send(result, more)
@@ -50,14 +55,14 @@ async def execute(client: Client, body: bytes, session: Session) -> None:
 
 async def _open_cursor(client: Client, statement: PreparedStatement, result: Result, more: bool) -> None:  # noqa: FBT001 - the flag of the wire
     if isinstance(result, Done):
-        client.put_ok(result, more=more)
+        client.answers.put_ok(result, more=more)
         return
     if not client.prepared.has_room_for_cursor():
-        await client.send_binary(result, more)
+        await client.answers.send_binary(result, more)
         return
-    statement.cursor = Cursor(result, row_encoder(result.columns, client.result_charset, binary=True))
-    client.put_columns(result)
-    client.put_end(Status.CURSOR_EXISTS)
+    statement.cursor = Cursor(result, row_encoder(result.columns, client.answers.charset, binary=True))
+    client.answers.put_columns(result)
+    client.answers.put_end(Status.CURSOR_EXISTS)
 
 
 async def fetch(client: Client, body: bytes, session: Session) -> None:
@@ -74,7 +79,7 @@ async def fetch(client: Client, body: bytes, session: Session) -> None:
         raise
     if ended:
         await client.prepared.close_cursor(statement)
-    client.put_end(Status.LAST_ROW_SENT if ended else Status.CURSOR_EXISTS)
+    client.answers.put_end(Status.LAST_ROW_SENT if ended else Status.CURSOR_EXISTS)
 
 
 async def _put_rows(client: Client, cursor: Cursor, count: int) -> bool:
@@ -83,7 +88,7 @@ async def _put_rows(client: Client, cursor: Cursor, count: int) -> bool:
         row = await cursor.next()
         if row is None:
             return True
-        await client.put_row(row)
+        await client.answers.put_row(row)
     return False
 
 
@@ -102,4 +107,4 @@ async def reset(client: Client, body: bytes, _session: Session) -> None:
     statement = client.prepared.get(Reader(body).uint(4))
     client.prepared.forget_data(statement)
     await client.prepared.close_cursor(statement)
-    client.put_ok()
+    client.answers.put_ok()

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from syncmgr.accounts.user import LOOPBACK, Account
 from syncmgr.console.audit import audit
@@ -38,6 +38,8 @@ from syncmgr.console.wire.stream import PacketStream
 from syncmgr.errors import Code, SyncError
 
 log = logging.getLogger(__name__)
+
+LONGEST_NAME: Final = 64  # characters; nobody has as many, and the throttle keeps names for a while
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +99,7 @@ class Login:
         Raises ACCESS_DENIED, LOGIN_REFUSED. A client that leaves in the middle, where it may have learned that its
         scramble was wrong, has failed, too.
         """
-        user = hello.user or ""
+        user = (hello.user or "")[:LONGEST_NAME]
         self._refuse_for_a_time(user)
         try:
             account = await self._verdict(hello, user, again=again)
@@ -119,7 +121,7 @@ class Login:
         if throttle.is_news(user, self._host, now=now):
             audit.login(user=user, host=self._host, error=Code.LOGIN_REFUSED.number)
         count = self._gate.limits.max_login_failures
-        raise SyncError(Code.LOGIN_REFUSED, user=user[:64], host=self._host, second=math.ceil(left), count=count)
+        raise SyncError(Code.LOGIN_REFUSED, user=user, host=self._host, second=math.ceil(left), count=count)
 
     async def _verdict(self, hello: Hello, user: str, *, again: bool) -> Account | None:
         """The account, after the throttle's delay, which is the same for a right and a wrong password.
@@ -180,9 +182,9 @@ class Login:
     def _deny(self, user: str) -> NoReturn:
         count = self._gate.throttle.failed(user, self._host, now=time.monotonic())
         if count & (count - 1) == 0:  # the audit has every one
-            log.warning("login of %r from %s failed, %d in a row", user[:64], self._host, count)
+            log.warning("login of %r from %s failed, %d in a row", user, self._host, count)
         audit.login(user=user, host=self._host, error=Code.ACCESS_DENIED.number)
-        raise SyncError(Code.ACCESS_DENIED, user=user[:64], host=self._host, using=self._using)
+        raise SyncError(Code.ACCESS_DENIED, user=user, host=self._host, using=self._using)
 
     async def _answer(self) -> bytes:
         self._awaits_client = True

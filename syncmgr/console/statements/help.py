@@ -1,15 +1,21 @@
 """HELP.
 
-Owns: the topics and the three forms of an answer that the mysql client knows.
+Owns: the topics, and the three forms of an answer that the mysql client knows. Properties, settings and privileges come
+from their own tables.
 Must not know: the parser; a test holds every example against it.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from syncmgr.accounts.user import ANYWHERE_ONLY, Privilege
+from syncmgr.config.settings import SETTINGS
 from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.property import Property
+from syncmgr.job.types.target import PROPERTIES as TABLE_PROPERTIES
+from syncmgr.sources.registry import KINDS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,9 +29,26 @@ class Topic:
     keywords: tuple[str, ...] = ()
 
 
-def _told(known: Property) -> str:
-    """In plain text."""
-    return f'"{known.name}" ({known.default}): {known.doc.replace("`", "")}'
+_LINK: Final = re.compile(r"\[([^]]*)\]\([^)]*\)")
+
+
+def _explained(properties: Iterable[Property]) -> str:
+    """A line for each, in plain text: its default in brackets, or that it is required."""
+    return "\n".join(f'"{each.name}" ({_default(each)}): {_plain(each.doc)}' for each in properties)
+
+
+def _default(known: Property) -> str:
+    return "required" if known.default is None else known.default or "optional"
+
+
+def _plain(markdown: str) -> str:
+    return _LINK.sub(r"\1", markdown).replace("`", "")
+
+
+_OF_JOBS: Final = [Property(each.name, str(each.default), each.doc) for each in SETTINGS if each.job]
+_MUTABLE: Final = ", ".join(each.name for each in SETTINGS if each.mutable)
+_GLOBAL: Final = " and ".join(each for each in Privilege if each in ANYWHERE_ONLY)
+_OTHERS: Final = ", ".join(each for each in Privilege if each not in ANYWHERE_ONLY)
 
 
 TOPICS: Final = (
@@ -41,17 +64,23 @@ TOPICS: Final = (
 )
 FROM BINLOG ("key" = "value", ...)
 [PROPERTIES ("key" = "value", ...)]""",
-        says="""Starts a job that carries every change of the source tables into tables of the lake.
-BINLOG takes "type" = "mysql", "mysql.host", "mysql.port", "mysql.user", "mysql.password" and "start" ("snapshot": the
-rows that are there first; "latest", "earliest", a GTID set or file:position). Without a column list all columns are
-taken by name.
-Or "type" = "canal", "canal.server.ip" and "canal.server.port" (or "canal.zk.servers"), "canal.destination",
-"canal.username", "canal.password": then the list maps by place and names every source column.
-A pattern is LIKE 'shop\\_%.orders' or REGEXP '^shop_[0-9]+\\.orders$', over database.table; what is excluded is
-a table or a pattern. A name is never a pattern.
-PROPERTIES override settings of fe.conf for this job, and say what it does where the source changes:
-"""
-        + "\n".join(_told(each) for each in JOB_PROPERTIES),
+        says=f"""Creates and starts a job that writes every change of the source tables to tables of the lake.
+Without a column list, columns are matched by name. With "type" = "canal" the list maps columns by position and names
+every source column.
+A pattern is LIKE 'shop\\_%.orders' or REGEXP '^shop_[0-9]+\\.orders$', matched against database.table. EXCLUDE takes
+tables and patterns. A name is never a pattern.
+
+FROM BINLOG, if "type" = "mysql":
+{_explained(KINDS["mysql"].properties)}
+
+FROM BINLOG, if "type" = "canal":
+{_explained(KINDS["canal"].properties)}
+
+PROPERTIES, what the job does when the source changes:
+{_explained(JOB_PROPERTIES)}
+
+PROPERTIES that override a setting of fe.conf for this job:
+{_explained(_OF_JOBS)}""",
         example="""CREATE SYNC demo.job1 (FROM shop.orders INTO orders (id, status, amount))
 FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306",
              "mysql.user" = "repl", "mysql.password" = "secret")""",
@@ -60,8 +89,9 @@ FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306"
     Topic(
         name="EXPLAIN SYNC JOB",
         syntax="EXPLAIN SYNC [JOB] [db.]job (channel, ...) FROM BINLOG (...) [PROPERTIES (...)]",
-        says="""Tells what CREATE SYNC with the same text would do, and makes nothing: for each table its target, key,
-columns and types, about how many rows, bytes and chunks a snapshot has, and the outcome of every check.""",
+        says="""Reports what CREATE SYNC with the same text would do, without creating anything: for each table its
+target, key, columns and types, the estimated rows, bytes and chunks of a snapshot, and the result of every check.
+It takes the same properties as CREATE SYNC JOB.""",
         example="""EXPLAIN SYNC demo.job1 (FROM shop.* INTO demo.*)
 FROM BINLOG ("type" = "mysql", "mysql.host" = "127.0.0.1", "mysql.port" = "3306",
              "mysql.user" = "repl", "mysql.password" = "secret")""",
@@ -76,61 +106,62 @@ ALTER SYNC JOB [db.]job RESYNC TABLE [db.]source_table [WHERE condition]
 ALTER SYNC JOB [db.]job RENAME TO new_name
 ALTER SYNC JOB [db.]job SKIP DDL
 ALTER SYNC JOB [db.]job APPLY DDL 'statement'""",
-        says="""SET changes properties; a job that runs goes on with them.
-ADD TABLE takes channels as CREATE SYNC does: their rows come while the other tables stream on.
-DROP TABLE ends a channel; its target stays. RESYNC TABLE reads a table anew and replaces its rows in one commit,
-and its columns where the table was stopped; with WHERE those of some keys alone: the condition compares columns of the
-key with constants.
-SKIP DDL passes over the statement that paused it: the target stays as it is, and you see to it that it fits.
-APPLY DDL applies another statement to the target in its place. Both are done at RESUME.""",
+        says=f"""SET changes properties of FROM BINLOG and PROPERTIES (see HELP CREATE SYNC JOB); a running job goes on
+with the new values. The properties for changes of the source are {", ".join(each.name for each in JOB_PROPERTIES)}.
+ADD TABLE takes channels as CREATE SYNC does. Their rows are read while the other tables keep streaming.
+DROP TABLE removes a channel; its target table is kept. RESYNC TABLE reads a table again and replaces its rows in one
+commit, and its columns too if the table was stopped. With WHERE it replaces only some keys: the condition compares
+columns of the key with constants.
+SKIP DDL skips the statement that paused the job: the target is not changed, and you make sure that it fits.
+APPLY DDL applies another statement to the target instead. Both take effect at RESUME.""",
         example='ALTER SYNC JOB demo.job1 SET ("on_ddl" = "ignore")',
         keywords=("SYNC", "JOB", "BINLOG", "DDL"),
     ),
     Topic(
         name="PAUSE SYNC JOB",
         syntax="PAUSE SYNC JOB [db.]job",
-        says="Stops reading; what was read is committed. The job keeps its position and waits for RESUME.",
+        says="Stops reading and commits what was read. The job keeps its position and waits for RESUME.",
         example="PAUSE SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="RESUME SYNC JOB",
         syntax="RESUME SYNC JOB [db.]job",
-        says="Lets a paused job go on where it stopped.",
+        says="Continues a paused job from where it stopped.",
         example="RESUME SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="STOP SYNC JOB",
         syntax="STOP SYNC JOB [db.]job",
-        says="Ends a job for good. Its tables stay; its name is free again.",
+        says="Ends a job permanently. Its tables are kept, and its name can be used again.",
         example="STOP SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="SHOW SYNC JOB",
         syntax="SHOW SYNC JOB [FROM db] [LIKE 'pattern'] [WHERE condition] [ORDER BY column] [LIMIT n]",
-        says="The jobs of a database; of the one in use, or of all of them, where none is named.",
+        says="Lists the jobs of a database: the named one, else the current one, else all of them.",
         example="SHOW SYNC JOB FROM demo",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="SHOW CREATE SYNC JOB",
         syntax="SHOW CREATE SYNC JOB [db.]job",
-        says="The statement that makes this job, passwords masked.",
+        says="Shows the statement that creates this job, with passwords masked.",
         example="SHOW CREATE SYNC JOB demo.job1",
         keywords=("SYNC", "JOB", "BINLOG"),
     ),
     Topic(
         name="CREATE DATABASE",
         syntax="CREATE DATABASE [IF NOT EXISTS] db",
-        says="Makes a database of the lake.",
+        says="Creates a database in the lake.",
         example="CREATE DATABASE demo",
     ),
     Topic(
         name="DROP DATABASE",
         syntax="DROP DATABASE [IF EXISTS] db [FORCE]",
-        says="Drops a database; with FORCE, its tables too.",
+        says="Drops an empty database; with FORCE also its tables.",
         example="DROP DATABASE demo",
     ),
     Topic(
@@ -144,42 +175,43 @@ APPLY DDL applies another statement to the target in its place. Both are done at
 [PARTITION BY (column | BUCKET(n, column) | TRUNCATE(n, column) | YEAR|MONTH|DAY|HOUR(column), ...)]
 [DISTRIBUTED BY HASH (column, ...) BUCKETS n]
 [PROPERTIES ("key" = "value", ...)]""",
-        says="""Makes an Iceberg table. With UNIQUE KEY, changes are upserts and deletes; without it, rows are appended.
-BUCKETS n, n > 1, partitions by the hash of the column.""",
+        says=f"""Creates an Iceberg table. With UNIQUE KEY changes are applied as upserts and deletes, else rows are
+appended. BUCKETS n with n > 1 partitions by a hash of the column.
+PROPERTIES takes {", ".join(f'"{name}"' for name in TABLE_PROPERTIES)}.""",
         example="""CREATE TABLE demo.orders (id BIGINT NOT NULL, status VARCHAR(16), amount DECIMAL(12,2))
 UNIQUE KEY (id)""",
     ),
     Topic(
         name="DROP TABLE",
         syntax="DROP TABLE [IF EXISTS] [db.]table [FORCE]",
-        says="Drops a table that is not the target of a job.",
+        says="Drops a table that no job writes to.",
         example="DROP TABLE demo.orders",
     ),
     Topic(
         name="DESCRIBE",
         syntax="DESCRIBE [db.]table",
-        says="The columns of a table.",
+        says="Lists the columns of a table.",
         example="DESCRIBE demo.orders",
         keywords=("DESC",),
     ),
     Topic(
         name="SHOW",
         syntax="SHOW DATABASES | TABLES [FROM db] | CREATE TABLE [db.]table | CREATE DATABASE db | PROCESSLIST | ...",
-        says="What there is. Most forms take LIKE 'pattern' or WHERE condition.",
+        says="Lists databases, tables, connections and more. Most forms take LIKE 'pattern' or WHERE condition.",
         example="SHOW TABLES FROM demo",
     ),
     Topic(
         name="SELECT",
         syntax="SELECT ... (Spark SQL)",
-        says="""Goes to Spark as it is. KILL QUERY or Ctrl-C cancels it;
-SET max_execution_time bounds it (milliseconds).""",
+        says="""Runs on Spark, unchanged. KILL QUERY or Ctrl-C cancels it; SET max_execution_time limits its time, in
+milliseconds.""",
         example="SELECT status, count(*), sum(amount) FROM demo.orders GROUP BY status",
         keywords=("QUERY",),
     ),
     Topic(
         name="KILL",
         syntax="KILL [CONNECTION | QUERY] id",
-        says="Ends a connection, or the statement that it runs. SHOW PROCESSLIST has the ids.",
+        says="Ends a connection, or only the statement that it runs. SHOW PROCESSLIST lists the ids.",
         example="KILL QUERY 7",
     ),
     Topic(
@@ -188,8 +220,8 @@ SET max_execution_time bounds it (milliseconds).""",
 ALTER USER [IF EXISTS] user[@host] IDENTIFIED [WITH plugin] BY 'password'
 SET PASSWORD [FOR user[@host]] = 'password'
 DROP USER [IF EXISTS] user[@host]""",
-        says="""Users of this console. The host is a pattern of addresses with % and _, or localhost.
-A new user may do nothing before GRANT.""",
+        says="""Manages the users of this console. The host is a pattern of addresses with % and _, or localhost.
+A new user has no privileges until GRANT.""",
         example="CREATE USER 'alice'@'10.0.%' IDENTIFIED BY 'a password'",
         keywords=("USER", "PASSWORD"),
     ),
@@ -198,22 +230,22 @@ A new user may do nothing before GRANT.""",
         syntax="""GRANT privilege, ... ON *.* | db.* | db.table | JOB db.job TO user[@host]
 REVOKE privilege, ... ON *.* | db.* | db.table | JOB db.job FROM user[@host]
 SHOW [ALL] GRANTS [FOR user[@host]]""",
-        says="""Privileges: ADMIN_PRIV and NODE_PRIV (ON *.* alone), SELECT_PRIV, LOAD_PRIV (sync jobs), CREATE_PRIV,
-ALTER_PRIV, DROP_PRIV, or ALL. Both hold at once, in open connections too.""",
+        says=f"""The privileges are {_GLOBAL} (only ON *.*), {_OTHERS}, or ALL. Sync jobs need
+LOAD_PRIV. Both statements take effect immediately, also in open connections.""",
         example="GRANT SELECT_PRIV, LOAD_PRIV ON demo.* TO alice",
         keywords=("REVOKE", "GRANTS", "PRIVILEGES"),
     ),
     Topic(
         name="SHOW FRONTEND CONFIG",
         syntax="SHOW FRONTEND CONFIG [LIKE 'pattern']",
-        says="The settings in force, and which of them can be changed while the frontend runs.",
+        says="Lists the current settings, and which of them can be changed while the frontend runs.",
         example="SHOW FRONTEND CONFIG LIKE 'sync%'",
         keywords=("CONFIG",),
     ),
     Topic(
         name="ADMIN SET FRONTEND CONFIG",
         syntax='ADMIN SET FRONTEND CONFIG ("key" = "value", ...)',
-        says="Changes settings until the next start; conf/fe.conf holds them for good.",
+        says=f"Changes settings until the next start; edit conf/fe.conf to keep them. These may be changed: {_MUTABLE}",
         example='ADMIN SET FRONTEND CONFIG ("sync_commit_interval_second" = "1")',
         keywords=("CONFIG",),
     ),

@@ -181,3 +181,9 @@ def test_keys_of_spark_that_say_what_holds_anyway_are_taken() -> None:
         "spark.sql.session.timeZone = UTC\nspark.sql.ansi.enabled = TRUE\nspark.sql.catalog.lakehouse.type = rest\n"
         + own
     )
+
+
+def test_what_is_too_long_for_a_name_has_no_nearest_one() -> None:
+    """A client may ask for a database by megabytes, which would be compared for a second each time."""
+    assert "orders" in settings.did_you_mean("ordrs", ["orders"])
+    assert settings.did_you_mean("x" * 257, ["x" * 256]) == ""

@@ -33,7 +33,7 @@ async def drop_database(context: Context, statement: DropDatabase) -> Result:
     remarks = await context.slow(drop, name, if_exists=statement.if_exists, force=statement.force)
     if context.db == name:
         context.client.db = None
-        context.client.changes.schema("")
+        context.client.answers.changes.schema("")
     return context.done(remarks)
 
 

@@ -55,8 +55,8 @@ class Context:
         self.variables.reset()
         self.user_variables.clear()
         self.remarks.forget()
-        self.client.autocommit = True
-        self.client.changes.forget()
+        self.client.answers.autocommit = True
+        self.client.answers.changes.forget()
 
     # who does the work
 
@@ -114,7 +114,7 @@ class Context:
         """Raises UNKNOWN_DATABASE."""
         await self.slow(metadata.check_database, self.frontend.catalog, db)
         self.client.db = db
-        self.client.changes.schema(db)
+        self.client.answers.changes.schema(db)
 
     def done(self, remarks: tuple[Remark, ...], *, affected: int = 0) -> Done:
         """OK, with the count of what SHOW WARNINGS reports until the next statement."""

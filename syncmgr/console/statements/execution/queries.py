@@ -34,7 +34,8 @@ async def _selected(context: Context, text: str) -> Rows:
         return await _ask_lake(context, await _at_points(context, await context.read(with_offsets, text)))
     if asked.tables:
         house, slow = context.frontend, context.slow
-        answered = await slow(information_schema.answer, asked, house.catalog, house.history, _present(context))
+        given, spill = (asked, house.catalog, house.history, _present(context)), context.limits.question_spill
+        answered = await slow(information_schema.answer, *given, spill=spill)
         return rows_of(*answered)
     return rows_of(*await context.read(evaluated, asked.sql, asked.names))
 

@@ -97,8 +97,8 @@ def _frontends(context: Context) -> Listing:
 
 def _status(context: Context) -> list[tuple[str, str]]:
     client, registry = context.client, context.registry
-    cipher, version = client.stream.cipher() or ("", "")
-    algorithm = client.stream.algorithm
+    cipher, version = client.answers.stream.cipher() or ("", "")
+    algorithm = client.answers.stream.algorithm
     return [
         *_audit_status(context),
         ("Compression", "OFF" if algorithm is None else "ON"),

@@ -73,14 +73,14 @@ async def _set_variable(context: Context, item: SetVariable) -> None:
 
 def _take_effect(context: Context, name: str, value: int | str) -> None:
     client = context.client
-    client.changes.variable(name, value)
+    client.answers.changes.variable(name, value)
     match name:
         case "autocommit":
-            client.autocommit = value == "ON"
+            client.answers.autocommit = value == "ON"
         case "character_set_client":
             client.charset = by_name(str(value))
         case "character_set_results":
-            client.result_charset = by_name(str(value))
+            client.answers.charset = by_name(str(value))
         case _:
             pass  # it is remembered, and shown
 
@@ -90,7 +90,7 @@ def _set_names(context: Context, item: SetNames | SetCharacterSet) -> None:
     context.client.speak(charset)
     for name in ("character_set_client", "character_set_connection", "character_set_results"):
         context.variables.set(name, charset.name)
-        context.client.changes.variable(name, charset.name)
+        context.client.answers.changes.variable(name, charset.name)
     if isinstance(item, SetNames) and item.collation is not None:
         context.variables.set("collation_connection", item.collation)
 

@@ -1,6 +1,6 @@
 """Guarded in-memory SQLite: the engine for questions about what is already in memory.
 
-Owns: the guard (only SELECT, few functions, bounded time, memory and rows).
+Owns: the guard (only SELECT, few functions, bounded time, memory, disk and rows).
 Must not know: which tables there are, what a function does.
 """
 
@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from syncmgr.console.limits import KiB, MiB
 from syncmgr.console.statements.local import sqlite_times
+from syncmgr.console.statements.local.spilled import Spilled
 from syncmgr.console.statements.local.sqlite_functions import AGGREGATES, FUNCTIONS, MAX_VALUE
 from syncmgr.console.wire.protocol import FieldType
 from syncmgr.console.wire.results import Column, Row, Rows, at_once
@@ -23,6 +24,7 @@ MAX_COLUMNS: Final = 500  # of one SELECT, and of what it reads
 MAX_ANSWER: Final = 64 * MiB
 MAX_HELD: Final = 128 * MiB  # of the values of all expressions of a question, of which SQLite may hold one each
 LEAST_VALUE: Final = 256 * KiB
+SPILL: Final = 1024 * MiB  # of all questions, where no setting says more
 STEPS: Final = 100  # of SQLite's machine between two looks at the clock: each may be milliseconds in a function
 
 _ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -40,14 +42,25 @@ _ALLOWED: Final = frozenset(
 )
 
 
+_SPILLED: Final = SyncError(
+    Code.QUERY_FAILED,
+    reason="a question about metadata: what it sorts and groups takes too much of the disk (question_spill_bytes in"
+    " conf/fe.conf); ask for less at a time",
+)
+
+
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 class SqliteEngine:
-    """A database that lives as long as one question. Use it as a context manager, in one thread at a time."""
+    """A database that lives as long as one question. Use it as a context manager, in one thread at a time.
 
-    def __init__(self) -> None:
+    `spill`: bytes that all questions of the process may have on the disk.
+    """
+
+    def __init__(self, *, spill: int = SPILL) -> None:
+        self._spill = spill
         # made on one thread and used on another, never on two at once
         self._db = sqlite3.connect(":memory:", check_same_thread=False, cached_statements=0, isolation_level=None)
         for name, count, function in (*FUNCTIONS, *sqlite_times.FUNCTIONS):
@@ -75,22 +88,23 @@ class SqliteEngine:
 
         Raises UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
         """
-        self._guard(sql)
+        spilled = Spilled(self._spill)
+        self._guard(sql, spilled)
         try:
             cursor = self._db.execute(sql, parameters)
             names = [column[0] for column in cursor.description or ()]
             return names, _bounded(cursor)
         except sqlite3.Error as error:
-            raise _explain(error) from error
+            raise _SPILLED if spilled.is_too_much else _explain(error) from error
 
-    def _guard(self, sql: str) -> None:
+    def _guard(self, sql: str, spilled: Spilled) -> None:
         end = time.monotonic() + SECONDS
         expressions = sql.count(",") + 1  # or fewer
         self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(min(MAX_VALUE, MAX_HELD // expressions), LEAST_VALUE))
         self._db.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS)
         self._db.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 50)
         self._db.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200)
-        self._db.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+        self._db.set_progress_handler(lambda: time.monotonic() > end or spilled.look(), STEPS)
         self._db.set_authorizer(_authorize)
 
 

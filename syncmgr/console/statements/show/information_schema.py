@@ -63,8 +63,11 @@ _NUMBER: Final = TargetType(name="BIGINT")
 _WORD: Final = TargetType(name="VARCHAR", args=(512,))
 
 
-def answer(question: LocalSelect, catalog: Catalog, history: History, present: Present) -> tuple[list[str], list[Row]]:
-    """Names and rows. Blocks: it asks the catalog and the history of the jobs.
+def answer(
+    question: LocalSelect, catalog: Catalog, history: History, present: Present, *, spill: int
+) -> tuple[list[str], list[Row]]:
+    """Names and rows. Blocks: it asks the catalog and the history of the jobs. `spill`: bytes that all such questions
+    may have on the disk.
 
     Raises UNKNOWN_SCHEMA_TABLE, UNKNOWN_COLUMN, QUERY_FAILED, TIMED_OUT.
     """
@@ -76,7 +79,7 @@ def answer(question: LocalSelect, catalog: Catalog, history: History, present: P
         if column.upper() not in known:
             raise SyncError(Code.UNKNOWN_COLUMN, column=column, where="field list")
     schema = _gather(question, catalog, present)
-    with SqliteEngine() as lite:
+    with SqliteEngine(spill=spill) as lite:
         lite.attach(INFORMATION_SCHEMA)
         for name in question.tables:
             kinds = [(column, "INTEGER" if column in NUMBERS else "TEXT COLLATE NOCASE") for column in TABLES[name]]

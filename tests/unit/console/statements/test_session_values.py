@@ -4,6 +4,8 @@ import datetime as dt
 
 import pytest
 
+from syncmgr.accounts.user import Privilege
+from syncmgr.config.settings import SETTINGS
 from syncmgr.console.limits import Limits
 from syncmgr.console.listener import listening_hosts
 from syncmgr.console.statements.help import TOPICS, Topic, answer
@@ -11,6 +13,9 @@ from syncmgr.console.statements.show.create_text import create_text
 from syncmgr.console.statements.time_zone import clock
 from syncmgr.console.statements.variables import Variables
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import JOB_PROPERTIES
+from syncmgr.job.types.target import PROPERTIES as TABLE_PROPERTIES
+from syncmgr.sources.registry import KINDS
 from syncsql import CreateTable, parse
 
 
@@ -87,6 +92,28 @@ def test_examples_of_help_parse(topic: Topic) -> None:
     assert len(parse(topic.example)) == 1
     columns, [row] = answer(topic.name.lower())
     assert (columns, row[0]) == (("name", "description", "example"), topic.name)
+
+
+NAMED = {
+    "CREATE SYNC JOB": [
+        *(each.name for kind in KINDS.values() for each in kind.properties),
+        *(each.name for each in JOB_PROPERTIES),
+        *(each.name for each in SETTINGS if each.job),
+    ],
+    "ALTER SYNC JOB": [each.name for each in JOB_PROPERTIES],
+    "CREATE TABLE": list(TABLE_PROPERTIES),
+    "GRANT": list(Privilege),
+    "ADMIN SET FRONTEND CONFIG": [each.name for each in SETTINGS if each.mutable],
+}
+
+
+@pytest.mark.parametrize("topic", NAMED)
+def test_help_names_whatever_a_statement_takes(topic: str) -> None:
+    """Every property, setting and privilege of the tables that the statement itself is checked by, in plain text."""
+    _, [(_, text, _)] = answer(topic)
+    assert [name for name in NAMED[topic] if name not in text] == []
+    assert "`" not in text
+    assert "](" not in text
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syncmgr.console.limits import MiB
+from syncmgr.console.statements.local import spilled
 from syncmgr.console.statements.local import sqlite_engine as lite_module
+from syncmgr.console.statements.local.spilled import on_disk
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine
 from syncmgr.console.statements.local.sqlite_functions import CONCAT_BY, MAX_VALUE
 from syncmgr.errors import Code, SyncError
+from tests.support.until import HANG_SECOND
 
 HALF = "x" * (MAX_VALUE // 2)
 
@@ -145,3 +149,40 @@ def test_many_long_values_are_refused() -> None:
     with SqliteEngine() as lite, pytest.raises(SyncError) as caught:
         lite.ask(f"SELECT {stars} FROM (SELECT 1, 2, 3) AS t")
     assert caught.value.code is Code.QUERY_FAILED
+
+
+SORTED = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, v || i AS w FROM n,"
+    " (SELECT group_concat(x, '') AS v FROM t) ORDER BY w DESC"
+)
+
+
+def spills(bound: int) -> SyncError:
+    """How a question ends that sorts without end; nothing of it stays on the disk."""
+    with SqliteEngine(spill=bound) as lite:
+        lite.add("t", [("x", "TEXT")], [("x" * 1000,) for _ in range(200)])
+        with pytest.raises(SyncError) as caught:
+            lite.ask(SORTED)
+    assert on_disk() == 0
+    return caught.value
+
+
+def test_what_a_question_spills_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with the setting's name as soon as all questions have more on the disk than they may."""
+    monkeypatch.setattr(lite_module, "SECONDS", HANG_SECOND)
+    error = spills(20 * MiB)
+    assert error.code is Code.QUERY_FAILED
+    assert "question_spill_bytes" in str(error)
+
+
+def test_a_question_that_spills_little_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever else fills the disk: the one that ends is the one that has written much."""
+    monkeypatch.setattr(lite_module, "SECONDS", HANG_SECOND)
+    monkeypatch.setattr(spilled, "on_disk", lambda: 10 * MiB)
+    with SqliteEngine(spill=MiB) as lite:
+        lite.add("t", [("x", "TEXT")], [("x",) for _ in range(20_000)])
+        assert len(lite.ask("SELECT x FROM t ORDER BY x")[1]) == 20_000
+    with SqliteEngine(spill=9 * MiB) as lite:
+        lite.add("t", [("x", "TEXT")], [("x" * 1000,) for _ in range(200)])
+        with pytest.raises(SyncError, match="question_spill_bytes"):
+            lite.ask(SORTED)

@@ -1,0 +1,53 @@
+"""What questions have on the disk: SQLite's temporary files, for what it sorts and groups beyond its memory.
+
+Owns: how much that is, of all questions together, and which of them has to end.
+Must not know: what is asked. The files have no names any more, so they are found among those that are open.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Final
+
+SHARES: Final = 32  # a question that has written less than such a part of the bound is not the one that fills the disk
+LOOK_SECOND: Final = 0.05
+_OPEN: Final = "/proc/self/fd"
+_OWN: Final = "/proc/thread-self/io"
+_NAME: Final = "/etilqs_"  # as SQLite begins the names of its temporary files
+
+
+class Spilled:
+    """Of one question, on the thread that asks it. `most`: bytes that all questions may have on the disk."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = most, clock
+        self._next = clock()
+        self._before = _written()
+        self.is_too_much = False
+
+    def look(self) -> bool:
+        """Now and then; whether this question has to end."""
+        if self._clock() >= self._next:
+            self._next = self._clock() + LOOK_SECOND
+            is_large = _written() - self._before > self._most // SHARES
+            self.is_too_much = is_large and on_disk() > self._most
+        return self.is_too_much
+
+
+def _written() -> int:
+    """Bytes that this thread has written since it began."""
+    with open(_OWN) as file:  # noqa: PTH123 - twenty times a second
+        return next(int(line.split()[1]) for line in file if line.startswith("wchar"))
+
+
+def on_disk() -> int:
+    """Bytes of the temporary files of all questions."""
+    return sum(map(_size, os.listdir(_OPEN)))  # noqa: PTH208 - the same
+
+
+def _size(descriptor: str) -> int:
+    try:
+        path = f"{_OPEN}/{descriptor}"
+        return os.stat(path).st_size if _NAME in os.readlink(path) else 0  # noqa: PTH115, PTH116 - the same
+    except OSError:  # it was closed meanwhile
+        return 0
