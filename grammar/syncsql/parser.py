@@ -130,6 +130,9 @@ _NOT_OFFERED: Final[Mapping[tuple[str, ...], str | None]] = {
     ("RESUME", "JOB"): "there is no RESUME JOB; use RESUME SYNC JOB",
     ("STOP", "JOB"): "there is no STOP JOB; use STOP SYNC JOB",
     ("DROP", "JOB"): "there is no DROP JOB; use STOP SYNC JOB",
+    ("ALTER", "JOB"): "there is no ALTER JOB; use ALTER SYNC JOB",
+    ("SHOW", "JOB"): "there is no SHOW JOB; use SHOW SYNC JOB",
+    ("SHOW", "JOBS"): "there is no SHOW JOBS; use SHOW SYNC JOB",
     ("CREATE", "ROLE"): _NO_ROLES,
     ("DROP", "ROLE"): _NO_ROLES,
     ("CREATE", "VIEW"): _NO_VIEWS,
@@ -175,6 +178,9 @@ _BY_SECOND_WORD: Final[Mapping[str, Mapping[str, Callable[[Cursor], Statement]]]
 }
 
 _FIRST_WORDS: Final = sorted({"SELECT", "WITH", *_BY_FIRST_WORD, *_BY_SECOND_WORD})
+# behind them no name stands that may be written so
+_BEFORE_SYNC: Final = {"CREATE", "ALTER", "DROP", "SHOW", "PAUSE", "RESUME", "STOP", "CANCEL", "START"}
+_SYNC_JOB: Final = {"SYNC_JOB", "SYNCJOB", "SYNC_JOBS", "SYNCJOBS"}
 LIKENESS: Final = 0.75  # of a slip; WITHOUT is none of WITH
 
 
@@ -207,6 +213,10 @@ def _meant(word: str) -> str:
 
 def _refuse_not_offered(at: Cursor) -> None:
     words = (at.word() or "", at.word(1) or "")
+    if words[0] in _BEFORE_SYNC:
+        joined = at.word(2) if words == ("SHOW", "CREATE") else words[1]
+        if joined in _SYNC_JOB:
+            raise at.error(f"there is no {joined}; write SYNC JOB, which is two words")
     reason = _NOT_OFFERED.get(words, _NOT_OFFERED.get(words[:1]))
     if reason is not None:
         raise at.error(reason)

@@ -86,7 +86,8 @@ def alter_sync(at: Cursor) -> JobAlteration | AddTables:
     if at.take("APPLY"):
         at.expect("DDL")
         return at.end(SettleDdl(job=job, instead=at.string("a DDL statement")))
-    at.expect("SET")
+    if not at.take("SET"):
+        raise at.error("expected SET, RENAME TO, ADD TABLE, DROP TABLE, RESYNC TABLE, SKIP DDL or APPLY DDL")
     return at.end(AlterSync(job=job, properties=at.properties()))
 
 

@@ -586,7 +586,7 @@ class Jobs:
         """The lake, which may be away, is asked only where there is no such job."""
         found = name.db or db
         if found is None:
-            raise SyncError(Code.NO_DATABASE)
+            raise SyncError(Code.NO_DATABASE, job=name.name)
         try:
             return self._store.by_name(found, name.name)
         except SyncError as error:

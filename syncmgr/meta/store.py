@@ -148,6 +148,7 @@ class Store:
         """To this program's version. Only by the owner, whose signs of life go on meanwhile. Raises META_OWNED where
         another has taken over.
         """
+        self.hold()
         patient = engine_of(self._url)  # a server may need longer for a step than for an answer
         try:
             versions.migrate(patient, between=self._hold_beside)

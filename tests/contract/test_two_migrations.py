@@ -80,7 +80,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.join()
 
 
-@pytest.mark.parametrize("before", [None, "dead"])
+@pytest.mark.parametrize("before", [None, pytest.param("dead", marks=pytest.mark.long)])
 def test_the_owner_alone_migrates(make: Make, start: Start, before: str | None) -> None:
     """However long that takes: behind a clean stop, and behind a frontend that has died."""
     url = make()

@@ -1,0 +1,75 @@
+"""Where a frontend is reached, and where it keeps what it has.
+
+Owns: these rows of the table of settings.
+Must not know: the other rows, who uses a value.
+"""
+
+from typing import Final
+
+from syncmgr.config.checks import (
+    Setting,
+    at_least,
+    audit_mode,
+    folder,
+    folder_or_empty,
+    lake_folder,
+    log_level,
+    port,
+    switch,
+)
+
+FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting("query_port", 9030, "port", "Port of the MySQL console.", port),
+    Setting(
+        "query_host",
+        "",
+        "address",
+        "Address the console listens on. Empty: loopback only while root has no password, else every address.",
+    ),
+    Setting(
+        "require_secure_transport",
+        "OFF",
+        "ON or OFF",
+        "ON: clients of the console that do not use TLS are refused.",
+        switch,
+        mutable=True,
+    ),
+    Setting(
+        "audit_log",
+        "ON",
+        "OFF, ON or STRICT",
+        "ON: every statement and login of the console is written to audit.log in log_dir. STRICT: what changes anything"
+        " is written before it is done, too, and refused while that cannot be written. Changed by ADMIN_PRIV alone.",
+        audit_mode,
+        mutable=True,
+    ),
+    Setting("root_password", "", "text", "Password of the user root. Empty: no password, loopback only.", secret=True),
+    Setting("meta_dir", "var/meta", "folder", "Where the frontend keeps jobs, intents and epochs (SQLite).", folder),
+    Setting(
+        "meta_url",
+        "",
+        "SQLAlchemy URL",
+        "Database of the metadata instead of SQLite in meta_dir, of MySQL or MariaDB (mysql+pymysql://..., with"
+        " CHARACTER SET utf8mb4) or of PostgreSQL (postgresql+psycopg://..., with the extra syncmgr[postgresql]).",
+        secret=True,
+    ),
+    Setting(
+        "meta_timeout_second",
+        30.0,
+        "seconds",
+        "How long a MySQL server at meta_url may take to connect, and to answer; then it counts as away (20310).",
+        at_least(1),
+    ),
+    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", lake_folder),
+    Setting(
+        "jars_dir",
+        "",
+        "folder",
+        "Where the jars of Iceberg and of MySQL's driver are kept, for all frontends that name it. "
+        "Empty: syncmgr/jars in the user's cache ($XDG_CACHE_HOME or ~/.cache).",
+        folder_or_empty,
+    ),
+    Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),
+    Setting("log_dir", "log", "folder", "Where fe.log and audit.log are written.", folder),
+    Setting("log_level", "INFO", "word", "DEBUG, INFO, WARNING or ERROR.", log_level, mutable=True),
+)

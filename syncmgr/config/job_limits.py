@@ -1,0 +1,261 @@
+"""How often jobs commit, how much of them waits, how often they try again.
+
+Owns: these rows of the table of settings.
+Must not know: the other rows, who uses a value.
+"""
+
+from typing import Final
+
+from syncmgr.config.checks import Setting, at_least, between
+
+MiB: Final = 1024 * 1024
+JOB_LIMITS: Final[tuple[Setting, ...]] = (
+    Setting(
+        "sync_commit_interval_second",
+        10.0,
+        "seconds",
+        "An epoch is committed at the latest this long after its first row. Fractions are allowed.",
+        at_least(0.05),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "sync_checker_interval_second",
+        5.0,
+        "seconds",
+        "Period of the scheduler's safety net; a change of state wakes it at once.",
+        at_least(0.1),
+    ),
+    Setting(
+        "max_jobs",
+        1000,
+        "jobs",
+        "How many jobs there may be that are not cancelled, over all databases: CREATE SYNC of one more is refused. "
+        "Each that runs has a worker process of its own, which takes 11 MiB at rest.",
+        at_least(1),
+        mutable=True,
+    ),
+    Setting(
+        "max_sync_task_threads_num",
+        10,
+        "threads",
+        "How many channels commit side by side, over all jobs.",
+        at_least(1),
+    ),
+    Setting(
+        "min_sync_commit_size",
+        10000,
+        "change rows",
+        "While nothing more waits to be read, an epoch of this many change rows is committed "
+        "before its interval is over.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "min_bytes_sync_commit",
+        15 * MiB,
+        "bytes",
+        "The same by size.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_bytes_sync_commit",
+        64 * MiB,
+        "bytes",
+        "An epoch of this size is committed at the next transaction boundary, whatever else waits.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "snapshot_max_connections",
+        4,
+        "connections",
+        "How many chunks of its tables a job's snapshot reads from the source at a time.",
+        between(1, 64),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "snapshot_max_rows_per_second",
+        0,
+        "rows",
+        "How many rows a job's snapshot reads in a second, over all its tables; it waits between chunks. 0: no bound.",
+        at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "snapshot_chunk_rows",
+        250_000,
+        "rows",
+        "Rows that a snapshot reads and commits at a time; fewer where they are wide, more where a table would have "
+        "over 500 such chunks.",
+        at_least(1),
+        job=True,
+    ),
+    Setting(
+        "snapshot_retry_max_second",
+        300.0,
+        "seconds",
+        "A table whose rows cannot be read, while the others go on, is tried again after 5 seconds, and then after "
+        "twice as long each time, up to this.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "position_commit_interval_second",
+        10.0,
+        "seconds",
+        "Where only changes of other tables pass, the job's position is stored this often, "
+        "so that a quiet table never falls behind the binlog's retention.",
+        at_least(0.1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_staged_bytes",
+        2048 * MiB,
+        "bytes",
+        "Staged and not yet committed rows of one job; beyond it the job stops reading until commits have caught up.",
+        at_least(MiB),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_channel_backlog_bytes",
+        1024 * MiB,
+        "bytes",
+        "A table that cannot be committed does not stop the others of its job: its rows wait in staging_dir up to this "
+        "size; beyond it the job is paused.",
+        at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_dead_letters",
+        10_000,
+        "rows",
+        "How many rows a job with `on_value_error` = `dead-letter` may keep out of its targets before it is paused.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "source_queue_batches",
+        64,
+        "batches",
+        "How far the reader of a source runs ahead of staging, in batches of at most 4000 row events.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "source_queue_bytes",
+        64 * MiB,
+        "bytes",
+        "The same by size: a worker's memory grows with it. One batch (16 MiB, or one larger event) may come on top.",
+        at_least(1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_source_event_bytes",
+        2048 * MiB,
+        "bytes",
+        "How large an event of a MySQL source may be, unpacked where it came compressed: a larger one pauses the job "
+        "(20171). A worker may need three times as much memory for it. Servers send none of more than 1 GiB.",
+        at_least(MiB),
+    ),
+    Setting(
+        "max_source_event_cells",
+        4_000_000,
+        "cells",
+        "How many cells (rows times columns, of an UPDATE twice) an event of a MySQL source may have: more pause the "
+        "job (20171). Each takes a worker some hundred bytes and 10 microseconds, however short it is. Servers "
+        "cut events at binlog_row_event_max_size, which is 8 KiB by default.",
+        at_least(100_000),
+    ),
+    Setting(
+        "max_source_transaction_bytes",
+        16384 * MiB,
+        "bytes",
+        "How large a transaction that a MySQL source has compressed (binlog_transaction_compression) may be when it is "
+        "unpacked, which is done in pieces: a larger one pauses the job (20171).",
+        at_least(MiB),
+    ),
+    Setting(
+        "pause_timeout_second",
+        20.0,
+        "seconds",
+        "How long a job that is paused may take to stage what it has read. What is not staged by then is read again "
+        "after RESUME.",
+        at_least(0.1),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "shutdown_timeout_second",
+        25.0,
+        "seconds",
+        "How long the frontend waits for the last commits of its jobs when it is stopped. What is not done by then is "
+        "resumed by the next start. bin/stop_fe.sh kills a frontend that takes 60 seconds.",
+        at_least(0),
+        mutable=True,
+    ),
+    Setting(
+        "max_retry",
+        5,
+        "times",
+        "Passing troubles (network, lock, a worker or Spark died) are retried with back-off inside RUNNING at least "
+        "this often in a row, and for at least max_retry_second; then the job is paused and resumes by itself.",
+        at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "max_retry_second",
+        300.0,
+        "seconds",
+        "The same by time: a server that is away for less does not pause a job.",
+        at_least(0),
+        mutable=True,
+        job=True,
+    ),
+    Setting(
+        "label_keep_max_second",
+        3 * 24 * 3600,
+        "seconds",
+        "A cancelled job is shown this long, then forgotten.",
+        at_least(0),
+        mutable=True,
+    ),
+    Setting(
+        "consistent_point_keep_second",
+        900,
+        "seconds",
+        "How long a consistent point over all tables of a job stays readable by time travel.",
+        at_least(0),
+        mutable=True,
+    ),
+    Setting(
+        "key_index_max_bytes",
+        1024 * MiB,
+        "bytes",
+        "Memory for the key indexes of all tables: 16 bytes a row for a single integer key, 24 for any other. A table "
+        "that finds no room is committed with equality deletes. 0: no index.",
+        at_least(0),
+        mutable=True,
+    ),
+    Setting(
+        "upkeep_interval_second",
+        2.0,
+        "seconds",
+        "Period of the upkeep tick: fold, compaction, expiry of snapshots, orphans.",
+        at_least(0.5),
+    ),
+)

@@ -1,0 +1,69 @@
+"""How long sources may take to answer.
+
+Owns: these rows of the table of settings.
+Must not know: the other rows, who uses a value.
+"""
+
+from typing import Final
+
+from syncmgr.config.checks import Setting, at_least, between
+
+MiB: Final = 1024 * 1024
+SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
+    Setting(
+        "source_read_timeout_second",
+        30.0,
+        "seconds",
+        "Silence of a source (heartbeats included) that counts as lost.",
+        at_least(2),
+    ),
+    Setting(
+        "source_schema_check_second",
+        30.0,
+        "seconds",
+        "How often a server whose binlog lacks the names of columns (binlog_row_metadata is not FULL) is asked for "
+        "them, to find an ALTER TABLE that it did not log.",
+        at_least(1),
+    ),
+    Setting(
+        "source_connect_timeout_second", 10.0, "seconds", "How long a connection to a source may take.", at_least(1)
+    ),
+    Setting(
+        "source_question_timeout_second",
+        5,
+        "seconds",
+        "How long a source may take to say what an object is that a statement in place of rows writes or reads.",
+        between(1, 3600),
+    ),
+    Setting(
+        "source_questions_second",
+        20,
+        "seconds",
+        "How long such questions follow each other on one connection; what is left is asked on the next.",
+        at_least(1),
+    ),
+    Setting(
+        "source_lookahead_second",
+        5.0,
+        "seconds",
+        "How long the binlog is read ahead where a table of a pattern is made, for others that join with it; what it "
+        "does not see by then joins when the job itself has read so far.",
+        between(0.1, 600),
+    ),
+    Setting(
+        "source_lock_wait_second",
+        1,
+        "seconds",
+        "How long writers may queue after a job that waits to lock a table, for its snapshot without a key or GTIDs.",
+        between(1, 3600),
+    ),
+    Setting(
+        "source_lock_tries",
+        20,
+        "times",
+        "How often such a lock is tried, with a second between in which writers go on.",
+        at_least(1),
+    ),
+    Setting("max_connections", 1024, "connections", "Console connections at one time.", at_least(1)),
+    Setting("max_allowed_packet", 64 * MiB, "bytes", "Largest packet the console reads.", at_least(1024)),
+)
