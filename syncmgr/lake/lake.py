@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -30,9 +30,9 @@ from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.commit.expressions import Bounds, check_expressions
 from syncmgr.lake.commit.integrity import check_files, check_metadata
 from syncmgr.lake.commit.warm_up import warm_up
+from syncmgr.lake.durability import Durability
 from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, MARKS, lost_chunks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
-from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.lake.iceberg.iceberg import Iceberg
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.indexing import Budget, Indexing, Standing
@@ -108,6 +108,7 @@ class Lake:
         self._session = Session(self.place, progress)
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
+        self._durability = Durability(self.place.lake_dir, self._shelf.pointer)
         self._lock = threading.Lock()
         self._open: _Open | None = None
         self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
@@ -117,6 +118,9 @@ class Lake:
 
     def start(self) -> None:
         """Returns at once; `ready` waits. A made-up epoch runs as soon as the lake is ready."""
+        if self.place.embedded:
+            with suppress(OSError):  # the first commit meets it, too
+                self._durability.open()
         self._session.start()
         threading.Thread(target=self._warm_up, name="lake-warm-up", daemon=True).start()
 
@@ -155,6 +159,7 @@ class Lake:
             except OSError as error:  # it is built anew
                 logger.warning("a key index was not saved: %s", error)
         self._session.stop()
+        self._durability.close()
 
     def iceberg(self) -> Iceberg:
         """The catalog in the session of the commits. Raises LAKE_STARTING."""
@@ -191,21 +196,19 @@ class Lake:
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE, UNKNOWN_COLUMN,
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE, UNKNOWN_COLUMN,
         COLUMN_NOT_COVERED, BAD_EXPRESSION, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING,
         LAKE_FAILED and SOURCE_UNREACHABLE when the same call may be tried again.
         """
         self.ready()
         strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
-        with upkeep.commit():
-            with lake_disk(), asked():
-                iceberg = self.iceberg()
-                commit = Commit(iceberg, channel, strays, upkeep.indexing)
-                with self._jobs_of(channel, iceberg):
-                    self._bounds.check(iceberg.spark, channel)
-                    done = commit.run()
-                    done = replace(done, dead=commit.dead_letters())
-            self._make_durable()
+        with upkeep.commit(), lake_disk(), self._durable(channel.db, channel.table), asked():
+            iceberg = self.iceberg()
+            commit = Commit(iceberg, channel, strays, upkeep.indexing)
+            with self._jobs_of(channel, iceberg):
+                self._bounds.check(iceberg.spark, channel)
+                done = commit.run()
+                done = replace(done, dead=commit.dead_letters())
         return done
 
     def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
@@ -225,15 +228,13 @@ class Lake:
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         """Changes one channel's table for one DDL statement exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE for good; LAKE_STARTING and
-        LAKE_FAILED when the same call may be tried again.
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE for good;
+        LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
         """
         self.ready()
         upkeep = self._upkeep_of(alter.db, alter.table)
-        with upkeep.commit():
-            with asked():
-                done = Alter(self.iceberg(), alter, upkeep.indexing).run()
-            self._make_durable()
+        with upkeep.commit(), lake_disk(), self._durable(alter.db, alter.table), asked():
+            done = Alter(self.iceberg(), alter, upkeep.indexing).run()
         if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
             self._forget(alter.db, alter.table)
         return done
@@ -241,15 +242,15 @@ class Lake:
     def upkeep(self, db: str, table: str) -> tuple[Ran, ...]:
         """Does what a table's files need: index, fold, compaction; what ran. Blocks, but never a commit.
 
-        Raises NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
+        Raises WRITES_LOST, NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
         """
         upkeep = self._upkeep_of(db, table)
-        with lake_disk(), asked():
+        with lake_disk(), self._durable(db, table) as nothing_written, asked():
             opened = self._opened_for_upkeep()
             ran = upkeep.tick(opened.iceberg, opened.upkeep_session)
             upkeep.indexing.save()
-        if ran:
-            self._make_durable()
+            if not ran:
+                nothing_written()
         return ran
 
     def expire(self, db: str, table: str, kept: Kept) -> tuple[Ran, ...]:
@@ -261,7 +262,7 @@ class Lake:
             opened = self._opened_for_upkeep()
             ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
         if ran:
-            self._make_durable()
+            self._confirm(db, table)
         return ran
 
     def _opened_for_upkeep(self) -> _Open:
@@ -303,11 +304,14 @@ class Lake:
             self._strays[channel.token] = channel.epoch, strays
             return strays
 
-    def _make_durable(self) -> None:
-        if not self.place.embedded:
-            return
-        with lake_disk():
-            sync_file_system(self.place.lake_dir)
+    def _durable(self, db: str, table: str) -> AbstractContextManager[Callable[[], None]]:
+        """What is written to a table meanwhile; called where that was nothing."""
+        return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
+
+    def _confirm(self, db: str | None = None, table: str | None = None) -> None:
+        if self.place.embedded:
+            with lake_disk():
+                self._durability.confirm(db, table)
 
     def _opened(self, spark: SparkSession) -> _Open:
         for key, value in COMMIT_SETTINGS.items():
@@ -360,12 +364,12 @@ class Lake:
     def create_namespace(self, db: str) -> None:
         with asked():
             self.iceberg().create_namespace(db)
-        self._make_durable()
+        self._confirm()
 
     def drop_namespace(self, db: str) -> None:
         with asked():
             self.iceberg().drop_namespace(db)
-        self._make_durable()
+        self._confirm()
 
     def create_table(
         self,
@@ -383,14 +387,14 @@ class Lake:
         parts = [(part.kind, part.column, part.width) for part in partition]
         with asked():
             made = self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
-        self._make_durable()
+        self._confirm()
         return made
 
     def drop_table(self, db: str, table: str) -> None:
         """Drops the table and its files."""
         with asked():
             self.iceberg().drop_table(db, table)
-        self._make_durable()
+        self._confirm()
         self._forget(db, table)
 
     def _forget(self, db: str, table: str) -> None:
@@ -398,6 +402,7 @@ class Lake:
             upkeep = self._upkeep.pop((db, table), None)
         if upkeep is not None:
             upkeep.indexing.drop()
+        self._durability.forget(db, table)
 
     def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
         """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
