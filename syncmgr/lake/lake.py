@@ -6,8 +6,7 @@ Must not know: how any of it is done.
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,31 +15,28 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.lake_change import DropTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.raw_errors import of_lake
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.job.types.target import Transform
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
-from syncmgr.lake.commit.expressions import Bounds, check_expressions
+from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.integrity import check_files, check_metadata
 from syncmgr.lake.commit.warm_up import warm_up
 from syncmgr.lake.durability import Durability
-from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, MARKS, lost_chunks
+from syncmgr.lake.iceberg.ancestry import MARKS, lost_chunks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.indexing import Budget, Indexing, Standing
 from syncmgr.lake.spark.jdbc import Driver
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, failed
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.spark.readings import Readings
 from syncmgr.lake.spark.session import READY, Session
+from syncmgr.lake.tables import IcebergTables
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
 
 COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
@@ -51,15 +47,6 @@ COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing i
 }
 
 logger = logging.getLogger(__name__)
-
-
-@contextmanager
-def asked() -> Iterator[None]:
-    """What a failed call into the JVM means to the operator."""
-    try:
-        yield
-    except JAVA_ERRORS as error:
-        failed(error)
 
 
 @contextmanager
@@ -103,12 +90,21 @@ class Lake:
         trusts_expressions: bool = False,
     ) -> None:
         self._wait_second = wait_second
-        self._trusts_expressions, self._bounds = trusts_expressions, Bounds(trusts=trusts_expressions)
+        self._bounds = Bounds(trusts=trusts_expressions)
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
         self._durability = Durability(self.place.lake_dir, self._shelf.pointer)
+        self.tables = IcebergTables(
+            self.place,
+            self._shelf,
+            self.iceberg,
+            ready=self.ready,
+            confirm=self._confirm,
+            forget=self._forget,
+            trusts_expressions=trusts_expressions,
+        )
         self._lock = threading.Lock()
         self._open: _Open | None = None
         self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
@@ -326,106 +322,9 @@ class Lake:
                 upkeep_session=upkeep_session,
             )
 
-    def namespaces(self) -> list[str]:
-        if self.place.embedded:
-            return self._shelf.namespaces()
-        with asked():
-            return self.iceberg().namespaces()
-
-    def tables(self, db: str) -> list[str]:
-        if self.place.embedded:
-            return self._shelf.tables(db)
-        with asked():
-            return self.iceberg().tables(db)
-
-    def views(self, db: str) -> list[str]:
-        if self.place.embedded:
-            return self._shelf.views(db)
-        with asked():
-            return self.iceberg().views(db)
-
-    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
-        """Layout and properties of a table. Raises NO_SUCH_TABLE."""
-        if self.place.embedded:
-            return self._shelf.describe(db, table)
-        with asked():
-            iceberg = self.iceberg()
-            found = iceberg.load(db, table)
-            return iceberg.layout(found), iceberg.properties(found)
-
-    def snapshots(self, db: str, table: str) -> frozenset[int]:
-        """Those of a table that may be read. Raises NO_SUCH_TABLE, and LAKE_STARTING where only Spark can tell."""
-        if self.place.embedded:
-            return self._shelf.snapshots(db, table)
-        with asked():
-            iceberg = self.iceberg()
-            return iceberg.snapshots(iceberg.load(db, table))
-
-    def create_namespace(self, db: str) -> None:
-        with asked():
-            self.iceberg().create_namespace(db)
-        self._confirm()
-
-    def drop_namespace(self, db: str) -> None:
-        with asked():
-            self.iceberg().drop_namespace(db)
-        self._confirm()
-
-    def create_table(
-        self,
-        db: str,
-        table: str,
-        fields: Iterable[Field],
-        identifier: Iterable[int],
-        partition: Iterable[Transform],
-        *,
-        folder: str,
-        properties: Mapping[str, str],
-    ) -> str:
-        """`folder`: the table's place below the warehouse. Returns the table's uuid."""
-        location = f"{self.place.warehouse.rstrip('/')}/{folder}"
-        parts = [(part.kind, part.column, part.width) for part in partition]
-        with asked():
-            made = self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
-        self._confirm()
-        return made
-
-    def drop_table(self, db: str, table: str) -> None:
-        """Drops the table and its files."""
-        with asked():
-            self.iceberg().drop_table(db, table)
-        self._confirm()
-        self._forget(db, table)
-
     def _forget(self, db: str, table: str) -> None:
         with self._lock:
             upkeep = self._upkeep.pop((db, table), None)
         if upkeep is not None:
             upkeep.indexing.drop()
         self._durability.forget(db, table)
-
-    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
-        """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
-        with asked():
-            iceberg = self.iceberg()
-            found = iceberg.load(db, table)
-            totals = iceberg.current(found)
-            if totals is None or totals.data_files == 0:
-                return True
-            return part is not None and not iceberg.has_rows(found, part)
-
-    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
-        """The tokens of channels that have committed rows in the last seconds. Raises NO_SUCH_TABLE."""
-        with asked():
-            iceberg = self.iceberg()
-            since = int((time.time() - second) * 1000)
-            marks = iceberg.writers(iceberg.load(db, table), EPOCH_MARK, since)
-        return frozenset(mark.rpartition(":")[0] for mark in marks)
-
-    def check_channel(self, channel: ChannelDescription) -> None:
-        """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""
-        self.ready()
-        with asked():
-            iceberg = self.iceberg()
-            layout = iceberg.layout(iceberg.load(channel.target_db, channel.target))
-            check_expressions(iceberg.spark, channel, layout, trusts=self._trusts_expressions)
