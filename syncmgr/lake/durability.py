@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Final
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.host.durable import opened, sync_opened
 from syncmgr.job.raw_errors import of_lake
 from syncmgr.lake.iceberg.catalog_reader import Pointer
-from syncmgr.lake.iceberg.durable import opened, sync_opened
 
 NOTE: Final = "lost_writes.json"  # in the folder of the lake: a start must know of it, too
 

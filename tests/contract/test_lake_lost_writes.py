@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.host.durable import sync_file_system
 from syncmgr.lake.durability import NOTE, Durability
 from syncmgr.lake.iceberg.catalog_reader import Pointer
-from syncmgr.lake.iceberg.durable import sync_file_system
 from tests.support.failing_disk import FailingDisk
 from tests.support.small_disk import NoMountError
 

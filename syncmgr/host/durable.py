@@ -1,4 +1,4 @@
-"""Makes what was written to a local lake survive a power failure.
+"""Makes what was written to a disk survive a power failure.
 
 Owns: one system call.
 Must not know: which files were written.
