@@ -25,7 +25,6 @@ from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.integrity import check_files, check_metadata
-from syncmgr.lake.commit.warm_up import warm_up
 from syncmgr.lake.durability import Durability
 from syncmgr.lake.iceberg.ancestry import MARKS, lost_chunks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
@@ -38,6 +37,7 @@ from syncmgr.lake.spark.readings import Readings
 from syncmgr.lake.spark.session import READY, Session
 from syncmgr.lake.tables import IcebergTables
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
+from syncmgr.lake.warm_up import warm_up
 
 COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
     "spark.sql.adaptive.enabled": "false",
