@@ -378,6 +378,11 @@ class Code(Enum):
         "HY000",
         "Table '{table}' is not whole, as after a power failure during a commit: {reason}. The catalog names {location}; the metadata before it is {previous}. Set the catalog back to it (docs/operations.md, Power failure) or restore a backup, then resume the job",
     )
+    WRITES_LOST = (
+        20236,
+        "HY000",
+        "The disk of the lake has lost writes ({reason}), so table '{table}' may name rows that are not on it. The metadata that is on it is {before}. Mend the disk, set the catalog back to that (docs/operations.md, A disk that loses writes) or restore a backup, then resume the job",
+    )
     SPEC_CHANGED = (
         20232,
         "HY000",

@@ -32,8 +32,8 @@ from syncmgr.backup.tables import Lake
 from syncmgr.config.settings import Settings
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
+from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import lock_of
-from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.meta.engine import META_FILE
 from syncmgr.meta.staged import staged_files
 

@@ -17,7 +17,7 @@ from syncmgr.job.types import target
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
-from syncmgr.lake.lake import Lake
+from syncmgr.lake.port import LakeTables
 
 TYPES: Final = target.TYPES
 UNIQUE_KEY: Final = "syncmgr.unique-key"  # field ids in the order of the statement
@@ -53,48 +53,48 @@ class Catalog:
     A change waits for a starting lake, and returns what its IF EXISTS or IF NOT EXISTS forgave.
     """
 
-    def __init__(self, lake: Lake, job_of: Callable[[str, str], str | None]) -> None:
-        self._lake = lake
+    def __init__(self, tables: LakeTables, job_of: Callable[[str, str], str | None]) -> None:
+        self._tables = tables
         self._job_of = job_of
 
     def databases(self) -> list[str]:
-        return sorted(self._lake.namespaces())
+        return sorted(self._tables.namespaces())
 
     def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
         target.check_name(name, "database")
-        if name in self._lake.namespaces():
+        if name in self._tables.namespaces():
             return forgiven(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
-        self._lake.ready()
-        self._lake.create_namespace(name)
+        self._tables.ready()
+        self._tables.create_namespace(name)
         return ()
 
     def drop_database(self, name: str, *, if_exists: bool, force: bool) -> tuple[Remark, ...]:
         """`force` drops its tables too. Raises TABLE_BUSY where a job writes to one of them, DATABASE_HAS_VIEWS."""
-        if name not in self._lake.namespaces():
+        if name not in self._tables.namespaces():
             return forgiven(if_exists, SyncError(Code.DROP_NO_DATABASE, db=name))
-        self._lake.ready()
-        tables = self._lake.tables(name)
+        self._tables.ready()
+        tables = self._tables.tables(name)
         if tables and not force:
             raise SyncError(Code.DATABASE_NOT_EMPTY, db=name, count=len(tables))
-        views = self._lake.views(name)
+        views = self._tables.views(name)
         if views:
             raise SyncError(Code.DATABASE_HAS_VIEWS, db=name, views=", ".join(views))
         for table in tables:
             self._refuse_if_busy(name, table)
         for table in tables:
-            self._lake.drop_table(name, table)
-        self._lake.drop_namespace(name)
+            self._tables.drop_table(name, table)
+        self._tables.drop_namespace(name)
         return ()
 
     def tables(self, db: str) -> list[str]:
         """Raises UNKNOWN_DATABASE."""
         self._must_exist(db)
-        return sorted(self._lake.tables(db))
+        return sorted(self._tables.tables(db))
 
     def table(self, db: str, name: str) -> TargetTable:
         """Raises UNKNOWN_DATABASE, NO_SUCH_TABLE."""
         self._must_exist(db)
-        layout, properties = self._lake.describe(db, name)
+        layout, properties = self._tables.describe(db, name)
         return described(db, name, layout, properties)
 
     def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Remark, ...]:
@@ -102,7 +102,7 @@ class Catalog:
         table = defined(statement, _named(statement.table, db))
         target.check(table)
         self._must_exist(table.db)
-        if table.name in self._lake.tables(table.db):
+        if table.name in self._tables.tables(table.db):
             return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
         self._make(table, {})
         return tuple(ignored(statement))
@@ -118,12 +118,12 @@ class Catalog:
 
     def _make(self, table: TargetTable, marks: Mapping[str, str]) -> str:
         """Returns its uuid."""
-        self._lake.ready()
+        self._tables.ready()
         fields = fields_of(table)
         ids = {field.name.casefold(): field.id for field in fields}
         # A folder of its own for every table: one dropped and made anew never meets its old files.
         plain = [re.sub(r"[^A-Za-z0-9_]", "", part).lstrip("_") or "x" for part in (table.db, table.name)]
-        return self._lake.create_table(
+        return self._tables.create_table(
             table.db,
             table.name,
             fields,
@@ -137,7 +137,7 @@ class Catalog:
         """The inverse of `make`. What somebody else has put under the name stays, and so does what a job writes to, or
         anybody has changed.
         """
-        self._lake.ready()
+        self._tables.ready()
         try:
             found = self.table(table.db, table.name)
         except SyncError as error:
@@ -145,16 +145,16 @@ class Catalog:
                 raise
             return
         if found.uuid == table.uuid and found.is_unused and self._job_of(table.db, table.name) is None:
-            self._lake.drop_table(table.db, table.name)
+            self._tables.drop_table(table.db, table.name)
 
     def drop_table(self, statement: syncsql.DropTable, db: str | None) -> tuple[Remark, ...]:
         """Drops the table and its files. Raises NO_DATABASE, UNKNOWN_TABLE, TABLE_BUSY."""
         db, name = _named(statement.table, db), statement.table.name
-        if db not in self._lake.namespaces() or name not in self._lake.tables(db):
+        if db not in self._tables.namespaces() or name not in self._tables.tables(db):
             return forgiven(statement.if_exists, SyncError(Code.UNKNOWN_TABLE, table=f"{db}.{name}"))
         self._refuse_if_busy(db, name)
-        self._lake.ready()
-        self._lake.drop_table(db, name)
+        self._tables.ready()
+        self._tables.drop_table(db, name)
         return ()
 
     def _refuse_if_busy(self, db: str, name: str) -> None:
@@ -167,7 +167,7 @@ class Catalog:
         return statement_of(self.table(db, name)).sql()
 
     def _must_exist(self, db: str) -> None:
-        if db not in self._lake.namespaces():
+        if db not in self._tables.namespaces():
             raise SyncError(Code.UNKNOWN_DATABASE, db=db)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from syncmgr.control import alter_sync, planning, showing
+from syncmgr.control import alter_sync, showing
 from syncmgr.control.alter_sync import Alterations, made
 from syncmgr.control.arrivals import Arrivals
 from syncmgr.control.planning import CheckExact, Inspect, Plan, Planner, Survey, SyncRequest, Table, is_wide
@@ -33,6 +33,7 @@ from syncmgr.job.show_sync import SHOW_COLUMNS
 from syncmgr.job.source import SourceDescription
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
+from syncmgr.lake.port import LakeTables, Upkeep
 from syncmgr.sources import cancellation
 from syncmgr.sources.registry import described
 from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
@@ -51,10 +52,6 @@ REMEMBER_SECOND: Final = 60.0  # so often the metadata learn how far a source wi
 log = logging.getLogger(__name__)
 
 __all__ = ["SHOW_COLUMNS", "Jobs"]
-
-
-class Lake(planning.Lake, showing.Lake, Protocol):
-    """What statements ask of the lake."""
 
 
 class Run(showing.Run, Protocol):
@@ -135,7 +132,8 @@ class Jobs:
         *,
         store: Store,
         catalog: alter_sync.Catalog,
-        lake: Lake,
+        tables: LakeTables,
+        upkeep: Upkeep,
         inspect: Inspect,
         survey: Survey,
         check_exact: CheckExact,
@@ -150,10 +148,10 @@ class Jobs:
         self._store = store
         self._catalog = catalog
         self._binlog = binlog
-        self._showing = Showing(store, lake, self._run_of)
+        self._showing = Showing(store, upkeep, self._run_of)
         self._planner = Planner(
             catalog=catalog,
-            lake=lake,
+            tables=tables,
             job_of=store.target_of,
             is_ours=store.has_channel,
             inspect=inspect,

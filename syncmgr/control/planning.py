@@ -25,13 +25,13 @@ from syncmgr.job.channel.channel_plan import check_loadable, plan_channel
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern, sharded, spelt, target_of
 from syncmgr.job.channel.positional import plan_positional, untold
-from syncmgr.job.channel.shard import Part
 from syncmgr.job.channel.table_pattern import literal
 from syncmgr.job.job_properties import WithoutKey
 from syncmgr.job.snapshot.chunk import chunk_rows
 from syncmgr.job.snapshot.handshake import Locked, UniqueKeys, never
 from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.types.schema import SourceTable, TargetTable
+from syncmgr.lake.port import LakeTables
 from syncmgr.sources import cancellation
 from syncmgr.sources.port import Inspected
 from syncsql import Channel, Name, Shards, Tables, quote_name
@@ -50,19 +50,6 @@ class Catalog(Protocol):
     def databases(self) -> list[str]: ...
     def tables(self, db: str) -> list[str]: ...
     def table(self, db: str, name: str) -> TargetTable: ...
-
-
-class Lake(Protocol):
-    """What is asked of the lake."""
-
-    def check_channel(self, channel: ChannelDescription) -> None:
-        """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
-
-    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
-        """Whether the table, or a part of it, has no row, not even a deleted one."""
-
-    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
-        """The tokens of channels that have committed rows in the last seconds."""
 
 
 class Inspect(Protocol):
@@ -143,7 +130,7 @@ class Planner:
         self,
         *,
         catalog: Catalog,
-        lake: Lake,
+        tables: LakeTables,
         job_of: Callable[[str, str], str | None],
         is_ours: Callable[[str], bool],
         inspect: Inspect,
@@ -156,7 +143,7 @@ class Planner:
         `check_exact`: raises SNAPSHOT_REFUSED for tables without a key that cannot be read at an exact point.
         """
         self._catalog = catalog
-        self._lake = lake
+        self._tables = tables
         self._job_of = job_of
         self._is_ours = is_ours
         self._inspect = inspect
@@ -220,7 +207,7 @@ class Planner:
     ) -> tuple[ChannelDescription, ...]:
         channels = [_by_position(place) for place in places]
         for channel in channels:
-            self._lake.check_channel(channel)
+            self._tables.check_channel(channel)
         for channel in channels:
             source.check_channel(channel)
         return tuple(map(untold, channels))
@@ -251,9 +238,9 @@ class Planner:
                 raise
             raise SyncError(Code.SHARDS_REFUSED, table=table.label, target=target.label, reason=error) from error
         if place.target is not None:
-            self._lake.check_channel(channel)
+            self._tables.check_channel(channel)
         if wanted.takes_snapshot:
-            empty = place.target is None or self._lake.is_empty(target.db, target.name, channel.part)
+            empty = place.target is None or self._tables.is_empty(target.db, target.name, channel.part)
             with _offering_latest(wanted):
                 check_loadable(channel, is_empty=empty)
         return channel, target
@@ -357,7 +344,7 @@ class Planner:
         """Jobs of a frontend with other metadata are known by what they write alone."""
         if all(map(self._is_ours, target.writers)):
             return
-        if not all(map(self._is_ours, self._lake.writers(target.db, target.name, OTHERS_SECOND))):
+        if not all(map(self._is_ours, self._tables.writers(target.db, target.name, OTHERS_SECOND))):
             raise SyncError(Code.TARGET_OF_OTHERS, table=target.label, second=OTHERS_SECOND)
 
     # -- EXPLAIN SYNC

@@ -17,8 +17,6 @@ from syncmgr.job.overview import Facts, TableOverview, lag_second, needs_operato
 from syncmgr.job.show_sync import (
     Fact,
     Figures,
-    IndexStanding,
-    Ran,
     index_facts,
     last_upkeep,
     pause_facts,
@@ -30,16 +28,7 @@ from syncmgr.job.show_sync import (
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
-
-
-class Lake(Protocol):
-    """What SHOW asks of the lake, which may be away."""
-
-    def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
-        """What upkeep did to a table lately, oldest first."""
-
-    def index(self, db: str, table: str) -> IndexStanding:
-        """How the key index of a table stands."""
+from syncmgr.lake.port import Upkeep
 
 
 class Run(Protocol):
@@ -90,10 +79,10 @@ class Store(Protocol):
 class Showing:
     """Reads at each call. Safe to use from any thread."""
 
-    def __init__(self, store: Store, lake: Lake, run_of: Callable[[JobId], Run | None]) -> None:
+    def __init__(self, store: Store, upkeep: Upkeep, run_of: Callable[[JobId], Run | None]) -> None:
         """`run_of`: a job's run, None: it does not run."""
         self._store = store
-        self._lake = lake
+        self._upkeep = upkeep
         self._run_of = run_of
 
     def row(self, job: SyncJob) -> tuple[str | None, ...]:
@@ -110,8 +99,8 @@ class Showing:
             needs_operator=needs_operator(job, tables, refused),
             server=facts.reading.server or None if facts.reading is not None else None,
             paused=pause_facts(job),
-            upkeep={c.target: last_upkeep(self._lake.upkeep_log(c.target_db, c.target)) for c in job.channels},
-            index={c.target: index_facts(self._lake.index(c.target_db, c.target)) for c in job.channels if c.keys},
+            upkeep={c.target: last_upkeep(self._upkeep.upkeep_log(c.target_db, c.target)) for c in job.channels},
+            index={c.target: index_facts(self._upkeep.index(c.target_db, c.target)) for c in job.channels if c.keys},
             snapshot=snapshot_facts(tables, facts.loads, self.rates(job.id)),
             refused=refused,
         )

@@ -14,6 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.overview import TableOverview
 from syncmgr.job.show_sync import channel_row, ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.lake.port import LakeTables
 from syncmgr.meta.store import Store, StoredEpoch
 
 Row = tuple[object, ...]
@@ -37,19 +38,13 @@ class Jobs(Protocol):
     def overview(self, job: SyncJob) -> Sequence[TableOverview]: ...
 
 
-class Lake(Protocol):
-    """The snapshots of a table that may be read."""
-
-    def snapshots(self, db: str, table: str) -> frozenset[int]: ...
-
-
 class History:
     """Reads metadata and lake at each call; every call blocks for as long as that takes."""
 
-    def __init__(self, store: Store, jobs: Jobs, lake: Lake) -> None:
+    def __init__(self, store: Store, jobs: Jobs, tables: LakeTables) -> None:
         self._store = store
         self._jobs = jobs
-        self._lake = lake
+        self._tables = tables
 
     def rows(self, table: str) -> list[Row]:
         """The rows of one of TABLES."""
@@ -119,7 +114,7 @@ class History:
 
     def _snapshots(self, db: str, table: str) -> frozenset[int]:
         try:
-            return self._lake.snapshots(db, table)
+            return self._tables.snapshots(db, table)
         except SyncError as error:
             if error.code is not Code.NO_SUCH_TABLE:
                 raise

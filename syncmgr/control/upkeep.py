@@ -14,20 +14,12 @@ from syncmgr.host.log_files import Lasting
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.lake.port import Upkeep
 
 UPKEEP: Final = "upkeep"
 EXPIRY: Final = "expiry"
 
 log = logging.getLogger(__name__)
-
-
-class Lake(Protocol):
-    """Blocks, but never a commit."""
-
-    @property
-    def serves(self) -> bool: ...
-    def upkeep(self, db: str, table: str) -> object: ...
-    def expire(self, db: str, table: str, kept: Kept) -> object: ...
 
 
 class Store(Protocol):
@@ -43,7 +35,7 @@ class TargetUpkeep:
     """
 
     def __init__(
-        self, lake: Lake, store: Store, recovers: Callable[[JobId], bool], keep_second: Callable[[], float]
+        self, lake: Upkeep, store: Store, recovers: Callable[[JobId], bool], keep_second: Callable[[], float]
     ) -> None:
         self._lake, self._store, self._recovers, self._keep_second = lake, store, recovers, keep_second
         self._troubles = {kind: Lasting(log) for kind in (UPKEEP, EXPIRY)}

@@ -68,11 +68,11 @@ class Frontend:
         self.queries = _queries_of(settings, self.lake)
         self._store = open_store(settings)
         self._lease = Lease(self._store, name_of(settings.folder("meta_dir")), _replaced)
-        self.catalog = Catalog(self.lake, self._store.target_of)
+        self.catalog = Catalog(self.lake.tables, self._store.target_of)
         self.users = Users(self._store.accounts)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
         self.jobs = self._jobs()
-        self.history = History(self._store, self.jobs, self.lake)
+        self.history = History(self._store, self.jobs, self.lake.tables)
         self._scheduler = self._scheduled()
         self._console = Console(
             self,
@@ -88,7 +88,8 @@ class Frontend:
         return Jobs(
             store=self._store,
             catalog=self.catalog,
-            lake=self.lake,
+            tables=self.lake.tables,
+            upkeep=self.lake,
             inspect=sources.inspect,
             survey=sources.survey,
             check_exact=sources.check_exact,

@@ -239,6 +239,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_shards="Somebody rolled the table back or replaced it. " + _AGAIN,
     ),
     Code.TABLE_BROKEN: _O("Set the catalog back as the message says, or restore a backup, then RESUME."),
+    Code.WRITES_LOST: _O("Mend the disk. Set the catalog back as the message says, or restore a backup, then RESUME."),
     Code.OTHER_HISTORY: _O(
         "Restore metadata and lake of one moment. Else " + _AGAIN,
         on_canal="Restore metadata and lake of one moment. Else " + _CANAL,

@@ -6,9 +6,8 @@ Must not know: how any of it is done.
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -16,32 +15,29 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.channel.shard import Part
 from syncmgr.job.ddl.lake_change import DropTable
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
 from syncmgr.job.raw_errors import of_lake
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.job.types.target import Transform
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
-from syncmgr.lake.commit.expressions import Bounds, check_expressions
+from syncmgr.lake.commit.expressions import Bounds
 from syncmgr.lake.commit.integrity import check_files, check_metadata
-from syncmgr.lake.commit.warm_up import warm_up
-from syncmgr.lake.iceberg.ancestry import EPOCH_MARK, MARKS, lost_chunks
+from syncmgr.lake.durability import Durability
+from syncmgr.lake.iceberg.ancestry import MARKS, lost_chunks
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader
-from syncmgr.lake.iceberg.durable import sync_file_system
 from syncmgr.lake.iceberg.iceberg import Iceberg
-from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.indexing import Budget, Indexing, Standing
 from syncmgr.lake.spark.jdbc import Driver
-from syncmgr.lake.spark.jvm import JAVA_ERRORS, failed
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, asked
 from syncmgr.lake.spark.launch import LakePlace
 from syncmgr.lake.spark.readings import Readings
 from syncmgr.lake.spark.session import READY, Session
+from syncmgr.lake.tables import IcebergTables
 from syncmgr.lake.upkeep.upkeep import Ran, TableUpkeep
+from syncmgr.lake.warm_up import warm_up
 
 COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing is worth adapting
     "spark.sql.adaptive.enabled": "false",
@@ -51,15 +47,6 @@ COMMIT_SETTINGS: Final = {  # an epoch is small and its plan is known: nothing i
 }
 
 logger = logging.getLogger(__name__)
-
-
-@contextmanager
-def asked() -> Iterator[None]:
-    """What a failed call into the JVM means to the operator."""
-    try:
-        yield
-    except JAVA_ERRORS as error:
-        failed(error)
 
 
 @contextmanager
@@ -103,11 +90,21 @@ class Lake:
         trusts_expressions: bool = False,
     ) -> None:
         self._wait_second = wait_second
-        self._trusts_expressions, self._bounds = trusts_expressions, Bounds(trusts=trusts_expressions)
+        self._bounds = Bounds(trusts=trusts_expressions)
         self.place = LakePlace(lake_dir=lake_dir, jars_dir=jars_dir, options=options, environment=environment or {})
         self._session = Session(self.place, progress)
         self._driver = Driver(lambda: self._session.jars.mysql_driver(progress))
         self._shelf = CatalogReader(file=self.place.catalog_file)
+        self._durability = Durability(self.place.lake_dir, self._shelf.pointer)
+        self.tables = IcebergTables(
+            self.place,
+            self._shelf,
+            self.iceberg,
+            ready=self.ready,
+            confirm=self._confirm,
+            forget=self._forget,
+            trusts_expressions=trusts_expressions,
+        )
         self._lock = threading.Lock()
         self._open: _Open | None = None
         self._index_dir, self._budget = index_dir, Budget(index_max_bytes)
@@ -117,6 +114,9 @@ class Lake:
 
     def start(self) -> None:
         """Returns at once; `ready` waits. A made-up epoch runs as soon as the lake is ready."""
+        if self.place.embedded:
+            with suppress(OSError):  # the first commit meets it, too
+                self._durability.open()
         self._session.start()
         threading.Thread(target=self._warm_up, name="lake-warm-up", daemon=True).start()
 
@@ -155,6 +155,7 @@ class Lake:
             except OSError as error:  # it is built anew
                 logger.warning("a key index was not saved: %s", error)
         self._session.stop()
+        self._durability.close()
 
     def iceberg(self) -> Iceberg:
         """The catalog in the session of the commits. Raises LAKE_STARTING."""
@@ -191,21 +192,19 @@ class Lake:
     def commit(self, channel: ChannelCommit) -> ChannelCommitted:
         """Commits a channel's segment of an epoch, or a chunk of its snapshot, exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE, UNKNOWN_COLUMN,
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE, UNKNOWN_COLUMN,
         COLUMN_NOT_COVERED, BAD_EXPRESSION, SOURCE_VALUE, SNAPSHOT_BROKEN, SOURCE_ACCESS_DENIED for good; LAKE_STARTING,
         LAKE_FAILED and SOURCE_UNREACHABLE when the same call may be tried again.
         """
         self.ready()
         strays, upkeep = self._strays_of(channel), self._upkeep_of(channel.db, channel.table)
-        with upkeep.commit():
-            with lake_disk(), asked():
-                iceberg = self.iceberg()
-                commit = Commit(iceberg, channel, strays, upkeep.indexing)
-                with self._jobs_of(channel, iceberg):
-                    self._bounds.check(iceberg.spark, channel)
-                    done = commit.run()
-                    done = replace(done, dead=commit.dead_letters())
-            self._make_durable()
+        with upkeep.commit(), lake_disk(), self._durable(channel.db, channel.table), asked():
+            iceberg = self.iceberg()
+            commit = Commit(iceberg, channel, strays, upkeep.indexing)
+            with self._jobs_of(channel, iceberg):
+                self._bounds.check(iceberg.spark, channel)
+                done = commit.run()
+                done = replace(done, dead=commit.dead_letters())
         return done
 
     def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
@@ -225,15 +224,13 @@ class Lake:
     def alter(self, alter: ChannelAlter) -> ChannelCommitted:
         """Changes one channel's table for one DDL statement exactly once; durable when it returns.
 
-        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, NO_SUCH_TABLE for good; LAKE_STARTING and
-        LAKE_FAILED when the same call may be tried again.
+        Raises FENCED, TARGET_REPLACED, TARGET_SET_BACK, OTHER_HISTORY, WRITES_LOST, NO_SUCH_TABLE for good;
+        LAKE_STARTING and LAKE_FAILED when the same call may be tried again.
         """
         self.ready()
         upkeep = self._upkeep_of(alter.db, alter.table)
-        with upkeep.commit():
-            with asked():
-                done = Alter(self.iceberg(), alter, upkeep.indexing).run()
-            self._make_durable()
+        with upkeep.commit(), lake_disk(), self._durable(alter.db, alter.table), asked():
+            done = Alter(self.iceberg(), alter, upkeep.indexing).run()
         if not done.passed_over and any(isinstance(change, DropTable) for change in alter.changes):
             self._forget(alter.db, alter.table)
         return done
@@ -241,15 +238,15 @@ class Lake:
     def upkeep(self, db: str, table: str) -> tuple[Ran, ...]:
         """Does what a table's files need: index, fold, compaction; what ran. Blocks, but never a commit.
 
-        Raises NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
+        Raises WRITES_LOST, NO_SUCH_TABLE, LAKE_STARTING, LAKE_FAILED.
         """
         upkeep = self._upkeep_of(db, table)
-        with lake_disk(), asked():
+        with lake_disk(), self._durable(db, table) as nothing_written, asked():
             opened = self._opened_for_upkeep()
             ran = upkeep.tick(opened.iceberg, opened.upkeep_session)
             upkeep.indexing.save()
-        if ran:
-            self._make_durable()
+            if not ran:
+                nothing_written()
         return ran
 
     def expire(self, db: str, table: str, kept: Kept) -> tuple[Ran, ...]:
@@ -261,7 +258,7 @@ class Lake:
             opened = self._opened_for_upkeep()
             ran = self._upkeep_of(db, table).expire(opened.iceberg, opened.upkeep_session, kept)
         if ran:
-            self._make_durable()
+            self._confirm(db, table)
         return ran
 
     def _opened_for_upkeep(self) -> _Open:
@@ -303,11 +300,14 @@ class Lake:
             self._strays[channel.token] = channel.epoch, strays
             return strays
 
-    def _make_durable(self) -> None:
-        if not self.place.embedded:
-            return
-        with lake_disk():
-            sync_file_system(self.place.lake_dir)
+    def _durable(self, db: str, table: str) -> AbstractContextManager[Callable[[], None]]:
+        """What is written to a table meanwhile; called where that was nothing."""
+        return self._durability.writing(db, table) if self.place.embedded else nullcontext(lambda: None)
+
+    def _confirm(self, db: str | None = None, table: str | None = None) -> None:
+        if self.place.embedded:
+            with lake_disk():
+                self._durability.confirm(db, table)
 
     def _opened(self, spark: SparkSession) -> _Open:
         for key, value in COMMIT_SETTINGS.items():
@@ -322,105 +322,9 @@ class Lake:
                 upkeep_session=upkeep_session,
             )
 
-    def namespaces(self) -> list[str]:
-        if self.place.embedded:
-            return self._shelf.namespaces()
-        with asked():
-            return self.iceberg().namespaces()
-
-    def tables(self, db: str) -> list[str]:
-        if self.place.embedded:
-            return self._shelf.tables(db)
-        with asked():
-            return self.iceberg().tables(db)
-
-    def views(self, db: str) -> list[str]:
-        if self.place.embedded:
-            return self._shelf.views(db)
-        with asked():
-            return self.iceberg().views(db)
-
-    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
-        """Layout and properties of a table. Raises NO_SUCH_TABLE."""
-        if self.place.embedded:
-            return self._shelf.describe(db, table)
-        with asked():
-            iceberg = self.iceberg()
-            found = iceberg.load(db, table)
-            return iceberg.layout(found), iceberg.properties(found)
-
-    def snapshots(self, db: str, table: str) -> frozenset[int]:
-        """Those of a table that may be read. Raises NO_SUCH_TABLE, and LAKE_STARTING where only Spark can tell."""
-        if self.place.embedded:
-            return self._shelf.snapshots(db, table)
-        with asked():
-            iceberg = self.iceberg()
-            return iceberg.snapshots(iceberg.load(db, table))
-
-    def create_namespace(self, db: str) -> None:
-        with asked():
-            self.iceberg().create_namespace(db)
-        self._make_durable()
-
-    def drop_namespace(self, db: str) -> None:
-        with asked():
-            self.iceberg().drop_namespace(db)
-        self._make_durable()
-
-    def create_table(
-        self,
-        db: str,
-        table: str,
-        fields: Iterable[Field],
-        identifier: Iterable[int],
-        partition: Iterable[Transform],
-        *,
-        folder: str,
-        properties: Mapping[str, str],
-    ) -> str:
-        """`folder`: the table's place below the warehouse. Returns the table's uuid."""
-        location = f"{self.place.warehouse.rstrip('/')}/{folder}"
-        parts = [(part.kind, part.column, part.width) for part in partition]
-        with asked():
-            made = self.iceberg().create_table(db, table, fields, identifier, parts, location, properties)
-        self._make_durable()
-        return made
-
-    def drop_table(self, db: str, table: str) -> None:
-        """Drops the table and its files."""
-        with asked():
-            self.iceberg().drop_table(db, table)
-        self._make_durable()
-        self._forget(db, table)
-
     def _forget(self, db: str, table: str) -> None:
         with self._lock:
             upkeep = self._upkeep.pop((db, table), None)
         if upkeep is not None:
             upkeep.indexing.drop()
-
-    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
-        """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
-        with asked():
-            iceberg = self.iceberg()
-            found = iceberg.load(db, table)
-            totals = iceberg.current(found)
-            if totals is None or totals.data_files == 0:
-                return True
-            return part is not None and not iceberg.has_rows(found, part)
-
-    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
-        """The tokens of channels that have committed rows in the last seconds. Raises NO_SUCH_TABLE."""
-        with asked():
-            iceberg = self.iceberg()
-            since = int((time.time() - second) * 1000)
-            marks = iceberg.writers(iceberg.load(db, table), EPOCH_MARK, since)
-        return frozenset(mark.rpartition(":")[0] for mark in marks)
-
-    def check_channel(self, channel: ChannelDescription) -> None:
-        """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""
-        self.ready()
-        with asked():
-            iceberg = self.iceberg()
-            layout = iceberg.layout(iceberg.load(channel.target_db, channel.target))
-            check_expressions(iceberg.spark, channel, layout, trusts=self._trusts_expressions)
+        self._durability.forget(db, table)

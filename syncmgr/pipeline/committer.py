@@ -19,6 +19,7 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch, StagedFile
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.types.schema import SourceTable
+from syncmgr.lake.port import Commits
 from syncmgr.pipeline.laggards import Laggards, ended, job_wide
 from syncmgr.pipeline.standings import Standings
 from syncmgr.pipeline.worker.segment import same_columns
@@ -63,16 +64,6 @@ class Ledger(Protocol):
     def asked_until(self) -> int: ...
 
 
-class Lake(Protocol):
-    """Commits one channel of one epoch; a table that bears the epoch already is passed over."""
-
-    def check_whole(self, db: str, table: str) -> None:
-        """Raises TABLE_BROKEN where a table cannot be read as it is."""
-
-    def commit(self, commit: ChannelCommit) -> ChannelCommitted: ...
-    def alter(self, alter: ChannelAlter) -> ChannelCommitted: ...
-
-
 class Committer:
     """Commits the epochs of one job, one after the other; a channel that cannot commit does not hold up the others."""
 
@@ -80,7 +71,7 @@ class Committer:
         self,
         channels: tuple[ChannelDescription, ...],
         ledger: Ledger,
-        lake: Lake,
+        lake: Commits,
         pool: Executor,
         *,
         ack: Callable[[Epoch], None],

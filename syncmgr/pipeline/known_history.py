@@ -12,7 +12,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
-from syncmgr.pipeline.snapshot.port import Lake
+from syncmgr.lake.port import Chunks
 
 
 class Progressed(Protocol):
@@ -37,7 +37,7 @@ class KnownHistory:
     of that is in them, they are from before it.
     """
 
-    def __init__(self, lake: Lake, ledger: Ledger) -> None:
+    def __init__(self, lake: Chunks, ledger: Ledger) -> None:
         self._lake, self._ledger = lake, ledger
 
     def check_whole(self, db: str, table: str) -> None:

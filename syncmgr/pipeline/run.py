@@ -19,8 +19,9 @@ from syncmgr.job.epoch import Backlog, Epoch
 from syncmgr.job.failure import RETRIED_BY_WORKER, FailType, Remedy, remedy
 from syncmgr.job.freshness import Reading
 from syncmgr.job.position import Position
+from syncmgr.lake.port import Commits
 from syncmgr.pipeline.channels import Channels
-from syncmgr.pipeline.committer import Committer, Lake, Ledger
+from syncmgr.pipeline.committer import Committer, Ledger
 from syncmgr.pipeline.ddl_following import DdlFollowing
 from syncmgr.pipeline.health import GaveUpError, Health
 from syncmgr.pipeline.laggards import Behind
@@ -60,7 +61,7 @@ class JobRun:
         self,
         options: RunOptions,
         ledger: Ledger,
-        lake: Lake,
+        lake: Commits,
         pool: Executor,
         open_source: worker.OpenSource,
         listeners: Listeners,

@@ -129,7 +129,7 @@ def main(epochs: int = 30, changes: int = 20_000) -> None:
         lake = new_lake(folder)
         lake.start()
         lake.ready()
-        catalog = Catalog(lake, lambda _db, _table: None)
+        catalog = Catalog(lake.tables, lambda _db, _table: None)
         catalog.create_database("bench", if_not_exists=False)
         sizes = {filled(lake, catalog, size): size for size in SIZES}
         for table in sizes:

@@ -144,7 +144,8 @@ class House:
         self.jobs = Jobs(
             store=store,
             catalog=self.lake,
-            lake=self.lake,  # type: ignore[arg-type]
+            tables=self.lake,  # type: ignore[arg-type]
+            upkeep=self.lake,  # type: ignore[arg-type]
             inspect=self.inspect,
             survey=self.survey,
             check_exact=lambda *_: None,

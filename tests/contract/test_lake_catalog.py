@@ -108,7 +108,7 @@ def test_views_of_another_engine_are_left_alone(tables: Tables) -> None:
 def test_a_target_is_not_dropped(tables: Tables) -> None:
     """A table that a job writes to is refused by the job's name, alone and with its database."""
     tables.make(name="t")
-    catalog = Catalog(tables.lake, lambda _db, _table: "job1")
+    catalog = Catalog(tables.lake.tables, lambda _db, _table: "job1")
     assert code_of(catalog.drop_table, dropped("DROP TABLE t"), tables.db) is Code.TABLE_BUSY
     assert code_of(catalog.drop_database, tables.db, if_exists=False, force=True) is Code.TABLE_BUSY
     assert catalog.tables(tables.db) == ["t"]
@@ -143,8 +143,8 @@ def test_who_has_written_of_late_is_told(tables: Tables) -> None:
     table = tables.make()
     table.commit([(ChangeKind.INSERT, 1, 1)])
     table.sql("INSERT INTO {table} VALUES (2, 2)")
-    assert table.lake.writers(table.db, table.name, 300.0) == {table.token}
-    assert table.lake.writers(table.db, table.name, -1.0) == frozenset()
+    assert table.lake.tables.writers(table.db, table.name, 300.0) == {table.token}
+    assert table.lake.tables.writers(table.db, table.name, -1.0) == frozenset()
 
 
 def test_a_target_is_spare_until_somebody_changes_it(tables: Tables) -> None:

@@ -106,10 +106,10 @@ def test_what_is_done_to_a_part_leaves_the_others(tables: Tables) -> None:
     for shard in shards:
         shard.apply(*((INS, number, number) for number in range(5)))
         shard.apply((DEL, 0, 0), (UPD, 1, 100))
-    assert not table.lake.is_empty(table.db, table.name, two.part)
+    assert not table.lake.tables.is_empty(table.db, table.name, two.part)
     two.alter(EmptyTable())
     two.rows.clear()
-    assert table.lake.is_empty(table.db, table.name, two.part)
+    assert table.lake.tables.is_empty(table.db, table.name, two.part)
     assert table.rows("db, id, v") == expected(shards)
     two.apply((INS, 1, 7))
     one.apply((UPD, 2, 8), (DEL, 3, 0))

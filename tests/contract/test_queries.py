@@ -179,7 +179,7 @@ def test_a_new_snapshot_is_seen_at_once(queries: Queries, tables: Tables) -> Non
         assert asked(queries, count, tables.db) == [(value + 1,)]
     table.sql("ALTER TABLE {table} RENAME COLUMN v TO w")
     assert asked(queries, f"SELECT sum(w) FROM {table.name}", tables.db) == [(3,)]
-    tables.lake.drop_table(tables.db, table.name)
+    tables.lake.tables.drop_table(tables.db, table.name)
     assert refused(queries, count, tables.db).code is Code.NO_SUCH_TABLE
     tables.make(name=table.name)
     assert asked(queries, count, tables.db) == [(0,)]

@@ -330,7 +330,7 @@ def test_an_empty_chunk_is_remembered(mysql_server: MysqlServer, db: str, tables
     assert target.lake.commit(source.commit(1)).rows == 0
     assert target.lake.commit(source.commit(1)).passed_over
     assert target.rows() == []
-    assert target.lake.is_empty(target.db, target.name)
+    assert target.lake.tables.is_empty(target.db, target.name)
 
 
 def test_a_date_that_is_none_is_told(mysql_server: MysqlServer, db: str, tables: Tables) -> None:

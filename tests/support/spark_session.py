@@ -217,7 +217,7 @@ class Tables:
 
     def __init__(self, lake: Lake, folder: Path) -> None:
         self.lake, self.folder = lake, folder
-        self.catalog = Catalog(lake, lambda _db, _table: None)
+        self.catalog = Catalog(lake.tables, lambda _db, _table: None)
         self.db = f"db_{uuid.uuid4().hex[:8]}"
         self.catalog.create_database(self.db, if_not_exists=False)
 

@@ -14,10 +14,9 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
-from syncmgr.job.raw_errors import of_lake
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.lake.commit import arrow_writer, rows
+from syncmgr.lake.commit import data_files, rows
 from syncmgr.lake.commit.clock import refuse_old_clock
 from syncmgr.lake.commit.commit_marker import ADDED_BYTES, ADDED_ROWS, bearing_of, refuse_gone, refuse_replaced
 from syncmgr.lake.commit.key_scan import write_matching
@@ -285,45 +284,9 @@ class Commit:
         return written
 
     def _write(self, written: Written, codec: str) -> None:
-        """A job that failed has left files that nothing names."""
-        channel, layout = self._channel, written.layout
-        try:
-            if not self._write_plain(written, codec):
-                writing = rows.Writing(folder=written.folder, codec=codec, gone=written.gone, distinct=self._distinct())
-                rows.write(self._iceberg.spark, channel, layout, writing)
-        except OSError as error:
-            self._discard()
-            raise SyncError(of_lake(str(error)), reason=str(error)) from error
-        except SyncError:
-            self._discard()
-            raise
-        except JAVA_ERRORS as error:
-            text = text_of(error)
-            bad = rows.value_error(text, channel, layout)
-            if bad is None and channel.chunk is not None:
-                bad = channel.chunk.reader.error(text, channel.chunk.table)
-            if bad is None:
-                raise
-            self._discard()
-            raise bad from error
-
-    def _write_plain(self, written: Written, codec: str) -> bool:
-        """Whether the epoch could be written without Spark."""
-        if self._channel.chunk is not None:
-            return False
-        seed, touched = self._epoch_keys or (None, None)
-        if self._channel.keys and (touched is None or written.gone or not touched.complete):
-            return False
-        epoch = arrow_writer.plain(self._channel, written.layout, written.folder)
-        if epoch is None:
-            return False
-        if touched is None:
-            arrow_writer.write(epoch, None, written.folder, codec)
-        else:
-            which, keys = touched.images()
-            arrow_writer.write(epoch, which, written.folder, codec)
-            written.keys, written.seed = [keys] if len(keys) else [], seed
-        return True
+        with self._discarding():
+            distinct = self._distinct()
+            data_files.write(self._iceberg, self._channel, written, codec, self._epoch_keys, distinct=distinct)
 
     def _data_files(self, table: Java) -> list[Java]:
         written = self._written

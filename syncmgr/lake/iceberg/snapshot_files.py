@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from syncmgr.lake.iceberg.ancestry import FILES_MARK
-from syncmgr.lake.iceberg.iceberg import Iceberg, closing_java, iterated, listed
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.java_api import closing_java, iterated, listed
 from syncmgr.lake.iceberg.puffin import Blob
 from syncmgr.lake.spark.jvm import Java
 

@@ -6,7 +6,8 @@ Must not know: epochs, jobs, when something is called.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -148,6 +149,15 @@ def failed(error: BaseException) -> NoReturn:
     if is_lost(error):
         raise SyncError(Code.LAKE_STARTING, reason=words(error)) from error
     raise SyncError(of_lake(text_of(error)), reason=words_and_cause(error)) from error
+
+
+@contextmanager
+def asked() -> Iterator[None]:
+    """What a failed call into the JVM means to the operator."""
+    try:
+        yield
+    except JAVA_ERRORS as error:
+        failed(error)
 
 
 def told(error: BaseException) -> tuple[str, str]:

@@ -20,7 +20,8 @@ from pyspark.sql import SparkSession
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.job.channel.description import literal, quoted
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.lake.iceberg.iceberg import Iceberg, Totals
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.table_metadata import Totals
 from syncmgr.lake.index.indexing import Indexing
 from syncmgr.lake.index.keys import UnindexableError
 from syncmgr.lake.spark.jvm import JAVA_ERRORS, REFUSED, Java, java_class, words

@@ -19,10 +19,11 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.snapshot.chunk import MOST_CONNECTIONS, ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkReader, ChunkRows
+from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending
 from syncmgr.pipeline.snapshot.held_binlog import HeldBinlog
 from syncmgr.pipeline.snapshot.isolated import isolated
-from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
 from syncmgr.sources.port import SnapshotSource
 
 
@@ -35,7 +36,7 @@ class ChunkReading:
         channels: Mapping[str, ChannelDescription],
         source: SnapshotSource,
         ledger: Ledger,
-        lake: Lake,
+        lake: Chunks,
     ) -> None:
         self._options, self._channels = options, channels
         self._source, self._ledger, self._lake = source, ledger, lake

@@ -22,6 +22,7 @@ OF_ONE_TABLE: Final = frozenset(
         Code.TARGET_REPLACED,
         Code.TARGET_SET_BACK,
         Code.TABLE_BROKEN,
+        Code.WRITES_LOST,
         Code.NO_SUCH_TABLE,
         Code.UNKNOWN_COLUMN,
         Code.COLUMN_NOT_COVERED,

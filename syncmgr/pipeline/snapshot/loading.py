@@ -19,10 +19,11 @@ from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.failure import mildest
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load, plan_id
+from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import Ending
 from syncmgr.pipeline.snapshot.isolated import isolated
-from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
 from syncmgr.sources.port import SnapshotSource
 
@@ -38,7 +39,7 @@ class Loading:
         channels: Mapping[str, ChannelDescription],
         source: SnapshotSource,
         ledger: Ledger,
-        lake: Lake,
+        lake: Chunks,
         *,
         chunks: ChunkReading,
         standings: Standings,

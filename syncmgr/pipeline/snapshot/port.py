@@ -1,4 +1,4 @@
-"""What a snapshot asks of the source, the lake and the ledger, and what it is given."""
+"""What a snapshot asks of the ledger, and what it is given."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -10,20 +10,8 @@ from syncmgr.job.job_properties import OnValueError
 from syncmgr.job.position import Position
 from syncmgr.job.rows.value_error import ValueRules
 from syncmgr.job.snapshot.chunk import ChunkPlan, Load
-from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.key_range import KeyRange
-from syncmgr.pipeline.committer import Lake as CommittingLake
 from syncmgr.pipeline.committer import Progressed
-
-
-class Lake(CommittingLake, Protocol):
-    """Commits chunks, too."""
-
-    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
-        """Raises TARGET_REPLACED where somebody has rolled the table back since one of its chunks was committed."""
-
-    def give_up(self, chunk: ChunkRows) -> None:
-        """Its commit ends with INTERRUPTED, unless it is in the lake."""
 
 
 class Ledger(Protocol):

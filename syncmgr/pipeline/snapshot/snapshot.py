@@ -22,11 +22,12 @@ from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange, kept
+from syncmgr.lake.port import Chunks
 from syncmgr.pipeline.snapshot.chunk_reading import ChunkReading
 from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending, ReadStatementLock
 from syncmgr.pipeline.snapshot.isolated import OF_ONE_TABLE
 from syncmgr.pipeline.snapshot.loading import Loading
-from syncmgr.pipeline.snapshot.port import Lake, Ledger, SnapshotOptions
+from syncmgr.pipeline.snapshot.port import Ledger, SnapshotOptions
 from syncmgr.pipeline.standings import Standings
 from syncmgr.sources.port import SnapshotSource
 
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 class Snapshot:
     """Of one job; the thread of its run calls what says nothing else."""
 
-    def __init__(self, options: SnapshotOptions, source: SnapshotSource, ledger: Ledger, lake: Lake) -> None:
+    def __init__(self, options: SnapshotOptions, source: SnapshotSource, ledger: Ledger, lake: Chunks) -> None:
         self._options = options
         self._channels = {channel.token: channel for channel in options.channels}
         self._source = source

@@ -48,7 +48,7 @@ class House:
     def planner(self) -> Planner:
         return Planner(
             catalog=self,
-            lake=self,
+            tables=self,
             job_of=lambda _, table: "other" if table == "taken" else None,
             is_ours=lambda token: token in self.ours,
             inspect=self.inspect,

@@ -72,6 +72,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.LAKE_DAMAGED: LAKE + "a_damaged_catalog_is_restored",
     Code.TARGET_REPLACED: LAKE + "a_target_that_was_rolled_back_is_read_anew",
     Code.TABLE_BROKEN: LAKE + "a_table_that_is_not_whole_is_set_back",
+    Code.WRITES_LOST: "acceptance/test_lost_writes.py::test_a_table_whose_writes_were_lost_is_set_back",
     Code.OTHER_HISTORY: LAKE + "a_table_that_is_newer_than_the_metadata_is_made_anew",
     Code.TARGET_SET_BACK: "acceptance/test_restores.py::test_resync_renews_a_table_that_was_set_back",
     Code.NO_SUCH_TABLE: "acceptance/test_restores.py::test_a_target_that_leaves_its_name_pauses_the_job",

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 
 from syncmgr.lake.iceberg.ancestry import REWRITES
-from syncmgr.lake.iceberg.iceberg import Totals
 from syncmgr.lake.iceberg.layout import Field, Layout, Snapshot
 from syncmgr.lake.iceberg.snapshot_files import Content
+from syncmgr.lake.iceberg.table_metadata import Totals
 
 LAYOUT = Layout(
     schema_id=0,

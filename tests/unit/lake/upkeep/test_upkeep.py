@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from syncmgr.lake.iceberg.iceberg import Totals
+from syncmgr.lake.iceberg.table_metadata import Totals
 from syncmgr.lake.upkeep.upkeep import (
     BUSY_DELETE_FILES,
     BUSY_OLD_SNAPSHOTS,

@@ -1,0 +1,65 @@
+"""The data files of an epoch or a chunk: written by Arrow where that can, else by Spark.
+
+Owns: which of the two writes, and what a failure of either means.
+Must not know: tokens, transactions, when files are deleted.
+"""
+
+from syncmgr.errors import SyncError
+from syncmgr.job.epoch import ChannelCommit
+from syncmgr.job.raw_errors import of_lake
+from syncmgr.lake.commit import arrow_writer, rows
+from syncmgr.lake.commit.uncommitted_files import Written
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.index.keys import EpochKeys
+from syncmgr.lake.spark.jvm import JAVA_ERRORS, text_of
+
+NumberedKeys = tuple[int, EpochKeys]  # with the seed by which they are numbered
+
+
+def write(
+    iceberg: Iceberg,
+    channel: ChannelCommit,
+    written: Written,
+    codec: str,
+    keys: NumberedKeys | None,
+    *,
+    distinct: bool,
+) -> None:
+    """Into the folder of `written`. `distinct`: no key has two changes. A failure leaves files that nothing names.
+
+    Raises SOURCE_VALUE, BAD_EXPRESSION, UNKNOWN_COLUMN, COLUMN_NOT_COVERED, LAKE_FULL, the errors of the source, and
+    those of Java where Spark's words tell of nothing that is the rows' fault.
+    """
+    try:
+        if not _write_plain(channel, written, codec, keys):
+            writing = rows.Writing(folder=written.folder, codec=codec, gone=written.gone, distinct=distinct)
+            rows.write(iceberg.spark, channel, written.layout, writing)
+    except OSError as error:
+        raise SyncError(of_lake(str(error)), reason=str(error)) from error
+    except JAVA_ERRORS as error:
+        text = text_of(error)
+        bad = rows.value_error(text, channel, written.layout)
+        if bad is None and channel.chunk is not None:
+            bad = channel.chunk.reader.error(text, channel.chunk.table)
+        if bad is None:
+            raise
+        raise bad from error
+
+
+def _write_plain(channel: ChannelCommit, written: Written, codec: str, numbered: NumberedKeys | None) -> bool:
+    """Whether the epoch could be written without Spark."""
+    if channel.chunk is not None:
+        return False
+    seed, touched = numbered or (None, None)
+    if channel.keys and (touched is None or written.gone or not touched.complete):
+        return False
+    epoch = arrow_writer.plain(channel, written.layout, written.folder)
+    if epoch is None:
+        return False
+    if touched is None:
+        arrow_writer.write(epoch, None, written.folder, codec)
+    else:
+        which, keys = touched.images()
+        arrow_writer.write(epoch, which, written.folder, codec)
+        written.keys, written.seed = [keys] if len(keys) else [], seed
+    return True

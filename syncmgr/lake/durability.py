@@ -1,0 +1,234 @@
+"""Which tables of a local lake are on its disk as they are.
+
+Owns: that one sync runs at a time, what it confirms, and which tables take no commit after one that failed.
+Must not know: what is written, how a table is set back.
+
+Linux reports a lost write once to each descriptor, and never to one that was opened after somebody else has heard of
+it; the next sync succeeds, though the pages are gone. So one descriptor stays open, and what was not confirmed when a
+sync failed counts as lost for good: its table is closed until the catalog names metadata from before.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.host.durable import opened, sync_opened
+from syncmgr.job.raw_errors import of_lake
+from syncmgr.lake.iceberg.catalog_reader import Pointer
+
+NOTE: Final = "lost_writes.json"  # in the folder of the lake: a start must know of it, too
+
+logger = logging.getLogger(__name__)
+Name = tuple[str, str]  # database and table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Lost:
+    """`before`: the metadata that were confirmed last; None: the table has none."""
+
+    db: str
+    table: str
+    reason: str
+    before: str | None
+
+
+class Durability:
+    """`pointer`: where the catalog says that a table's metadata are. From any thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        pointer: Callable[[str, str], Pointer],
+        sync: Callable[[int, Path], None] = sync_opened,
+    ) -> None:
+        self._folder, self._pointer, self._sync = folder, pointer, sync
+        self._descriptor: int | None = None
+        self._syncing, self._lock = threading.Lock(), threading.RLock()
+        self._numbers = count()
+        self._writers: Counter[Name] = Counter()
+        self._written: dict[Name, int] = {}  # with a number of its own for each begin and end of a write
+        self._confirmed: dict[Name, str] = {}
+        self._lost: dict[Name, _Lost] = {}
+
+    def open(self) -> None:
+        """Before anything is written. Raises OSError."""
+        with self._lock:
+            if self._descriptor is not None:
+                return
+            with contextlib.suppress(FileNotFoundError):
+                for each in json.loads((self._folder / NOTE).read_text()):
+                    self._lost[each["db"], each["table"]] = _Lost(**each)
+            self._descriptor = opened(self._folder)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+            self._descriptor = None
+
+    @contextmanager
+    def writing(self, db: str, table: str) -> Iterator[Callable[[], None]]:
+        """What is written to a table meanwhile is on the disk when it ends without an error; its value is called where
+        nothing was written.
+
+        Raises WRITES_LOST where it is not, and where an earlier write to the table is not.
+        """
+        name, wrote = (db, table), True
+
+        def nothing() -> None:
+            nonlocal wrote
+            wrote = False
+
+        self._refuse_lost(name)
+        if name not in self._confirmed:
+            self._confirm(name, self._begun(name, writers=0))
+        before = self._written.get(name)
+        number = self._begun(name)
+        try:
+            yield nothing
+        finally:
+            number = self._ended(name, number, before, wrote=wrote)
+        if wrote:
+            self._confirm(name, number)
+
+    def confirm(self, db: str | None = None, table: str | None = None) -> None:
+        """What was written is on the disk, also of a table whose files are all older. Raises the errors of a disk."""
+        name = None if db is None or table is None else (db, table)
+        with self._syncing:
+            error = self._sync_all(name)
+        if error is None:
+            return
+        with self._lock:
+            if name is not None:
+                self._confirmed.pop(name, None)
+        raise SyncError(of_lake(str(error)), reason=str(error)) from error
+
+    def forget(self, db: str, table: str) -> None:
+        """The table was dropped."""
+        with self._lock:
+            self._written.pop((db, table), None)
+            self._confirmed.pop((db, table), None)
+            if self._lost.pop((db, table), None) is not None:
+                self._save()
+
+    def _begun(self, name: Name, writers: int = 1) -> int:
+        with self._lock:
+            self._writers[name] += writers
+            self._written[name] = next(self._numbers)
+            return self._written[name]
+
+    def _ended(self, name: Name, number: int, before: int | None, *, wrote: bool) -> int:
+        with self._lock:
+            self._writers[name] -= 1
+            if wrote:
+                self._written[name] = next(self._numbers)
+            elif self._written.get(name) == number:
+                self._written.pop(name) if before is None else self._written.update({name: before})
+            return self._written.get(name, number)
+
+    def _confirm(self, name: Name, number: int) -> None:
+        """By a sync that begins from now on, be it that of another table."""
+        with self._syncing:
+            if self._written.get(name, -1) >= number:
+                self._sync_all()
+        self._refuse_lost(name)
+
+    def _sync_all(self, more: Name | None = None) -> OSError | None:
+        """One at a time, since an error is reported to one call alone."""
+        self.open()
+        with self._lock:
+            settled = {name: number for name, number in self._written.items() if not self._writers[name]}
+        pointers = {name: self._location(name) for name in settled.keys() | ({more} if more else set())}
+        assert self._descriptor is not None
+        try:
+            self._sync(self._descriptor, self._folder)
+        except OSError as error:
+            self._lose(error)
+            return error
+        with self._lock:
+            for name, location in pointers.items():
+                if self._written.get(name) == settled.get(name) and location is not None:
+                    self._written.pop(name, None)
+                    self._confirmed[name] = location
+        return None
+
+    def _lose(self, error: OSError) -> None:
+        with self._lock:
+            lost = [name for name in self._written if name not in self._lost]
+            for name in lost:
+                before = self._confirmed.get(name) or self._previous(name)
+                self._lost[name] = _Lost(db=name[0], table=name[1], reason=str(error), before=before)
+            self._save()
+        logger.error("the disk of the lake has lost writes: %s; tables that are not confirmed: %s", error, lost)
+
+    def _save(self) -> None:
+        """A kill must not take the note; that a disk takes it is too much to ask of one that loses writes."""
+        note = self._folder / NOTE
+        try:
+            if not self._lost:
+                note.unlink(missing_ok=True)
+                return
+            with note.with_suffix(".new").open("w") as file:
+                json.dump([asdict(each) for each in self._lost.values()], file)
+                file.flush()
+                with contextlib.suppress(OSError):
+                    os.fsync(file.fileno())
+            note.with_suffix(".new").replace(note)
+        except OSError as error:
+            logger.warning("%s was not written: %s", note, error)
+
+    def _refuse_lost(self, name: Name) -> None:
+        """A table that was set back, or made anew under the name, is as if it had not been written."""
+        lost = self._lost.get(name)
+        if lost is None:
+            return
+        try:
+            location = self._pointer(*name).location
+        except sqlite3.Error as error:
+            raise _error(lost) from error
+        if location != lost.before and _same_table(location, lost.before):
+            raise _error(lost)
+        with self._lock:
+            self._lost.pop(name, None)
+            if not self._writers[name]:
+                self._written.pop(name, None)
+            if location == lost.before:
+                self._confirmed[name] = location
+            self._save()
+        with self._syncing:
+            self._sync_all()  # what it still reports was written before the table was set back
+
+    def _location(self, name: Name) -> str | None:
+        pointer = self._read_pointer(name)
+        return None if pointer is None else pointer.location
+
+    def _previous(self, name: Name) -> str | None:
+        pointer = self._read_pointer(name)
+        return None if pointer is None else pointer.previous
+
+    def _read_pointer(self, name: Name) -> Pointer | None:
+        try:
+            return self._pointer(*name)
+        except (SyncError, sqlite3.Error):
+            return None
+
+
+def _same_table(location: str, before: str | None) -> bool:
+    """Each table has a folder of its own, also one that has the name of another that was dropped."""
+    return before is None or location.rpartition("/")[0] == before.rpartition("/")[0]
+
+
+def _error(lost: _Lost) -> SyncError:
+    label = f"{lost.db}.{lost.table}"
+    return SyncError(Code.WRITES_LOST, table=label, reason=lost.reason, before=lost.before or "none")

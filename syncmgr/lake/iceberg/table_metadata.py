@@ -1,0 +1,173 @@
+"""What the metadata of a table say: schema, properties, snapshots.
+
+Owns: how they are read by Iceberg's API.
+Must not know: epochs, jobs, what is written.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from py4j.protocol import Py4JJavaError
+
+from syncmgr.job.snapshot.retention import Kept
+from syncmgr.lake.iceberg.java_api import JavaApi, listed
+from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Layout, Snapshot, layout_of
+from syncmgr.lake.spark.jvm import Java
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What a table is made of now."""
+
+    snapshot: int
+    data_files: int
+    data_bytes: int
+    delete_files: int
+    equality_deletes: int  # rows in them
+
+    @property
+    def files(self) -> int:
+        return self.data_files + self.delete_files
+
+
+class TableMetadata(JavaApi):
+    """Of the tables of one catalog."""
+
+    def layout(self, table: Java) -> Layout:
+        schema = json.loads(self._schema_parser.toJson(table.schema()))
+        spec = json.loads(self._spec_parser.toJson(table.spec()))
+        return layout_of(schema, spec)
+
+    def properties(self, table: Java) -> dict[str, str]:
+        found = {str(key): str(value) for key, value in dict(table.properties()).items()}
+        metadata = table.operations().current()
+        changes = int(metadata.previousFiles().size()) + int(metadata.snapshots().size())
+        return found | {FORMAT_VERSION: str(self.format_version(table)), UUID: self.uuid(table), CHANGES: str(changes)}
+
+    def uuid(self, table: Java) -> str:
+        """One that was dropped and made anew has another."""
+        return str(table.uuid())
+
+    def token(self, table: Java, key: str) -> int:
+        """A number in the table's properties, 0 where it is not there."""
+        return int(table.properties().get(key) or 0)
+
+    def property(self, table: Java, key: str) -> str | None:
+        value = table.properties().get(key)
+        return None if value is None else str(value)
+
+    def codec(self, table: Java) -> str:
+        """How its Parquet files are compressed."""
+        return str(table.properties().get("write.parquet.compression-codec") or "zstd")
+
+    def format_version(self, table: Java) -> int:
+        return int(table.operations().current().formatVersion())
+
+    def history(self, table: Java, marks: Iterable[str], *, expired: bool = False) -> Iterator[Snapshot]:
+        """The current snapshot and its ancestors, newest first, as far back as they were not expired; or `expired`, as
+        far back as older metadata of the table list them, which are read only where one is missing.
+        """
+        known = tuple(marks)
+        older = self._older_metadata(table) if expired else iter(())
+        snapshot = table.currentSnapshot()
+        while snapshot is not None:
+            parent = snapshot.parentId()
+            summary = snapshot.summary()
+            found = {mark: summary.get(mark) for mark in known}
+            yield Snapshot(
+                id=int(snapshot.snapshotId()),
+                parent=None if parent is None else int(parent),
+                operation=str(snapshot.operation()),
+                marks={mark: str(value) for mark, value in found.items() if value is not None},
+            )
+            snapshot = None if parent is None else table.snapshot(parent)
+            while parent is not None and snapshot is None and (metadata := next(older, None)) is not None:
+                table = metadata
+                snapshot = table.snapshot(parent)
+
+    def _older_metadata(self, table: Java) -> Iterator[Java]:
+        """Newest first, as far back as their files are there."""
+        io = table.io()
+        for entry in reversed(listed(table.operations().current().previousFiles())):
+            try:
+                yield self._metadata_parser.read(io, entry.file())
+            except Py4JJavaError:  # removed, or no longer what it was
+                return
+
+    def sequence(self, table: Java, snapshot: int) -> int | None:
+        """A snapshot's number in the order of the table's commits; None where older metadata do not list it either."""
+        for metadata in chain((table,), self._older_metadata(table)):
+            found = metadata.snapshot(snapshot)
+            if found is not None:
+                return int(found.sequenceNumber())
+        return None
+
+    def current(self, table: Java) -> Totals | None:
+        """What the current snapshot's summary counts; None on an empty table."""
+        snapshot = table.currentSnapshot()
+        if snapshot is None:
+            return None
+        summary = snapshot.summary()
+
+        def total(name: str) -> int:
+            return int(summary.get(f"total-{name}") or 0)
+
+        return Totals(
+            snapshot=int(snapshot.snapshotId()),
+            data_files=total("data-files"),
+            data_bytes=total("files-size"),
+            delete_files=total("delete-files"),
+            equality_deletes=total("equality-deletes"),
+        )
+
+    def snapshots(self, table: Java) -> frozenset[int]:
+        """All that may be read."""
+        return frozenset(int(snapshot.snapshotId()) for snapshot in listed(table.snapshots()))
+
+    def older_snapshots(self, table: Java, snapshot: int) -> int:
+        """How many known snapshots come before one; 0 where that one was expired. They are listed oldest first."""
+        found = table.snapshot(snapshot)
+        return 0 if found is None else int(table.snapshots().indexOf(found))
+
+    def oldest_kept(self, table: Java, kept: Kept) -> int | None:
+        """Before which snapshot all others may go; None: none may. A table that was rolled back is left as it is."""
+        if kept.point is not None:
+            return kept.point
+        if not kept.last or table.currentSnapshot() is None:
+            return None
+        if not all(self._snapshot_util.isAncestorOf(table, last) for last in kept.last):
+            return None
+        then = self._snapshot_util.nullableSnapshotIdAsOfTime(table, int(kept.since * 1000))
+        if then is None:
+            return None
+        return min((int(then), *kept.last), key=lambda snapshot: self.older_snapshots(table, snapshot))
+
+    def committed_at(self, table: Java, snapshot: int) -> int | None:
+        """When, in Unix milliseconds; None where it was expired."""
+        found = table.snapshot(snapshot)
+        return None if found is None else int(found.timestampMillis())
+
+    def writers(self, table: Java, mark: str, since: int) -> set[str]:
+        """The values of a mark in the summaries of snapshots from `since` on, Unix milliseconds."""
+        found: set[str] = set()
+        for snapshot in self.history(table, (mark,)):
+            if (self.committed_at(table, snapshot.id) or 0) < since:
+                break
+            found |= {snapshot.marks[mark]} if mark in snapshot.marks else set()
+        return found
+
+    def behind(self, table: Java, now: float) -> float:
+        """Seconds by which a clock at `now` is behind the table's last commit; 0 for one that has left its name."""
+        current = table.operations().current()
+        return 0.0 if current is None else float(current.lastUpdatedMillis()) / 1000 - now
+
+    def specs_in_use(self, table: Java) -> set[int]:
+        """Of the data files that the table has."""
+        snapshot = table.currentSnapshot()
+        if snapshot is None or table.specs().size() == 1:
+            return set() if snapshot is None else {int(table.spec().specId())}
+        manifests = listed(snapshot.dataManifests(table.io()))
+        live = (each for each in manifests if each.hasAddedFiles() or each.hasExistingFiles())
+        return {int(each.partitionSpecId()) for each in live}

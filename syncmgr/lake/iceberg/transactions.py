@@ -1,0 +1,134 @@
+"""Changes of a table, which all take effect at once or not at all.
+
+Owns: what Iceberg validates when one commits.
+Must not know: epochs, jobs, why a commit was refused.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from syncmgr.job.channel.shard import Part
+from syncmgr.lake.iceberg.java_api import closing_java
+from syncmgr.lake.iceberg.table_metadata import TableMetadata
+from syncmgr.lake.spark.jvm import Java
+
+FEW_FILES: Final = 10_000  # data and delete files whose manifests one thread reads at once
+
+
+class Transactions(TableMetadata):
+    """On the tables of one catalog."""
+
+    def begin(self, table: Java) -> Java:
+        """A transaction; Iceberg refreshes the table as it opens one."""
+        return table.newTransaction()
+
+    def table_of(self, transaction: Java) -> Java:
+        """The table as the transaction found it: what is to hold when it commits must be read from here."""
+        return transaction.table()
+
+    def add(self, delta: Java, rows: Iterable[Java], deletes: Iterable[Java], marks: Mapping[str, str]) -> None:
+        for file in rows:
+            delta.addRows(file)
+        for file in deletes:
+            delta.addDeletes(file)
+        for mark, value in marks.items():
+            delta.set(mark, value)
+        delta.commit()
+
+    def set_properties(self, transaction: Java, values: Mapping[str, str]) -> None:
+        update = transaction.updateProperties()
+        for key, value in values.items():
+            update = update.set(key, value)
+        update.commit()
+
+    def finish(self, transaction: Java) -> int:
+        """Commits; the snapshot that it made. An error of `jvm.REFUSED`: nothing was done, or nobody knows what."""
+        transaction.commitTransaction()
+        return int(transaction.table().currentSnapshot().snapshotId())
+
+    def commit(self, transaction: Java) -> None:
+        """An error of `jvm.REFUSED`: nothing was done, or nobody knows what."""
+        transaction.commitTransaction()
+
+    def update_schema(self, transaction: Java) -> Java:
+        """An UpdateSchema; its own commit puts it into the transaction, which no newer schema then takes."""
+        return transaction.updateSchema()
+
+    def add_column(self, update: Java, name: str, kind: str, doc: str, initial: str | None) -> None:
+        """An optional column; `initial`: what rows from before show, in the JSON of Iceberg's specification."""
+        wanted = self._package.types.Types.fromPrimitiveString(kind)
+        value = None
+        if initial is not None:
+            parsed = self._package.SingleValueParser.fromJson(wanted, initial)
+            value = self._package.expressions.Expressions.lit(parsed)
+        update.addColumn(None, name, wanted, doc or None, value)
+
+    def retype_column(self, update: Java, name: str, kind: str) -> None:
+        """To a type that its own may be promoted to."""
+        update.updateColumn(name, self._package.types.Types.fromPrimitiveString(kind))
+
+    def empty(self, transaction: Java, marks: Mapping[str, str], part: Part | None = None) -> None:
+        """Deletes every row, of a part by which the table is cut or of all of it; refused if anyone added or deleted
+        some since the transaction opened.
+        """
+        self.replace(transaction, (), marks, part)
+
+    def replace(
+        self, transaction: Java, rows: Iterable[Java], marks: Mapping[str, str], part: Part | None = None
+    ) -> None:
+        """These files in the place of every row, refused as `empty` is; nothing of a table that has none."""
+        snapshot = transaction.table().currentSnapshot()
+        if snapshot is None:
+            return
+        overwrite = transaction.newOverwrite().overwriteByRowFilter(self._rows_of(part))
+        overwrite = overwrite.validateFromSnapshot(snapshot.snapshotId()).conflictDetectionFilter(self._always)
+        overwrite = overwrite.validateNoConflictingData().validateNoConflictingDeletes()
+        for file in rows:
+            overwrite.addFile(file)
+        for mark, value in marks.items():
+            overwrite.set(mark, value)
+        overwrite.commit()
+
+    def _rows_of(self, part: Part | None) -> Java:
+        """A condition; of a part by which the table is cut whole files meet it, or none of their rows."""
+        return self._always if part is None else self._package.expressions.Expressions.equal(part.column, part.value)
+
+    def has_rows(self, table: Java, part: Part) -> bool:
+        """Whether a part has any, be they deleted."""
+        with closing_java(table.newScan().filter(self._rows_of(part)).planFiles()) as files:
+            return bool(files.iterator().hasNext())
+
+    def pin(self, transaction: Java) -> None:
+        """Refuses the transaction where anybody commits anything before it: a change of the spec, and be it none, is
+        made for the metadata that it was begun with.
+        """
+        transaction.updateSpec().commit()
+
+    def fenced_delta(self, transaction: Java) -> Java:
+        """A RowDelta that is refused if anyone changed rows or deletes since the transaction opened."""
+        table = transaction.table()
+        delta = transaction.newRowDelta()
+        snapshot = table.currentSnapshot()
+        if snapshot is not None:
+            delta = self.in_place(table, delta.validateFromSnapshot(snapshot.snapshotId()))
+        return (
+            delta.conflictDetectionFilter(self._always)
+            .validateNoConflictingDataFiles()
+            .validateNoConflictingDeleteFiles()
+        )
+
+    def in_place(self, table: Java, update: Java) -> Java:
+        """A snapshot update that reads manifests in the calling thread where they are few: Iceberg looks only every
+        10 ms whether its own threads are done, several times in a commit.
+        """
+        totals = self.current(table)
+        if totals is None or totals.data_files + totals.delete_files > FEW_FILES:
+            return update
+        return update.scanManifestsWith(self._in_place)
+
+    def strings(self, values: Iterable[str]) -> Java:
+        """A Java list."""
+        found = self._list()
+        for value in values:
+            found.add(value)
+        return found

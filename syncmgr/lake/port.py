@@ -1,0 +1,102 @@
+"""What the rest of the house asks of a table format: four ports.
+
+Owns: what each of them promises.
+Must not know: Iceberg's API, Spark, who asks.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.shard import Part
+from syncmgr.job.epoch import ChannelAlter, ChannelCommit, ChannelCommitted
+from syncmgr.job.show_sync import IndexStanding, Ran
+from syncmgr.job.snapshot.chunk import ChunkPlan
+from syncmgr.job.snapshot.chunk_rows import ChunkRows
+from syncmgr.job.snapshot.retention import Kept
+from syncmgr.job.types.target import Transform
+from syncmgr.lake.iceberg.layout import Field, Layout
+
+
+class Commits(Protocol):
+    """Commits one channel of one epoch; a table that bears the epoch already is passed over."""
+
+    def check_whole(self, db: str, table: str) -> None:
+        """Raises TABLE_BROKEN where a table cannot be read as it is."""
+
+    def commit(self, channel: ChannelCommit) -> ChannelCommitted:
+        """Exactly once, and durable when it returns."""
+
+    def alter(self, alter: ChannelAlter) -> ChannelCommitted:
+        """The same for one DDL statement."""
+
+
+class Chunks(Commits, Protocol):
+    """Commits chunks of a snapshot, too."""
+
+    def check_chunks(self, db: str, table: str, plan: ChunkPlan) -> None:
+        """Raises TARGET_REPLACED where somebody has rolled the table back since one of its chunks was committed."""
+
+    def give_up(self, chunk: ChunkRows) -> None:
+        """Its commit ends with INTERRUPTED, unless it is in the lake."""
+
+
+class LakeTables(Protocol):
+    """Databases and tables: made, described and dropped. What only looks is answered while the lake starts, too."""
+
+    def ready(self) -> None:
+        """Waits for a lake that starts. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
+
+    def namespaces(self) -> list[str]: ...
+    def tables(self, db: str) -> list[str]: ...
+    def views(self, db: str) -> list[str]:
+        """Those of other engines."""
+
+    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
+        """Layout and properties. Raises NO_SUCH_TABLE."""
+
+    def snapshots(self, db: str, table: str) -> frozenset[int]:
+        """Those that may be read. Raises NO_SUCH_TABLE."""
+
+    def create_namespace(self, db: str) -> None: ...
+    def drop_namespace(self, db: str) -> None: ...
+    def create_table(
+        self,
+        db: str,
+        table: str,
+        fields: Iterable[Field],
+        identifier: Iterable[int],
+        partition: Iterable[Transform],
+        *,
+        folder: str,
+        properties: Mapping[str, str],
+    ) -> str:
+        """Returns the table's uuid."""
+
+    def drop_table(self, db: str, table: str) -> None:
+        """With its files."""
+
+    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
+        """Whether the table, or a part of it, has no row, not even a deleted one."""
+
+    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
+        """The tokens of channels that have committed rows in the last seconds."""
+
+    def check_channel(self, channel: ChannelDescription) -> None:
+        """Raises BAD_EXPRESSION, TYPE_DOES_NOT_FIT."""
+
+
+class Upkeep(Protocol):
+    """What is done to files beside commits, which it never blocks, and how it stands; the lake may be away."""
+
+    @property
+    def serves(self) -> bool: ...
+    def upkeep(self, db: str, table: str) -> Sequence[Ran]:
+        """What ran."""
+
+    def expire(self, db: str, table: str, kept: Kept) -> Sequence[Ran]: ...
+    def upkeep_log(self, db: str, table: str) -> Sequence[Ran]:
+        """What was done to a table lately, oldest first."""
+
+    def index(self, db: str, table: str) -> IndexStanding:
+        """How the key index of a table stands."""

@@ -1,0 +1,141 @@
+"""The tables of the lake and what is known of them: made, described, dropped.
+
+Owns: which question the embedded catalog's file answers, and which needs Spark.
+Must not know: epochs, commits, upkeep.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.shard import Part
+from syncmgr.job.types.target import Transform
+from syncmgr.lake.commit.expressions import check_expressions
+from syncmgr.lake.iceberg.ancestry import EPOCH_MARK
+from syncmgr.lake.iceberg.catalog_reader import CatalogReader
+from syncmgr.lake.iceberg.iceberg import Iceberg
+from syncmgr.lake.iceberg.layout import Field, Layout
+from syncmgr.lake.spark.jvm import asked
+from syncmgr.lake.spark.launch import LakePlace
+
+
+class IcebergTables:
+    """From any thread. `ready` waits for Spark; `confirm` returns when what was written is on the disk; `forget` hears
+    of tables that were dropped.
+    """
+
+    def __init__(
+        self,
+        place: LakePlace,
+        shelf: CatalogReader,
+        iceberg: Callable[[], Iceberg],
+        *,
+        ready: Callable[[], None],
+        confirm: Callable[[], None],
+        forget: Callable[[str, str], None],
+        trusts_expressions: bool,
+    ) -> None:
+        self._place, self._shelf, self._iceberg = place, shelf, iceberg
+        self._ready, self._confirm, self._forget = ready, confirm, forget
+        self._trusts_expressions = trusts_expressions
+
+    def ready(self) -> None:
+        """Waits for a lake that starts. Raises LAKE_STARTING, JAVA_MISSING, LAKE_FAILED."""
+        self._ready()
+
+    def namespaces(self) -> list[str]:
+        if self._place.embedded:
+            return self._shelf.namespaces()
+        with asked():
+            return self._iceberg().namespaces()
+
+    def tables(self, db: str) -> list[str]:
+        if self._place.embedded:
+            return self._shelf.tables(db)
+        with asked():
+            return self._iceberg().tables(db)
+
+    def views(self, db: str) -> list[str]:
+        if self._place.embedded:
+            return self._shelf.views(db)
+        with asked():
+            return self._iceberg().views(db)
+
+    def describe(self, db: str, table: str) -> tuple[Layout, Mapping[str, str]]:
+        """Layout and properties of a table. Raises NO_SUCH_TABLE."""
+        if self._place.embedded:
+            return self._shelf.describe(db, table)
+        with asked():
+            iceberg = self._iceberg()
+            found = iceberg.load(db, table)
+            return iceberg.layout(found), iceberg.properties(found)
+
+    def snapshots(self, db: str, table: str) -> frozenset[int]:
+        """Those of a table that may be read. Raises NO_SUCH_TABLE, and LAKE_STARTING where only Spark can tell."""
+        if self._place.embedded:
+            return self._shelf.snapshots(db, table)
+        with asked():
+            iceberg = self._iceberg()
+            return iceberg.snapshots(iceberg.load(db, table))
+
+    def create_namespace(self, db: str) -> None:
+        with asked():
+            self._iceberg().create_namespace(db)
+        self._confirm()
+
+    def drop_namespace(self, db: str) -> None:
+        with asked():
+            self._iceberg().drop_namespace(db)
+        self._confirm()
+
+    def create_table(
+        self,
+        db: str,
+        table: str,
+        fields: Iterable[Field],
+        identifier: Iterable[int],
+        partition: Iterable[Transform],
+        *,
+        folder: str,
+        properties: Mapping[str, str],
+    ) -> str:
+        """`folder`: the table's place below the warehouse. Returns the table's uuid."""
+        location = f"{self._place.warehouse.rstrip('/')}/{folder}"
+        parts = [(part.kind, part.column, part.width) for part in partition]
+        with asked():
+            made = self._iceberg().create_table(db, table, fields, identifier, parts, location, properties)
+        self._confirm()
+        return made
+
+    def drop_table(self, db: str, table: str) -> None:
+        """Drops the table and its files."""
+        with asked():
+            self._iceberg().drop_table(db, table)
+        self._confirm()
+        self._forget(db, table)
+
+    def is_empty(self, db: str, table: str, part: Part | None = None) -> bool:
+        """Whether the table, or a part of it, has no row, not even a deleted one. Raises NO_SUCH_TABLE."""
+        with asked():
+            iceberg = self._iceberg()
+            found = iceberg.load(db, table)
+            totals = iceberg.current(found)
+            if totals is None or totals.data_files == 0:
+                return True
+            return part is not None and not iceberg.has_rows(found, part)
+
+    def writers(self, db: str, table: str, second: float) -> frozenset[str]:
+        """The tokens of channels that have committed rows in the last seconds. Raises NO_SUCH_TABLE."""
+        with asked():
+            iceberg = self._iceberg()
+            since = int((time.time() - second) * 1000)
+            marks = iceberg.writers(iceberg.load(db, table), EPOCH_MARK, since)
+        return frozenset(mark.rpartition(":")[0] for mark in marks)
+
+    def check_channel(self, channel: ChannelDescription) -> None:
+        """Raises BAD_EXPRESSION where Spark cannot use an expression or WHERE over the channel's source columns."""
+        self._ready()
+        with asked():
+            iceberg = self._iceberg()
+            layout = iceberg.layout(iceberg.load(channel.target_db, channel.target))
+            check_expressions(iceberg.spark, channel, layout, trusts=self._trusts_expressions)

@@ -1,0 +1,171 @@
+"""Which tables are on the disk of a lake, by what its syncs answer."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.lake.durability import NOTE, Durability
+from syncmgr.lake.iceberg.catalog_reader import Pointer
+from tests.support.until import HANG_SECOND, until
+
+DB = "demo"
+
+
+class Disk:
+    """The catalog of a lake, and a disk that says once that it has lost something."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.at: dict[str, Pointer] = {}
+        self.syncs = 0
+        self.lost = False
+        self.before_sync: Callable[[], None] = lambda: None
+        self.durability = self.started()
+
+    def started(self) -> Durability:
+        return Durability(self.folder, lambda _db, table: self.at[table], self.sync)
+
+    def sync(self, _descriptor: int, _folder: Path) -> None:
+        self.before_sync()
+        self.syncs += 1
+        if self.lost:
+            self.lost = False
+            raise OSError(5, "Input/output error")
+
+    def write(self, table: str, *, wrote: bool = True) -> None:
+        with self.durability.writing(DB, table) as nothing:
+            if wrote:
+                self.move(table)
+            else:
+                nothing()
+
+    def move(self, table: str) -> None:
+        old = self.at.get(table)
+        number = 0 if old is None else int(old.location.rpartition("/")[2]) + 1
+        self.at[table] = Pointer(location=f"{table}/{number}", previous=None if old is None else old.location)
+
+    def refusal(self, table: str) -> SyncError:
+        with pytest.raises(SyncError) as caught:
+            self.write(table)
+        assert caught.value.code is Code.WRITES_LOST
+        return caught.value
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    disk = Disk(tmp_path)
+    for table in ("a", "b"):
+        disk.move(table)
+    yield disk
+    disk.durability.close()
+
+
+def test_a_lost_write_is_remembered(disk: Disk) -> None:
+    """The next sync says that all is well, and the table is refused nevertheless, until it is set back."""
+    disk.write("a")
+    disk.lost = True
+    assert "a/1" in str(disk.refusal("a"))
+    assert disk.at["a"].location == "a/2"
+    disk.write("b")
+    assert "Input/output error" in str(disk.refusal("a"))
+    disk.at["a"] = Pointer(location="a/1", previous=None)
+    disk.write("a")
+    disk.write("a")
+
+
+def test_a_lost_write_is_remembered_by_the_next_life(disk: Disk) -> None:
+    """A restart is no cure; setting the table back is, and leaves no note."""
+    disk.write("a")
+    disk.lost = True
+    disk.refusal("a")
+    disk.durability.close()
+    disk.durability = disk.started()
+    disk.durability.open()
+    disk.refusal("a")
+    disk.at["a"] = Pointer(location="a/1", previous=None)
+    disk.write("a")
+    assert not (disk.folder / NOTE).exists()
+
+
+def test_whoever_hears_of_it_all_that_was_not_confirmed_is_lost(disk: Disk) -> None:
+    """A commit whose outcome is not known yet, and one that ends later, though the error was reported to another."""
+    for table in ("a", "b"):
+        disk.write(table)
+
+    def fail() -> None:
+        with disk.durability.writing(DB, "b"):
+            disk.move("b")
+            raise ZeroDivisionError
+
+    def commit() -> None:
+        with disk.durability.writing(DB, "a"):
+            disk.move("a")
+            disk.lost = True
+            with pytest.raises(SyncError):
+                disk.durability.confirm()
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with pytest.raises(SyncError) as caught:
+        commit()
+    assert caught.value.code is Code.WRITES_LOST
+    assert "b/1" in str(disk.refusal("b"))
+
+
+def test_what_was_confirmed_is_not_lost(disk: Disk) -> None:
+    """A table that nobody has written to since goes on."""
+    for table in ("a", "b"):
+        disk.write(table)
+    disk.lost = True
+    disk.refusal("a")
+    disk.write("b")
+
+
+def test_a_commit_that_ends_during_a_sync_takes_the_next(disk: Disk) -> None:
+    """The one that runs may have passed its files already; the commits that wait share one."""
+    for table in ("a", "b"):
+        disk.write(table)
+    syncing, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        syncing.set()
+        assert go_on.wait(HANG_SECOND)
+
+    disk.before_sync, before = hold, disk.syncs
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(disk.write, "a")
+        assert syncing.wait(HANG_SECOND)
+        disk.before_sync = lambda: None
+        others = [pool.submit(disk.write, "b") for _ in range(3)]
+        until(lambda: disk.at["b"].location == "b/4", why="three commits")
+        go_on.set()
+        for each in (first, *others):
+            each.result()
+    assert before + 2 <= disk.syncs <= before + 4
+
+
+def test_where_nothing_was_written_nothing_is_synced(disk: Disk) -> None:
+    """Upkeep that looks and finds nothing to do."""
+    disk.write("a")
+    before = disk.syncs
+    disk.write("a", wrote=False)
+    assert disk.syncs == before
+    disk.lost = True
+    disk.refusal("b")
+    disk.write("a")
+
+
+def test_a_table_of_the_name_that_was_made_anew_is_another(disk: Disk) -> None:
+    """Whether it was dropped here or by another engine."""
+    for table in ("a", "b"):
+        disk.write(table)
+        disk.lost = True
+        disk.refusal(table)
+    disk.at["a"] = Pointer(location="anew/0", previous=None)
+    disk.write("a")
+    disk.durability.forget(DB, "b")
+    disk.write("b")
