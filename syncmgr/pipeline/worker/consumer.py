@@ -215,7 +215,7 @@ class Consumer:
             decoded.append((channel, rows))
             dead += letters
             if of_table.told is not None:
-                self._send(SchemaLearned(token=channel.token, source=of_table.told))
+                self._send(SchemaLearned(token=channel.token, told=of_table.told))
         return decoded, tuple(dead)
 
     def _bury(self, dead: tuple[DeadLetter, ...]) -> None:
