@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.statement import alter, charsets, column, options, trigger
+from syncmgr.job.statement import trigger
 from syncmgr.job.statement.nodes import (
     AddUnique,
     ChangeIndex,
@@ -24,6 +24,7 @@ from syncmgr.job.statement.nodes import (
     Table,
     TruncateTable,
 )
+from syncmgr.job.statement.table import alter, charsets, column, options
 from syncmgr.job.statement.words import ORDINARY, Modes, UnclearError, Words
 from syncmgr.job.types.schema import UniqueKey
 

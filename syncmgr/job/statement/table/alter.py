@@ -7,7 +7,6 @@ Must not know: which columns the table has.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.job.statement import charsets, column, options
 from syncmgr.job.statement.nodes import (
     CONVERT_PARTITION,
     AddColumn,
@@ -27,6 +26,7 @@ from syncmgr.job.statement.nodes import (
     RowsChange,
     TableComment,
 )
+from syncmgr.job.statement.table import charsets, column, options
 from syncmgr.job.statement.words import Words
 
 _LOUD: Final = (  # clauses that change rows without saying which, and are followed by names
