@@ -14,7 +14,7 @@ from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log, keeps_up
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
-from syncmgr.job.statement.table.options import CASCADING
+from syncmgr.job.statement.table.keys import CASCADING
 
 __all__ = [
     "Concern",

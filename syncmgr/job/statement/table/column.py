@@ -11,7 +11,7 @@ from typing import Final
 
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind, Place
 from syncmgr.job.statement.table.charsets import NATIONAL, charset_name, charset_of
-from syncmgr.job.statement.table.options import references
+from syncmgr.job.statement.table.keys import references
 from syncmgr.job.statement.words import BITS, NAME, NUMBER, STRING, WORD, Modes, Token, Words
 from syncmgr.job.types.charset import LIKE_ASCII
 from syncmgr.job.types.column_type import of_bytes, sized, source_column
