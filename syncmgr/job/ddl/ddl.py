@@ -102,7 +102,7 @@ def meant(
         return touched(statement, default_db, synced)
     effect = _effect(parsed)
     match parsed:
-        case nodes.CreateTable(table=table):
+        case nodes.CreateTable(table=table, temporary=False):
             effect.tables += [table, *([] if with_rows else _copied(parsed, synced))]
         case nodes.ChangeIndex(table=table):
             effect.tables.append(table)
