@@ -24,7 +24,7 @@ from syncmgr.job.raw_errors import of_lake
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows, JdbcSelect
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.job.types.target import Transform
+from syncmgr.job.types.table_rules import Transform
 from syncmgr.lake.commit.alter import Alter
 from syncmgr.lake.commit.commit import Commit
 from syncmgr.lake.commit.expressions import Bounds, check_expressions

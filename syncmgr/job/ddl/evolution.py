@@ -26,6 +26,7 @@ from syncmgr.job.ddl.lake_change import (
 from syncmgr.job.ddl.value_loss import known, retyped, without_null
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
+from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import (
@@ -37,7 +38,7 @@ from syncmgr.job.types.schema import (
     arrow_type,
     mentions,
 )
-from syncmgr.job.types.target import fits, iceberg_type
+from syncmgr.job.types.target import iceberg_type
 
 
 class RefusedError(ValueError):
