@@ -19,8 +19,9 @@ from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_t
 from syncmgr.job.ddl.creation import told
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.default_value import Moment
-from syncmgr.job.ddl.evolution import RefusedError, Step, Terms, evolve
+from syncmgr.job.ddl.evolution import evolve
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable, LakeChange
+from syncmgr.job.ddl.terms import RefusedError, Step, Terms
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
