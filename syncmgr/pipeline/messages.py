@@ -11,7 +11,7 @@ from typing import Self
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.description import ChannelDescription, Listed, Reshaped, Shadow
 from syncmgr.job.channel.patterns import Pattern
-from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement, Rules
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
 from syncmgr.job.job_properties import AppendOnChange, OnValueError

@@ -11,7 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from syncmgr.job.channel.description import Reshaped
-from syncmgr.job.ddl.ddl_plan import DdlStatement
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement
 from syncmgr.job.position import Position
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceTable

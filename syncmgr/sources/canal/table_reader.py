@@ -14,7 +14,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import Listed, Reshaped
 from syncmgr.job.channel.positional import check_told, source_names
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import not_followed
+from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.objects.untold import doubts
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.statement import nodes
