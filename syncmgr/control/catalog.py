@@ -13,7 +13,7 @@ from typing import Final
 
 import syncsql
 from syncmgr.errors import Code, Remark, SyncError, forgiven
-from syncmgr.job.types import target
+from syncmgr.job.types import table_rules, target
 from syncmgr.job.types.schema import TargetColumn, TargetTable, TargetType
 from syncmgr.lake.iceberg.ancestry import token_property
 from syncmgr.lake.iceberg.layout import CHANGES, FORMAT_VERSION, UUID, Field, Layout, PartitionField
@@ -61,7 +61,7 @@ class Catalog:
         return sorted(self._tables.namespaces())
 
     def create_database(self, name: str, *, if_not_exists: bool) -> tuple[Remark, ...]:
-        target.check_name(name, "database")
+        table_rules.check_name(name, "database")
         if name in self._tables.namespaces():
             return forgiven(if_not_exists, SyncError(Code.DATABASE_EXISTS, db=name))
         self._tables.ready()
@@ -98,9 +98,9 @@ class Catalog:
         return described(db, name, layout, properties)
 
     def create_table(self, statement: syncsql.CreateTable, db: str | None) -> tuple[Remark, ...]:
-        """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `target.check` finds."""
+        """`db`: the one in use. Raises NO_DATABASE, TABLE_EXISTS and whatever `table_rules.check` finds."""
         table = defined(statement, _named(statement.table, db))
-        target.check(table)
+        table_rules.check(table)
         self._must_exist(table.db)
         if table.name in self._tables.tables(table.db):
             return forgiven(statement.if_not_exists, SyncError(Code.TABLE_EXISTS, table=table.label))
@@ -128,7 +128,7 @@ class Catalog:
             table.name,
             fields,
             [ids[key.casefold()] for key in table.keys],
-            [target.parse_transform(text) for text in table.partition],
+            [table_rules.parse_transform(text) for text in table.partition],
             folder=f"{plain[0]}/{plain[1]}-{uuid.uuid4().hex[:8]}",
             properties={**properties_of(table, ids), **marks},
         )
@@ -227,14 +227,14 @@ def _column(column: syncsql.ColumnDefinition, *, key: bool) -> TargetColumn:
 
 
 def _transform(transform: syncsql.Transform) -> str:
-    return target.Transform(kind=transform.kind.value.lower(), column=transform.column, width=transform.width).text
+    return table_rules.Transform(kind=transform.kind.value.lower(), column=transform.column, width=transform.width).text
 
 
 def _buckets(distribution: syncsql.Distribution | None) -> tuple[str, ...]:
     """One column of the hash places a row as well as all do; with one bucket there is nothing to place."""
     if distribution is None or distribution.buckets in {None, 1} or not distribution.columns:
         return ()
-    return (target.Transform(kind="bucket", column=distribution.columns[0], width=distribution.buckets).text,)
+    return (table_rules.Transform(kind="bucket", column=distribution.columns[0], width=distribution.buckets).text,)
 
 
 def fields_of(table: TargetTable) -> tuple[Field, ...]:
@@ -287,7 +287,7 @@ def described(db: str, name: str, layout: Layout, properties: Mapping[str, str])
         comment=properties.get(COMMENT, ""),
         properties=tuple(
             (key, properties[key])
-            for key in target.PROPERTIES
+            for key in table_rules.PROPERTIES
             if properties.get(key, CREATED.get(key)) != CREATED.get(key)
         ),
         uuid=properties.get(UUID, ""),
@@ -306,12 +306,12 @@ def _described_column(field: Field, words: str | None) -> TargetColumn:
 
 def _described_transform(part: PartitionField, names: Mapping[int, str]) -> str:
     kind, _, width = part.transform.rstrip("]").partition("[")
-    return target.Transform(kind=kind, column=names[part.source_id], width=int(width) if width else None).text
+    return table_rules.Transform(kind=kind, column=names[part.source_id], width=int(width) if width else None).text
 
 
 def statement_of(table: TargetTable) -> syncsql.CreateTable:
     """The CREATE TABLE that makes this table."""
-    transforms = [target.parse_transform(text) for text in table.partition]
+    transforms = [table_rules.parse_transform(text) for text in table.partition]
     last = transforms.pop() if transforms and transforms[-1].kind == "bucket" and transforms[-1].width != 1 else None
     kind, keys = (
         (syncsql.KeyKind.UNIQUE, table.keys) if table.keys else (syncsql.KeyKind.DUPLICATE, table.duplicate_key)

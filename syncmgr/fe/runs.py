@@ -19,7 +19,7 @@ from syncmgr.fe.limits import limits_of, retry_of
 from syncmgr.fe.places import staging
 from syncmgr.fe.sources import Sources
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.ddl.ddl_plan import Rules
+from syncmgr.job.ddl.following.ddl_statement import Rules
 from syncmgr.job.failure import FailType
 from syncmgr.job.job_properties import parsed
 from syncmgr.job.rows.value_error import rules_of

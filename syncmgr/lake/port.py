@@ -14,7 +14,7 @@ from syncmgr.job.show_sync import IndexStanding, Ran
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkRows
 from syncmgr.job.snapshot.retention import Kept
-from syncmgr.job.types.target import Transform
+from syncmgr.job.types.table_rules import Transform
 from syncmgr.lake.iceberg.layout import Field, Layout
 
 

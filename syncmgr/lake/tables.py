@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.shard import Part
-from syncmgr.job.types.target import Transform
+from syncmgr.job.types.table_rules import Transform
 from syncmgr.lake.commit.expressions import check_expressions
 from syncmgr.lake.iceberg.ancestry import EPOCH_MARK
 from syncmgr.lake.iceberg.catalog_reader import CatalogReader

@@ -14,7 +14,7 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
-from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, PastDdl, Shadow
+from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, PastDdl, Reshaped, Shadow
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.epoch import Prepared, StagedFile
@@ -96,6 +96,7 @@ def channel_of(stored: Json) -> ChannelDescription:
         "after": None if stored.get("after") is None else position_of(stored["after"]),
         "known_at": None if stored.get("known_at") is None else position_of(stored["known_at"]),
         "stopped": _stop_of(stored.get("stopped")),
+        "reshaped": Reshaped(**stored.get("reshaped", {})),
     }
     return ChannelDescription(**(stored | lists | made))
 

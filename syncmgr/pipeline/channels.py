@@ -13,7 +13,7 @@ from functools import partial
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel import channel_state
 from syncmgr.job.channel.channel_state import Verdict, verdict
-from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription, Reshaped
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.stopped_table import advised, concerned, stop_of, stopped_by
 from syncmgr.job.freshness import of_table
@@ -42,10 +42,17 @@ class Channels:
 
     # -- what they become
 
-    def learn(self, token: str, source: SourceTable) -> None:
+    def learn(self, token: str, told: SourceTable | Reshaped) -> None:
         """The next life, of the worker or of the frontend, holds the rows against the same columns."""
-        self._ledger.learn(token, source)
-        self.now = tuple(replace(c, source=source) if c.token == token else c for c in self.now)
+        for channel in [c for c in self.now if c.token == token]:
+            match told:
+                case SourceTable():
+                    learned = replace(channel, source=told)
+                    self._ledger.learn(token, told)
+                case Reshaped():
+                    learned = replace(channel, reshaped=told)
+                    self._ledger.describe(learned)
+            self.now = tuple(learned if c is channel else c for c in self.now)
 
     def doubt(self, tokens: Collection[str]) -> None:
         """What was never compared is compared in the next life, too."""

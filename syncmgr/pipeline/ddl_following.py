@@ -12,8 +12,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import held
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl import ddl
-from syncmgr.job.ddl.ddl_plan import arrived, not_followed, refused, settle
+from syncmgr.job.ddl.ddl_plan import arrived, refused, settle
 from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.epoch import Epoch
 from syncmgr.pipeline.channels import Channels
 from syncmgr.pipeline.committer import Committer, Ledger

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel.description import ChannelDescription, Listed, Shadow
+from syncmgr.job.channel.description import ChannelDescription, Listed, Reshaped, Shadow
 from syncmgr.job.channel.patterns import Pattern
-from syncmgr.job.ddl.ddl_plan import DdlStatement, Rules
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement, Rules
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.epoch import Epoch, Prepared, Thresholds
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
@@ -38,6 +38,7 @@ class WorkerChannel:
     known_at: Position | None = None
     complete: bool = False
     nameless: bool = False
+    reshaped: Reshaped = Reshaped()  # noqa: RUF009 - the same
 
     @classmethod
     def of(cls, channel: ChannelDescription, rules: Rules, after: Position | None) -> Self:
@@ -54,6 +55,7 @@ class WorkerChannel:
             known_at=channel.known_at,
             complete=channel.follows and rules.deed(Kind.ADD_COLUMN) is not Action.KEEP,
             nameless=channel.nameless,
+            reshaped=channel.reshaped,
         )
 
 
@@ -125,10 +127,12 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaLearned:
-    """The first rows of a channel have told the source's columns. Sent before the epoch that holds them."""
+    """The first rows of a channel have told the source's columns, or a statement before them has changed some. Sent
+    before the epoch that holds them.
+    """
 
     token: str
-    source: SourceTable
+    told: SourceTable | Reshaped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

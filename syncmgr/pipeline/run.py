@@ -310,8 +310,8 @@ class JobRun:
         match message:
             case Staged(epoch=epoch):
                 self._commit(self._judged(epoch), self._committer.commit)
-            case SchemaLearned(token=token, source=source):
-                self._channels.learn(token, source)
+            case SchemaLearned(token=token, told=told):
+                self._channels.learn(token, told)
             case Nameless(tokens=tokens):
                 self._channels.doubt(tokens)
             case DdlMet():

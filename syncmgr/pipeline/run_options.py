@@ -14,7 +14,7 @@ from syncmgr.job.backoff import Retry
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import Rules
+from syncmgr.job.ddl.following.ddl_statement import Rules
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position

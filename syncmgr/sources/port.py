@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from syncmgr.config.settings import Settings
 from syncmgr.errors import SyncError
 from syncmgr.job.backoff import Retry
-from syncmgr.job.channel.description import Listed, Shadow
+from syncmgr.job.channel.description import Listed, Reshaped, Shadow
 from syncmgr.job.channel.patterns import Found, Pattern
 from syncmgr.job.position import Position
 from syncmgr.job.property import Property
@@ -104,6 +104,8 @@ class ChannelPlan(Protocol):
     def complete(self) -> bool: ...
     @property
     def nameless(self) -> bool: ...
+    @property
+    def reshaped(self) -> Reshaped: ...
 
 
 class PreparedRows(Protocol):

@@ -62,7 +62,7 @@ class Reader:
             self.batches.append(batch)
             for each in batch.changes:
                 self.changes.append((each.table, each.decode().to_pylist()))
-                if each.told is not None:
+                if isinstance(each.told, SourceTable):
                     self.told[each.table] = each.told
             if self.acks and batch.end is not None:
                 self.source.ack(batch.end)

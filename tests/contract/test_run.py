@@ -1,3 +1,4 @@
+import json
 import os
 import queue
 import random
@@ -12,6 +13,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
+from syncmgr.job.channel.description import Reshaped
 from syncmgr.job.channel.patterns import DatabasePattern
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.ddl_plan import DdlStatement
@@ -22,6 +24,7 @@ from syncmgr.job.failure import FailType
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch, ChangeKind, Ddl, PreparedChanges
 from syncmgr.job.statement.reading import ORDINARY
+from syncmgr.meta.codec import channel_json, channel_of
 from syncmgr.pipeline import health, worker_process
 from syncmgr.pipeline.messages import Limits, WorkerPlan
 from syncmgr.pipeline.run import JobRun
@@ -192,6 +195,14 @@ def test_rows_without_names_of_columns_are_remembered_until_somebody_has_compare
     assert bench.ledger.described == {}, "nothing new"
     bench.run_through(BatchSource((*batches, make_batch(), make_batch(rows))), 4)
     assert not bench.ledger.described["token-1"].nameless
+
+
+def test_columns_that_a_statement_has_changed_before_the_first_rows_are_remembered(bench: Bench) -> None:
+    """It is stored before an epoch is behind the statement, and stays with the channel."""
+    told = Reshaped(added=True)
+    bench.run_through(BatchSource((make_batch(GivenChanges(((ChangeKind.INSERT, 1, 1),), told=told)),)), 1)
+    assert bench.ledger.described["token-1"].reshaped == told
+    assert channel_of(json.loads(json.dumps(channel_json(bench.ledger.described["token-1"])))).reshaped == told
 
 
 def test_a_source_waits_while_nobody_keeps_when_it_was_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

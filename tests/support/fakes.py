@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncmgr.errors import SyncError
-from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.channel.description import ChannelDescription, Reshaped
 from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted, Epoch
 from syncmgr.job.position import Position
@@ -146,7 +146,7 @@ class GivenChanges:
 
     rows: tuple[tuple[ChangeKind, int, int], ...]
     table: tuple[str, str] = ("shop", "orders")
-    told: SourceTable | None = None
+    told: SourceTable | Reshaped | None = None
 
     def decode(self, _unheld: object = None) -> pa.Table:
         kinds, ids, versions = zip(*self.rows, strict=True)

@@ -14,7 +14,7 @@ from syncmgr.accounts.user import ANYWHERE_ONLY, Privilege
 from syncmgr.config.settings import SETTINGS
 from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.property import Property
-from syncmgr.job.types.target import PROPERTIES as TABLE_PROPERTIES
+from syncmgr.job.types.table_rules import PROPERTIES as TABLE_PROPERTIES
 from syncmgr.sources.registry import KINDS
 
 

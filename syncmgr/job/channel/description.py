@@ -78,6 +78,14 @@ class Shadow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Reshaped:
+    """What statements have done to columns before the first rows have told them, which lists name by their places."""
+
+    added: bool = False
+    dropped: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelDescription:
     """Source table -> target table, resolved against both schemas.
 
@@ -91,7 +99,7 @@ class ChannelDescription:
     and the names that it left. `after`: of a table that joined its job: changes up to there are none of it.
     `known_at`: where in the binlog the table was as `source` says; None: of a job of an earlier version, or on canal.
     `stopped`: why it is not read any more, None: it is. `nameless`: rows of it came without the names of their columns,
-    and nobody has compared these with the server's since.
+    and nobody has compared these with the server's since. `reshaped`: where `source` has no columns yet.
     """
 
     token: str
@@ -113,6 +121,7 @@ class ChannelDescription:
     known_at: Position | None = None
     stopped: Stop | None = None
     nameless: bool = False
+    reshaped: Reshaped = Reshaped()
 
     def skips(self, end: Position) -> bool:
         """Whether nothing of this channel is wanted up to there: it came, or comes, with the rows of the table."""

@@ -13,7 +13,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError, gathered
 from syncmgr.job.channel import shard
 from syncmgr.job.channel.table_pattern import PatternKind, TablePattern
-from syncmgr.job.types import target
+from syncmgr.job.types import table_rules
 from syncmgr.job.types.derived_type import derived
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetColumn, TargetTable, TargetType
 
@@ -153,7 +153,7 @@ def sharded(made: TargetTable) -> TargetTable:
         keys=(shard.DATABASE, *made.keys) if made.keys else (),
         partition=(shard.DATABASE, *made.partition),
     )
-    target.check(shared)
+    table_rules.check(shared)
     return shared
 
 
@@ -178,7 +178,7 @@ def target_of(source: SourceTable, unique_keys: Sequence[tuple[str, ...]], found
         partition=_partition(keys, found.rows, columns),
         comment=found.comment,
     )
-    target.check(made)
+    table_rules.check(made)
     return made
 
 
@@ -211,6 +211,6 @@ def _partition(keys: tuple[str, ...], rows: int, columns: Sequence[TargetColumn]
     """A huge table is cut by its key, so that upkeep rewrites a part of it at a time."""
     buckets = min(rows // BUCKET_ROWS, MOST_BUCKETS)
     kind = next((column.type.name for column in columns if column.name in keys[:1]), "")
-    if buckets < 2 or not target.can_be_bucketed(kind):
+    if buckets < 2 or not table_rules.can_be_bucketed(kind):
         return ()
-    return (target.Transform(kind="bucket", column=keys[0], width=buckets).text,)
+    return (table_rules.Transform(kind="bucket", column=keys[0], width=buckets).text,)

@@ -12,8 +12,9 @@ from syncmgr.config.settings import did_you_mean
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import ColumnItem, Condition
 from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, quoted
+from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.schema import MAX_DECIMAL_DIGITS, SourceColumn, SourceTable, TargetTable
-from syncmgr.job.types.target import fits, parse_type, spark_cast
+from syncmgr.job.types.target import parse_type, spark_cast
 
 MICROSECONDS: Final = 6
 

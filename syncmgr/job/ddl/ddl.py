@@ -13,8 +13,8 @@ from typing import Final, assert_never
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log, keeps_up
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.options import CASCADING
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
+from syncmgr.job.statement.table.keys import CASCADING
 
 __all__ = [
     "Concern",
@@ -102,7 +102,7 @@ def meant(
         return touched(statement, default_db, synced)
     effect = _effect(parsed)
     match parsed:
-        case nodes.CreateTable(table=table):
+        case nodes.CreateTable(table=table, temporary=False):
             effect.tables += [table, *([] if with_rows else _copied(parsed, synced))]
         case nodes.ChangeIndex(table=table):
             effect.tables.append(table)

@@ -6,12 +6,12 @@ Must not know: statements' text, how a table of the lake is changed, other chann
 
 import itertools
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from syncmgr.job.channel.description import ChannelDescription, MappedColumn, quoted
 from syncmgr.job.ddl.alteration import Alteration, Column, has_charset
-from syncmgr.job.ddl.default_value import Moment, UnknowableError, initial
+from syncmgr.job.ddl.default_value import UnknowableError, initial
 from syncmgr.job.ddl.lake_change import (
     AddField,
     CommentField,
@@ -23,60 +23,22 @@ from syncmgr.job.ddl.lake_change import (
     RenameField,
     RetypeField,
 )
+from syncmgr.job.ddl.terms import RefusedError, Step, Terms
 from syncmgr.job.ddl.value_loss import known, retyped, without_null
-from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl
+from syncmgr.job.ddl_policy import RULES, Action, Kind
 from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
+from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit
 from syncmgr.job.types.schema import (
     SourceColumn,
-    SourceTable,
     TargetColumn,
     TargetTable,
     TargetType,
     arrow_type,
     mentions,
 )
-from syncmgr.job.types.target import fits, iceberg_type
-
-
-class RefusedError(ValueError):
-    """Why a statement cannot be followed, for the operator."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Terms:
-    """How a job takes DDL. `strict`, `pads`: as of the session's Modes.
-
-    `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
-    target can show a value in rows that were written without it. `forced`: an operator answers for the target.
-    `empty`: no row is left whose values could change; `emptied`: in the target neither. `checked`: each value is looked
-    at, so that a target may be narrower than its source.
-    """
-
-    policy: OnDdl
-    strict: bool
-    pads: bool = False
-    moment: Moment | None
-    defaults: bool = True
-    forced: bool = False
-    empty: bool = False
-    emptied: bool = False
-    checked: bool = False
-    deeds: Mapping[Kind, Action] = field(default_factory=dict)
-
-    def deed(self, kind: Kind) -> Action:
-        found = self.deeds.get(kind, RULES[kind][self.policy])
-        return Action.KEEP if self.forced and found is Action.PAUSE else found
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """`channel`: as it reads behind the statement. `changes`: of its target, in order. `done`: in words."""
-
-    channel: ChannelDescription
-    changes: tuple[LakeChange, ...] = ()
-    done: tuple[str, ...] = ()
+from syncmgr.job.types.target import iceberg_type
 
 
 def evolve(channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> Step:
@@ -415,7 +377,7 @@ class _Evolution:
         """Two rows of the source must never share a key of the target."""
         if not self._channel.keys:
             return
-        old, new = _primary(self._channel.source), _primary(self._alteration.table)
+        old, new = self._channel.source.primary, self._alteration.table.primary
         keys = {self._now[name.casefold()].casefold() for name in self._channel.source_keys}
         covered = bool(old) and old <= self._keys
         if covered and not (new and new <= keys):
@@ -429,10 +391,6 @@ def _column(target: TargetTable, name: str) -> TargetColumn:
     if found is None:
         raise RefusedError(f"the target has lost column '{name}'")
     return found
-
-
-def _primary(table: SourceTable) -> set[str]:
-    return {column.name.casefold() for column in table.columns if column.key}
 
 
 def _are_checked(before: SourceColumn, now: SourceColumn, target: TargetType) -> bool:

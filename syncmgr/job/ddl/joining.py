@@ -11,7 +11,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import DdlStatement
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -84,12 +84,8 @@ def behind(tables: Mapping[Table, SourceTable], text: str, db: str, modes: Modes
 def has_other_key(seen: SourceTable, later: SourceTable, keys: Collection[str]) -> bool:
     """Whether its rows were told apart by another primary key, so that two may share one of the target."""
     wanted = {name.casefold() for name in keys}
-    then, now = _primary(seen), _primary(later)
+    then, now = seen.primary, later.primary
     return bool(now) and now <= wanted and not (then and then <= wanted)
-
-
-def _primary(table: SourceTable) -> set[str]:
-    return {column.name.casefold() for column in table.columns if column.key}
 
 
 def _behind(seen: SourceTable, text: str, db: str, modes: Modes) -> SourceTable | None:

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from syncmgr.job.ddl.ddl_plan import DdlStatement
+from syncmgr.job.channel.description import Reshaped
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement
 from syncmgr.job.position import Position
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.schema import SourceTable
@@ -37,8 +38,10 @@ class TableChanges(Protocol):
         """(database, table) as the source writes them."""
 
     @property
-    def told(self) -> SourceTable | None:
-        """After decode: what these rows were the first to tell of the table's columns, None where they were known."""
+    def told(self) -> SourceTable | Reshaped | None:
+        """After decode: what these rows, or a statement before the first ones, were the first to tell of the table's
+        columns; None where they were known.
+        """
 
     def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
         """Wanted source columns in the Arrow types of `schema.arrow_type`, and `_op`, in source order.

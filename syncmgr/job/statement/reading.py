@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from syncmgr.job.statement import alter, charsets, column, options, trigger
+from syncmgr.job.statement import trigger
 from syncmgr.job.statement.nodes import (
     AddUnique,
     ChangeIndex,
@@ -24,6 +24,7 @@ from syncmgr.job.statement.nodes import (
     Table,
     TruncateTable,
 )
+from syncmgr.job.statement.table import alter, charsets, column, keys, options
 from syncmgr.job.statement.words import ORDINARY, Modes, UnclearError, Words
 from syncmgr.job.types.schema import UniqueKey
 
@@ -149,9 +150,9 @@ def _create_index(words: Words, db: str, *, unique: bool) -> ChangeIndex:
         words.take()
     words.expect("ON")
     table = words.table(db)
-    columns = options.columns_of(options.key_parts(words))
+    columns = keys.columns_of(keys.key_parts(words))
     alter.patience(words)
-    options.key_options(words)
+    keys.key_options(words)
     words.end()
     return ChangeIndex(table=table, clauses=(AddUnique(key=UniqueKey(name=name, columns=columns)),) if unique else ())
 
@@ -182,27 +183,27 @@ def _body(words: Words, found: CreateTable) -> CreateTable:
     primary: list[str] = []
     unique: list[UniqueKey] = []
     words.expect("(")
-    keys = words.listed(lambda: _element(words, columns, primary, unique))
+    kinds = words.listed(lambda: _element(words, columns, primary, unique))
     words.expect(")")
     primary = primary or [each.column.name for each in columns if each.primary]
     unique += [UniqueKey(name="", columns=(each.column.name,)) for each in columns if each.unique]
     versioned = any(each.versioned for each in columns)
-    cascades = options.CASCADING in keys or any(each.cascades for each in columns)
+    cascades = keys.CASCADING in kinds or any(each.cascades for each in columns)
     made = replace(found, columns=tuple(columns), primary=tuple(primary), unique=tuple(unique))
     return replace(made, versioned=versioned, cascades=cascades)
 
 
 def _element(words: Words, columns: list[ColumnDefinition], primary: list[str], unique: list[UniqueKey]) -> str:
     """The kind of key that it is, "" of a primary or unique one and of a column."""
-    symbol = options.symbol(words)
+    symbol = keys.symbol(words)
     if words.skip("PRIMARY", "KEY"):
-        options.key_name(words)
-        primary += options.key_parts(words)
+        keys.key_name(words)
+        primary += keys.key_parts(words)
         return ""
-    if (another := options.unique_key(words, symbol)) is not None:
+    if (another := keys.unique_key(words, symbol)) is not None:
         unique.append(another)
         return ""
-    key = options.key(words)
+    key = keys.key(words)
     if not key:
         columns.append(column.definition(words))
     return key

@@ -7,8 +7,9 @@ Must not know: statements, tables.
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.schema import BYTES, GEOMETRY, IDENTIFIERS, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, TargetType
-from syncmgr.job.types.target import fits, iceberg_type
+from syncmgr.job.types.target import iceberg_type
 
 _MAX_VARCHAR: Final = 65_533
 _WHOLE: Final = tuple(TargetType(name=name) for name in ("TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT"))

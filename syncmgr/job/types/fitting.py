@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from syncmgr.job.types.cells import Bools
+from syncmgr.job.types.column_range import EXACT_BITS, SECOND_DIGITS, TARGET_BITS, fits
 from syncmgr.job.types.schema import (
     BYTES,
     GEOMETRY,
@@ -25,7 +26,6 @@ from syncmgr.job.types.schema import (
     SourceColumn,
     TargetType,
 )
-from syncmgr.job.types.target import EXACT_BITS, SECOND_DIGITS, TARGET_BITS, fits
 
 LARGEINT_DIGITS: Final = 38
 _INTEGERS: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})

@@ -115,6 +115,11 @@ class SourceTable:
     generated: tuple[GeneratedColumn, ...] | None = field(default=(), compare=False)
 
     @property
+    def primary(self) -> frozenset[str]:
+        """The columns of its primary key, folded."""
+        return frozenset(column.name.casefold() for column in self.columns if column.key)
+
+    @property
     def label(self) -> str:
         return f"{self.db}.{self.name}"
 

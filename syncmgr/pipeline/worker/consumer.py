@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.ddl.ddl_plan import not_followed
+from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.epoch import Epoch, OpenEpoch, StagedFile, should_cut
 from syncmgr.job.position import Position
 from syncmgr.job.rows.append_policy import appendable
@@ -215,7 +215,7 @@ class Consumer:
             decoded.append((channel, rows))
             dead += letters
             if of_table.told is not None:
-                self._send(SchemaLearned(token=channel.token, source=of_table.told))
+                self._send(SchemaLearned(token=channel.token, told=of_table.told))
         return decoded, tuple(dead)
 
     def _bury(self, dead: tuple[DeadLetter, ...]) -> None:

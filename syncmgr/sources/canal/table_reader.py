@@ -11,10 +11,10 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import Listed
+from syncmgr.job.channel.description import Listed, Reshaped
 from syncmgr.job.channel.positional import check_told, source_names
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import not_followed
+from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.objects.untold import doubts
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.statement import nodes
@@ -41,6 +41,8 @@ class Channel(Protocol):
     def source_keys(self) -> tuple[str, ...]: ...
     @property
     def places(self) -> tuple[Listed, ...]: ...
+    @property
+    def reshaped(self) -> Reshaped: ...
 
 
 class LearnedTable:
@@ -52,7 +54,7 @@ class LearnedTable:
         self._source = channel.source
         self._time_zone = time_zone
         self._address = address
-        self._added = self._dropped = False  # columns, before the first rows
+        self.reshaped = channel.reshaped
 
     @property
     def table(self) -> Table:
@@ -94,10 +96,12 @@ class LearnedTable:
 
     def _check_places(self, altered: Altered) -> None:
         """Before the first rows only their count can tell that the list is not of these columns."""
-        self._added |= any(isinstance(clause, nodes.AddColumn) for clause in altered.clauses)
-        self._dropped |= any(isinstance(clause, nodes.DropColumn) for clause in altered.clauses)
+        added = any(isinstance(clause, nodes.AddColumn) for clause in altered.clauses)
+        dropped = any(isinstance(clause, nodes.DropColumn) for clause in altered.clauses)
+        before = self.reshaped
+        self.reshaped = Reshaped(added=before.added or added, dropped=before.dropped or dropped)
         moved = any(isinstance(clause, nodes.ChangeColumn) and clause.place for clause in altered.clauses)
-        if moved or (self._added and self._dropped):
+        if moved or (self.reshaped.added and self.reshaped.dropped):
             reason = "columns have changed places before the first rows, and the column list names them by place"
             raise not_followed(self.table, reason, altered.statement)
 
@@ -123,22 +127,25 @@ class CanalChanges:
         self._truth = truth
         self._parts = tuple(parts)
         self._altered = altered
-        self._told: SourceTable | None = None
+        self._told: SourceTable | Reshaped | None = None
 
     @property
     def table(self) -> Table:
         return self._truth.table
 
     @property
-    def told(self) -> SourceTable | None:
+    def told(self) -> SourceTable | Reshaped | None:
         return self._told
 
     def decode(self, unheld: list[Unheld] | None = None) -> pa.Table:
         """As TableChanges.decode. Raises SyncError: SOURCE_VALUE, SOURCE_SCHEMA, SOURCE_DDL, CANAL_INEXACT."""
         assert unheld is None, "a job on canal stops at a value that cannot be told"
+        before = self._truth.reshaped
         if self._altered is not None:
             self._truth.check(self._altered)
+        if self._truth.reshaped != before:
+            self._told = self._truth.reshaped
         if not self._parts:
             return NO_ROWS
-        self._told = self._truth.learn(self._parts[0])
+        self._told = self._truth.learn(self._parts[0]) or self._told
         return self._truth.decode(self._parts)

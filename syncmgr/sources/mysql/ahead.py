@@ -13,7 +13,7 @@ from typing import Final
 from syncmgr.errors import SyncError
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import DdlStatement
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement
 from syncmgr.job.ddl.joining import named
 from syncmgr.job.position import Position, has_passed
 from syncmgr.sources.mysql.address import MysqlAddress

@@ -5,7 +5,7 @@ import pytest
 import syncsql
 from syncmgr.control.catalog import defined, described, fields_of, ignored, properties_of, statement_of
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.types import target
+from syncmgr.job.types import table_rules
 from syncmgr.lake.iceberg.layout import Layout, PartitionField
 
 STATEMENTS = [
@@ -26,10 +26,10 @@ def parsed(sql: str) -> syncsql.CreateTable:
 def test_a_table_comes_back_from_the_lake(sql: str) -> None:
     """Its columns, keys, partitions, comments and properties, and its statement makes it once more."""
     table = defined(parsed(sql), "d")
-    target.check(table)
+    table_rules.check(table)
     fields = fields_of(table)
     ids = {field.name: field.id for field in fields}
-    transforms = [target.parse_transform(text) for text in table.partition]
+    transforms = [table_rules.parse_transform(text) for text in table.partition]
     layout = Layout(
         schema_id=0,
         spec_id=0,
@@ -48,7 +48,7 @@ def test_key_columns_take_no_null() -> None:
     """Unless the statement says NULL, which is refused."""
     assert not defined(parsed("CREATE TABLE t (id INT) UNIQUE KEY(id)"), "d").columns[0].nullable
     with pytest.raises(SyncError):
-        target.check(defined(parsed("CREATE TABLE t (id INT NULL) UNIQUE KEY(id)"), "d"))
+        table_rules.check(defined(parsed("CREATE TABLE t (id INT NULL) UNIQUE KEY(id)"), "d"))
 
 
 @pytest.mark.parametrize("sql", ["CREATE TABLE t (id INT DEFAULT '5')", "CREATE TABLE t (id INT) ENGINE = mysql"])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from syncmgr.job.ddl.alteration import Alteration, has_charset
 from syncmgr.job.ddl.copies.migration_tool import heeds_warnings
-from syncmgr.job.ddl.evolution import RefusedError
+from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl.unique_keys import remaining
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table

@@ -12,8 +12,8 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.ddl_plan import DdlStatement
 from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement
 from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl

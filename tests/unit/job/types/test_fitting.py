@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.fitting import Fit, beyond, fit
 from syncmgr.job.types.schema import SourceColumn, arrow_type
-from syncmgr.job.types.target import fits, parse_type
-from tests.unit.job.types.test_target import MYSQL, WORDS
+from syncmgr.job.types.target import parse_type
+from tests.unit.job.types.test_column_range import MYSQL
+from tests.unit.job.types.test_target import WORDS
 
 SMALLER = ["DECIMAL(3,1)", "VARCHAR(2)", "BINARY(2)", "DATETIME(0)", "TIMESTAMP(0)"]
 

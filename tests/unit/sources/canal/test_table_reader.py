@@ -1,8 +1,11 @@
 """What a synced table's first rows are held against, where a statement stands before them."""
 
+from dataclasses import replace
+
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import Reshaped
 from syncmgr.job.objects.untold import concern
 from syncmgr.sources.canal.synced import Altered
 from syncmgr.sources.canal.table_reader import LearnedTable
@@ -42,6 +45,18 @@ def test_columns_that_change_places_before_the_first_rows_stop(statements: list[
         table.changes([], altered(statements[-1])).decode()
     assert raised.value.code is Code.SOURCE_DDL
     assert statements[-1] in str(raised.value)
+
+
+def test_what_was_done_before_the_first_rows_is_known_in_the_next_life() -> None:
+    """The one that adds a column and the one that drops another may come to two workers."""
+    wanted = channel(("d", "t"), "id BIGINT, a INT, b INT")
+    table = LearnedTable(wanted, time_zone="UTC", address="canal")
+    first = table.changes([], altered("ALTER TABLE t ADD COLUMN c INT"))
+    first.decode()
+    assert first.told == Reshaped(added=True)
+    again = LearnedTable(replace(wanted, reshaped=Reshaped(added=True)), time_zone="UTC", address="canal")
+    with pytest.raises(SyncError, match="changed places before the first rows"):
+        again.changes([], altered("ALTER TABLE t DROP COLUMN a")).decode()
 
 
 @pytest.mark.parametrize(

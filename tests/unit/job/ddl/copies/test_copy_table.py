@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.job.ddl.copies.copy_table import refuse_lossy
-from syncmgr.job.ddl.evolution import RefusedError
+from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.reading import Modes, read
 from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey

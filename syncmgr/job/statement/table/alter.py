@@ -7,7 +7,6 @@ Must not know: which columns the table has.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.job.statement import charsets, column, options
 from syncmgr.job.statement.nodes import (
     CONVERT_PARTITION,
     AddColumn,
@@ -27,6 +26,7 @@ from syncmgr.job.statement.nodes import (
     RowsChange,
     TableComment,
 )
+from syncmgr.job.statement.table import charsets, column, keys, options
 from syncmgr.job.statement.words import Words
 
 _LOUD: Final = (  # clauses that change rows without saying which, and are followed by names
@@ -151,15 +151,15 @@ def _add(words: Words, _db: str) -> list[Clause]:
 
 def _new_key(words: Words) -> Clause | None:
     """Or a check, if one stands here."""
-    symbol = options.symbol(words)
+    symbol = keys.symbol(words)
     if words.skip("PRIMARY", "KEY"):
         words.skip("IF", "NOT", "EXISTS")
-        options.key_name(words)
-        return AddPrimaryKey(columns=options.key_parts(words))
-    unique = options.unique_key(words, symbol)
+        keys.key_name(words)
+        return AddPrimaryKey(columns=keys.key_parts(words))
+    unique = keys.unique_key(words, symbol)
     if unique is not None:
         return AddUnique(key=unique)
-    name = options.key(words)
+    name = keys.key(words)
     return Quiet(what=f"ADD {name}") if name else None
 
 

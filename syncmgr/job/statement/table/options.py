@@ -1,15 +1,14 @@
-"""What may stand in CREATE and ALTER TABLE beside columns: options, partitions, keys.
+"""What may stand in CREATE and ALTER TABLE beside columns and keys: options, partitions, clauses that change neither.
 
 Owns: their names, and where each ends.
 Must not know: columns, what any of it means for rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.words import NAME, NUMBER, WORD, Words
-from syncmgr.job.types.schema import UniqueKey
 
 # Table options: name [=] one value.
 _OPTIONS: Final = (
@@ -79,32 +78,6 @@ _BARE: Final = (
     "UPGRADE PARTITIONING",
     "REMOVE PARTITIONING",
     "NOWAIT",
-)
-_KEY_OPTIONS: Final = frozenset(
-    {
-        "ALGORITHM",
-        "CLUSTERING",
-        "COMMENT",
-        "DISTANCE",
-        "ENGINE_ATTRIBUTE",
-        "KEY_BLOCK_SIZE",
-        "LOCK",
-        "M",
-        "SECONDARY_ENGINE_ATTRIBUTE",
-    },
-)
-CASCADING: Final = "FOREIGN KEY with an action"
-_KEYS: Final = (  # what begins the definition of a key
-    "FULLTEXT INDEX",
-    "FULLTEXT KEY",
-    "FULLTEXT",
-    "SPATIAL INDEX",
-    "SPATIAL KEY",
-    "SPATIAL",
-    "VECTOR INDEX",
-    "VECTOR KEY",
-    "INDEX",
-    "KEY",
 )
 
 
@@ -186,7 +159,7 @@ def quiet_clause(words: Words) -> str:
     return option(words)
 
 
-def _value(words: Words) -> None:
+def value(words: Words) -> None:
     words.skip("=")
     words.take()
 
@@ -245,9 +218,9 @@ def _reorganized(words: Words) -> None:
 
 
 _CLAUSES: Final[Mapping[str, Callable[[Words], None]]] = {
-    "ALGORITHM": _value,
-    "LOCK": _value,
-    "WAIT": _value,
+    "ALGORITHM": value,
+    "LOCK": value,
+    "WAIT": value,
     "ORDER BY": _order,
     "RENAME INDEX": _renamed,
     "RENAME KEY": _renamed,
@@ -264,115 +237,6 @@ _CLAUSES: Final[Mapping[str, Callable[[Words], None]]] = {
     "COALESCE PARTITION": _coalesced,
     "REORGANIZE PARTITION": _reorganized,
 }
-
-
-# -- keys
-
-
-def unique_key(words: Words, symbol: str) -> UniqueKey | None:
-    """Take the definition of a unique key, if it stands here; `symbol`: after CONSTRAINT."""
-    if not words.skip("UNIQUE"):
-        return None
-    words.skip_any({"INDEX", "KEY"})
-    words.skip("IF", "NOT", "EXISTS")
-    name = key_name(words) or symbol
-    return UniqueKey(name=name, columns=columns_of(key_parts(words)))
-
-
-def columns_of(parts: Iterable[str]) -> tuple[str, ...]:
-    """Of a key; "" for what is none."""
-    return tuple("" if part.startswith("(") else part for part in parts)
-
-
-def key(words: Words) -> str:
-    """Take the definition of a key that is not unique, of a check or a period; its kind, "" if none stands here."""
-    if name := words.skip_phrase(_KEYS):
-        words.skip("IF", "NOT", "EXISTS")
-        key_name(words)
-        key_parts(words)
-        return name
-    if words.skip("FOREIGN", "KEY"):
-        words.skip("IF", "NOT", "EXISTS")
-        if not words.sees("("):
-            words.name()
-        words.brackets()
-        words.expect("REFERENCES")
-        return CASCADING if references(words) else "FOREIGN KEY"
-    if words.skip("CHECK"):
-        words.brackets()
-        words.skip("NOT")
-        words.skip("ENFORCED")
-        return "CHECK"
-    if words.skip("PERIOD", "FOR"):
-        words.name()
-        words.brackets()
-        return "PERIOD"
-    return ""
-
-
-def symbol(words: Words) -> str:
-    """CONSTRAINT [name], if it stands here; the name, "" where there is none."""
-    if words.skip("CONSTRAINT"):
-        words.skip("IF", "NOT", "EXISTS")
-        if not any(words.sees(word) for word in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")):
-            return words.name()
-    return ""
-
-
-def key_name(words: Words) -> str:
-    """That of a key, if one stands before its columns."""
-    return "" if any(words.sees(word) for word in ("(", "USING", "TYPE")) else words.name()
-
-
-def key_parts(words: Words) -> tuple[str, ...]:
-    """[USING BTREE] (column [(length)] [ASC], ...) and the options of a key; the columns."""
-    key_options(words)
-    words.expect("(")
-    columns = words.listed(lambda: _key_part(words))
-    words.expect(")")
-    key_options(words)
-    return tuple(columns)
-
-
-def _key_part(words: Words) -> str:
-    """Its name, or in brackets what is no column: an expression, or a period."""
-    if words.sees("("):
-        name = words.brackets()
-    else:
-        name = words.name()
-        words.skip_brackets()
-    words.skip_any({"ASC", "DESC"})
-    if words.skip("WITHOUT"):
-        words.expect("OVERLAPS")
-        return f"({name})"
-    return name
-
-
-def key_options(words: Words) -> None:
-    while True:
-        if words.skip("USING") or words.skip("TYPE") or words.skip("WITH", "PARSER"):
-            words.take()
-        elif words.skip_any(_KEY_OPTIONS):
-            _value(words)
-        elif not (words.skip_any({"VISIBLE", "INVISIBLE", "IGNORED"}) or words.skip("NOT", "IGNORED")):
-            return
-
-
-def references(words: Words) -> bool:
-    """REFERENCES table (columns) and what follows, its first word taken; whether it changes rows."""
-    words.table("")
-    words.skip_brackets()
-    acts = False
-    while True:
-        if words.skip("MATCH"):
-            words.take()
-        elif words.skip("ON", "DELETE") or words.skip("ON", "UPDATE"):
-            if words.skip("SET", "NULL") or words.skip("SET", "DEFAULT") or words.skip("CASCADE"):
-                acts = True
-            elif not words.skip("NO", "ACTION"):
-                words.take()
-        else:
-            return acts
 
 
 # -- partitions
@@ -399,7 +263,7 @@ def _method(words: Words) -> None:
         words.brackets()
     elif words.skip("KEY"):
         if words.skip("ALGORITHM"):
-            _value(words)
+            value(words)
         words.brackets()
     elif words.skip_any({"RANGE", "LIST"}):
         words.skip("COLUMNS")

@@ -7,7 +7,7 @@ Must not know: columns, where in a statement they stand.
 from typing import Final
 
 from syncmgr.job.statement.nodes import DefaultCharset
-from syncmgr.job.statement.options import CHARSETS, COLLATIONS
+from syncmgr.job.statement.table.options import CHARSETS, COLLATIONS
 from syncmgr.job.statement.words import Words
 
 NATIONAL: Final = "utf8mb3"

@@ -1,0 +1,74 @@
+"""ALTER TABLE through the channels of its tables.
+
+Owns: which of its clauses are whose, and which change rows unseen.
+Must not know: what a clause makes of a target.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
+from syncmgr.job.ddl import ddl, older_statement
+from syncmgr.job.ddl.alteration import altered
+from syncmgr.job.ddl.evolution import evolve
+from syncmgr.job.ddl.following.following import Following, shows_defaults, table_of, with_untold
+from syncmgr.job.ddl.following.renaming import rename
+from syncmgr.job.ddl.terms import RefusedError
+from syncmgr.job.statement import nodes
+
+MAX_ALTERS: Final = 100
+
+
+def alter(job: Following, statement: nodes.AlterTable) -> None:
+    others = [c.other for c in statement.clauses if isinstance(c, nodes.RowsChange) and c.other is not None]
+    for channel in [c for table in (statement.table, *others) for c in job.of(table)]:
+        loud = [c.what for c in statement.clauses if isinstance(c, nodes.RowsChange)]
+        loud += ["ALTER IGNORE"] * statement.ignore
+        if loud:
+            job.lose_sight(channel.token, loud[0], f"{loud[0]} changes rows without saying which")
+    for clause in statement.clauses:
+        if isinstance(clause, nodes.MergeTables):
+            job.share(clause.tables)
+    for channel in job.of(statement.table):
+        _evolve(job, channel, statement.clauses)
+        job.refuse_unseen(cascades=any(map(ddl.cascades, statement.clauses)))
+    loses = statement.ignore or any(isinstance(clause, nodes.RowsChange) for clause in statement.clauses)
+    job.reshape(statement.table, partial(_altered_shadow, job, loses=loses))
+    renames = [c.table for c in statement.clauses if isinstance(c, nodes.RenameTo)]
+    if renames:
+        rename(job, [(statement.table, renames[-1])])
+
+
+def _altered_shadow(job: Following, shadow: Shadow, *, loses: bool) -> Shadow | None:
+    """One whose rows are no copies any more is none."""
+    spoken = PastDdl(text=job.said.text, db=job.said.db, modes=job.said.modes)
+    return None if loses or len(shadow.alters) >= MAX_ALTERS else replace(shadow, alters=(*shadow.alters, spoken))
+
+
+def _evolve(job: Following, channel: ChannelDescription, clauses: Sequence[nodes.Clause]) -> None:
+    if table_of(channel) in job.said.unknown:
+        _pass_by(job, channel, clauses)
+        return
+    table = job.said.seen.get(table_of(channel))
+    if table is not None:
+        channel = replace(channel, source=with_untold(table, channel.source))
+    target = job.rules.describe(channel)
+    terms = job.terms(defaults=shows_defaults(channel, target))
+    alteration = altered(channel.source, tuple(clauses))
+    job.take(evolve(channel, target, alteration, terms))
+    job.refuse_recomputed(channel, alteration)
+
+
+def _pass_by(job: Following, channel: ChannelDescription, clauses: Sequence[nodes.Clause]) -> None:
+    """Of a statement older than the schema that is known: it must not matter, or an operator answers for it."""
+    if job.rules.forced:
+        return
+    read_ones = (*channel.reads, *channel.source_keys)
+    why = older_statement.matters(clauses, channel.source, read_ones)
+    seen = job.said.seen.get(table_of(channel))
+    if why is None and (seen is not None or channel.token in job.rules.describe(channel).writers):
+        why = older_statement.loses(clauses, channel.source, seen, read_ones, job.said.modes)
+    if why is not None:
+        raise RefusedError(why)

@@ -1,0 +1,78 @@
+"""A DDL statement in the binlog, and what a job says of such.
+
+Owns: what is known of its session and its server; the words of one that is not followed.
+Must not know: channels, what a statement says.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
+from syncmgr.job.job_properties import AppendOnChange, OnValueError
+from syncmgr.job.statement.nodes import Table
+from syncmgr.job.statement.reading import Modes
+from syncmgr.job.types.schema import SourceTable, TargetTable
+
+SHOWN_STATEMENT: Final = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DdlStatement:
+    """A statement in the binlog, with what of its session it depends on. `db`: the one in use.
+
+    `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
+    `logs_cascades`: whether rows that a foreign key changes have events on that server. `own`: temporary tables of its
+    session, which hide others of their names.
+    """
+
+    text: str
+    db: str
+    modes: Modes
+    moment: Moment
+    seen: Mapping[Table, SourceTable] = field(default_factory=dict)
+    unknown: frozenset[Table] = frozenset()
+    logs_cascades: bool = False
+    own: frozenset[Table] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """What a job says of DDL, of its targets, and of values that do not fit them (None: nothing).
+
+    `describe` gives a target table. `forced`: nothing stops. `deeds`: what holds of one kind whatever the policy.
+    `stop`: what a statement stops. `unlogged`: what foreign keys change may be missed.
+    `held`: tables as which channels are known that a statement does not meet, since they are stopped.
+    """
+
+    policy: OnDdl
+    append_on_change: AppendOnChange
+    describe: Callable[[ChannelDescription], TargetTable]
+    forced: bool = False
+    deeds: Mapping[Kind, Action] = field(default_factory=dict)
+    stop: OnDdlStop = OnDdlStop.TABLE
+    unlogged: bool = False
+    on_value_error: OnValueError | None = None
+    held: frozenset[Table] = frozenset()
+
+    def deed(self, kind: Kind) -> Action:
+        """What is done with DDL of that kind."""
+        return self.deeds.get(kind, RULES[kind][self.policy])
+
+    @property
+    def keeps_out(self) -> bool:
+        """Whether rows that a target cannot hold are missing there."""
+        return self.on_value_error is OnValueError.DEAD_LETTER
+
+
+def not_followed(table: Table, reason: str, statement: str) -> SyncError:
+    """The error of a statement that stops its table or its job."""
+    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement))
+
+
+def shown(statement: str) -> str:
+    """Long ones are cut."""
+    return statement if len(statement) <= SHOWN_STATEMENT else statement[:SHOWN_STATEMENT] + "..."

@@ -1,0 +1,153 @@
+"""The channels of a job on their way through one statement.
+
+Owns: which of them a name means; that nothing is done which the job's rules refuse; what came out.
+Must not know: what a statement does.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from syncmgr.job.channel.description import ChannelDescription, Shadow
+from syncmgr.job.ddl.alteration import Alteration, recomputed
+from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement, Rules
+from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.ddl.terms import RefusedError, Step, Terms
+from syncmgr.job.ddl_policy import Action, Kind
+from syncmgr.job.statement.nodes import Table
+from syncmgr.job.types.schema import SourceTable, TargetTable
+
+
+class Following:
+    """The channels of a job, as far as the statement has come. `at`: the table in hand."""
+
+    def __init__(self, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> None:
+        self.said = said
+        self.before = {channel.token: channel for channel in channels}
+        self.rules = rules
+        self.channels = dict(self.before)
+        self.changes = dict[str, tuple[LakeChange, ...]]()
+        self.done: dict[str, list[str]] = {}
+        self.resynced: set[str] = set()
+        self.at: Table = ("", "")
+
+    def step(self) -> DdlStep:
+        return DdlStep(
+            statement=self.said.text,
+            at=float(self.said.moment.at),
+            channels={token: c for token, c in self.channels.items() if _differs(c, self.before[token])},
+            changes={token: changes for token, changes in self.changes.items() if changes},
+            done={token: "; ".join(done) or "nothing to do" for token, done in self.done.items()},
+            resynced=frozenset(self.resynced),
+        )
+
+    def of(self, table: Table) -> list[ChannelDescription]:
+        """The channel of a source table, if there is one; under which name it is read tells the case."""
+        found = [c for c in self.channels.values() if self.same_name(c.source.db, table[0])]
+        found = [c for c in found if self.same_name(c.source.name, table[1])]
+        for channel in found:
+            self.at = table_of(channel)
+            self.done.setdefault(channel.token, [])
+        return found
+
+    def same_name(self, one: str, other: str) -> bool:
+        return one == other or (self.said.modes.folds and one.casefold() == other.casefold())
+
+    def refuse(self, kind: Kind, why: str) -> Action:
+        deed = self.terms(defaults=True).deed(kind)
+        if deed is Action.PAUSE:
+            raise RefusedError(why)
+        return deed
+
+    def terms(self, *, defaults: bool) -> Terms:
+        said = self.said
+        return Terms(
+            policy=self.rules.policy,
+            deeds=self.rules.deeds,
+            strict=said.modes.strict,
+            pads=said.modes.pads,
+            moment=said.moment,
+            defaults=defaults,
+            forced=self.rules.forced,
+            checked=self.rules.on_value_error is not None,
+        )
+
+    def lose_sight(self, token: str, what: str, why: str) -> None:
+        """Rows change that are in no event."""
+        if self.refuse(Kind.ROWS, why) is Action.RESYNC:
+            self.resynced.add(token)
+            self.done[token].append(f"{what}: its rows are read anew")
+        else:
+            self.done[token].append(f"{what}: rows kept")
+
+    @property
+    def misses_cascades(self) -> bool:
+        """What cascades to a table is in no binlog of MariaDB or of an older MySQL."""
+        return not (self.said.logs_cascades or self.rules.unlogged)
+
+    def refuse_unseen(self, *, cascades: bool) -> None:
+        unseen = "what the foreign key changes is not in the binlog"
+        matters = cascades and self.misses_cascades
+        if matters and self.refuse(Kind.ROWS, unseen) is Action.RESYNC:
+            raise RefusedError(unseen)  # nor is what it will change
+
+    def refuse_recomputed(self, channel: ChannelDescription, alteration: Alteration) -> None:
+        """What the server computes anew is in no row event, though the columns that it comes from keep their values."""
+        why = recomputed(alteration, channel.reads)
+        if why is not None:
+            self.lose_sight(channel.token, "generated columns", f"{why}, so that its values may change unseen")
+
+    def share(self, tables: Iterable[Table]) -> None:
+        """What is written through a MERGE table is in the binlog under that one's name alone."""
+        unseen = "rows of this table that are written through a MERGE table are not in the binlog under its own name"
+        for channel in [channel for table in tables for channel in self.of(table)]:
+            if self.refuse(Kind.ROWS, unseen) is Action.RESYNC:
+                raise RefusedError(unseen)  # nor is what will be written
+            self.done[channel.token].append("part of a MERGE table: rows kept")
+
+    def take(self, step: Step) -> None:
+        token = step.channel.token
+        self.channels[token] = step.channel
+        self.changes[token] = (*self.changes.get(token, ()), *step.changes)
+        self.done[token] += step.done
+
+    def known(self) -> Iterator[SourceTable]:
+        """The tables of which the columns are known here."""
+        for channel in self.channels.values():
+            stored = None if table_of(channel) in self.said.unknown else channel.source
+            table = self.said.seen.get(table_of(channel)) or stored
+            if table is not None and not channel.gone:
+                yield with_untold(table, channel.source)
+
+    def names(self, channel: ChannelDescription, table: Table) -> bool:
+        return self.is_named(channel.source, table)
+
+    def is_named(self, source: SourceTable, table: Table) -> bool:
+        return self.same_name(source.db, table[0]) and self.same_name(source.name, table[1])
+
+    def reshape(self, table: Table, change: Callable[[Shadow], Shadow | None]) -> None:
+        """Every shadow of that name becomes another, or none."""
+        for token, channel in self.channels.items():
+            shadows = [change(each) if (each.db, each.name) == table else each for each in channel.shadows]
+            kept = tuple(each for each in shadows if each is not None)
+            self.channels[token] = replace(channel, shadows=kept)
+
+
+def shows_defaults(channel: ChannelDescription, target: TargetTable) -> bool:
+    """What rows from before have in a new column; those of other channels have not got it."""
+    return channel.part is None and dict(target.properties).get("format-version", "3") != "2"
+
+
+def _differs(now: ChannelDescription, before: ChannelDescription) -> bool:
+    if now != before or now.source.unique != before.source.unique:  # which tables are not compared by
+        return True
+    return now.source.generated != before.source.generated
+
+
+def with_untold(seen: SourceTable, known: SourceTable) -> SourceTable:
+    """With what rows do not tell."""
+    return replace(seen, charset=known.charset, unique=known.unique, generated=known.generated)
+
+
+def table_of(channel: ChannelDescription) -> Table:
+    return channel.source.db, channel.source.name

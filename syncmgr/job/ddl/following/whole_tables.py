@@ -1,0 +1,118 @@
+"""Statements on whole tables: CREATE, DROP, TRUNCATE, and what is made beside them.
+
+Owns: what becomes of a target whose source table came, went or was emptied.
+Must not know: clauses of ALTER TABLE, names that tables exchange.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from syncmgr.job.channel.description import ChannelDescription, Shadow
+from syncmgr.job.ddl.alteration import altered, renewed
+from syncmgr.job.ddl.copies.copy_table import alike
+from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log
+from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_trigger
+from syncmgr.job.ddl.creation import told
+from syncmgr.job.ddl.evolution import evolve
+from syncmgr.job.ddl.following.following import Following, table_of
+from syncmgr.job.ddl.following.renaming import refuse_successor
+from syncmgr.job.ddl.lake_change import DropTable, EmptyTable
+from syncmgr.job.ddl.terms import RefusedError
+from syncmgr.job.ddl_policy import Action, Kind
+from syncmgr.job.job_properties import AppendOnChange
+from syncmgr.job.statement import nodes
+
+
+def create(job: Following, statement: nodes.CreateTable) -> None:
+    """Before the columns are known to hold, it is the beginning of the table that the job reads."""
+    job.share(statement.merged)
+    if statement.temporary:
+        return
+    refuse_successor(job, statement.table)
+    _copy(job, statement)
+    for channel in job.of(statement.table):
+        if channel.gone or statement.replaces:
+            _create_anew(job, channel, statement)
+        elif table_of(channel) not in job.said.unknown and not statement.if_not_exists:
+            raise RefusedError("it creates the table, which was there")
+
+
+def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.CreateTable) -> None:
+    """Its rows went with the table before it; the target gets the columns of the new one."""
+    statement, charset = told(statement, job.known(), job.is_named)
+    job.refuse(Kind.CREATE_TABLE, "it creates the table anew")
+    job.refuse_unseen(cascades=statement.cascades)
+    truncate(job, [channel])
+    emptied = EmptyTable() in job.changes.get(channel.token, ())
+    target = job.rules.describe(channel)
+    terms = replace(job.terms(defaults=True), empty=True, emptied=emptied)
+    source = replace(channel.source, charset=charset, generated=None if statement.like else ())
+    alteration = altered(source, renewed(channel.source, statement))
+    alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
+    job.take(evolve(replace(channel, gone=False, shadows=()), target, alteration, terms))
+
+
+def _copy(job: Following, statement: nodes.CreateTable) -> None:
+    """A copy for a tool to fill, or what it keeps beside one."""
+    unseen = statement.cascades and job.misses_cascades
+    if statement.select or statement.begins or unseen:
+        return
+    db, name = statement.table
+    for token, channel in job.channels.items():
+        log = is_log(statement.table, of=table_of(channel))
+        original = job.names(channel, statement.like) if statement.like else alike(channel.source, statement)
+        if log or (original and is_copy(statement.table, of=table_of(channel))):
+            shadows = with_another(channel.shadows, Shadow(db=db, name=name, log=log))
+            job.channels[token] = replace(channel, shadows=shadows)
+
+
+def trigger(job: Following, statement: nodes.CreateTrigger | nodes.DropTrigger) -> None:
+    """One that changes rows on their way into a copy makes them others than those of the table."""
+    if isinstance(statement, nodes.CreateTrigger) and not statement.after:
+        job.reshape(statement.table, lambda _: None)
+    for token, channel in job.channels.items():
+        match statement:
+            case nodes.DropTrigger(name=name):
+                shadows = without_trigger(channel.shadows, name)
+            case _ if job.names(channel, statement.table):
+                shadows = with_trigger(channel.shadows, statement, folds=job.said.modes.folds)
+            case _:
+                continue
+        job.channels[token] = replace(channel, shadows=shadows)
+
+
+def drop(job: Following, channels: Iterable[ChannelDescription]) -> None:
+    for channel in channels:
+        job.at = table_of(channel)
+        deed = job.refuse(Kind.DROP_TABLE, "it drops the table")
+        job.channels[channel.token] = replace(channel, gone=True)
+        drops = deed is Action.APPLY and not channel.gone
+        told = _drop_target(job, channel) if drops else "the target keeps its rows"
+        job.done.setdefault(channel.token, []).append(f"dropped in the source; {told}")
+
+
+def _drop_target(job: Following, channel: ChannelDescription) -> str:
+    """In words. A copy of the table may yet take its place, and the rows of other channels are theirs."""
+    if any(shadow.is_copy for shadow in channel.shadows):
+        return "the target keeps its rows for a copy that may follow"
+    if channel.part is not None:
+        job.changes[channel.token] = (EmptyTable(),)
+        return f"the rows of {channel.part.value} are deleted"
+    target = job.rules.describe(channel)
+    if set(target.writers) - {channel.token}:
+        return "the target keeps its rows: another channel has written into it"
+    job.channels[channel.token] = replace(channel, gone=True, dropped=True)
+    job.changes[channel.token] = (DropTable(uuid=target.uuid),)
+    return "the target is dropped, too"
+
+
+def truncate(job: Following, channels: Iterable[ChannelDescription]) -> None:
+    for channel in channels:
+        deed = job.refuse(Kind.TRUNCATE, "it empties the table")
+        if not channel.keys and job.rules.append_on_change is AppendOnChange.ERROR:
+            raise RefusedError('it empties the table, and "append_on_change" of a target without a key is error')
+        if deed is Action.APPLY and channel.keys:
+            job.changes[channel.token] = (*job.changes.get(channel.token, ()), EmptyTable())
+            job.done[channel.token].append("emptied")
+        else:
+            job.done[channel.token].append("the target keeps its rows")

@@ -1,0 +1,52 @@
+"""On which terms a channel follows an ALTER TABLE, and what comes of it.
+
+Owns: what a job and a session say of each kind of change; the words of a refusal.
+Must not know: statements, how a target is changed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.lake_change import LakeChange
+from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl
+
+
+class RefusedError(ValueError):
+    """Why a statement cannot be followed, for the operator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """How a job takes DDL. `strict`, `pads`: as of the session's Modes.
+
+    `deeds`: of one kind, whatever the policy. `moment` None: rows were copied, each at its own time. `defaults`: the
+    target can show a value in rows that were written without it. `forced`: an operator answers for the target.
+    `empty`: no row is left whose values could change; `emptied`: in the target neither. `checked`: each value is looked
+    at, so that a target may be narrower than its source.
+    """
+
+    policy: OnDdl
+    strict: bool
+    pads: bool = False
+    moment: Moment | None
+    defaults: bool = True
+    forced: bool = False
+    empty: bool = False
+    emptied: bool = False
+    checked: bool = False
+    deeds: Mapping[Kind, Action] = field(default_factory=dict)
+
+    def deed(self, kind: Kind) -> Action:
+        found = self.deeds.get(kind, RULES[kind][self.policy])
+        return Action.KEEP if self.forced and found is Action.PAUSE else found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """`channel`: as it reads behind the statement. `changes`: of its target, in order. `done`: in words."""
+
+    channel: ChannelDescription
+    changes: tuple[LakeChange, ...] = ()
+    done: tuple[str, ...] = ()

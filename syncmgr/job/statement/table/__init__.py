@@ -1,0 +1,1 @@
+"""What stands in CREATE TABLE and ALTER TABLE."""

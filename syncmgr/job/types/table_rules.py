@@ -1,0 +1,192 @@
+"""The rules of CREATE TABLE in the lake.
+
+Owns: which names, columns, keys, partitions and properties a table can have.
+Must not know: Iceberg, Spark, statements, the source.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.types.schema import (
+    TargetColumn,
+    TargetTable,
+)
+from syncmgr.job.types.target import CHARACTERS
+
+RESERVED_PREFIX: Final = "syncmgr_"
+RESERVED: Final = frozenset({"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_op", "_seq"})
+NAME_LENGTH: Final = 64  # MySQL's own bound
+
+
+def _codec(value: str) -> str | None:
+    known = ("zstd", "snappy", "gzip", "uncompressed")
+    return None if value in known else f"it must be one of {', '.join(known)}"
+
+
+def _format(value: str) -> str | None:
+    return None if value in {"2", "3"} else "it must be 2 or 3"
+
+
+def _size(value: str) -> str | None:
+    return None if value.isdecimal() and int(value) >= 1024 * 1024 else "it must be a number of bytes, at least 1048576"
+
+
+# Properties of CREATE TABLE, under Iceberg's own names; each check gives the reason why a value is wrong.
+PROPERTIES: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "format-version": _format,
+    "write.parquet.compression-codec": _codec,
+    "write.target-file-size-bytes": _size,
+}
+
+
+RESERVED_DATABASES: Final = frozenset({"lake", "spark_catalog", "global_temp", "information_schema", "system"})
+
+
+def check_name(name: str, what: str) -> None:
+    """Raises BAD_NAME for a database or table name that Iceberg or a file system cannot carry."""
+    reason = None
+    if not name or len(name) > NAME_LENGTH:
+        reason = f"it must have 1 to {NAME_LENGTH} characters"
+    elif re.search(r"[\x00-\x1f\x7f/\\.]", name):
+        reason = "it must not contain '/', '\\', '.' or control characters"
+    elif name != name.strip():
+        reason = "it must not begin or end with a space"
+    elif what == "database" and name.lower() in RESERVED_DATABASES:
+        reason = "SELECT could not tell it from a name of Spark's or MySQL's own"
+    if reason:
+        raise SyncError(Code.BAD_NAME, what=what, name=name, reason=reason)
+
+
+def check(table: TargetTable) -> None:
+    """The rules of CREATE TABLE. Raises BAD_NAME, DUPLICATE_COLUMN, UNKNOWN_COLUMN, BAD_TABLE, PROPERTY_*."""
+    check_name(table.db, "database")
+    check_name(table.name, "table")
+    _check_columns(table)
+    _check_key(table, table.keys, "UNIQUE KEY")
+    _check_key(table, table.duplicate_key, "DUPLICATE KEY")
+    for column in map(table.column, table.keys):
+        assert column is not None
+        _check_unique(table, column)
+    transforms = [parse_transform(text) for text in table.partition]
+    for transform in transforms:
+        _check_partition(table, transform)
+    if len({_sameness(each) for each in transforms}) < len(transforms):
+        raise _bad(table, "two partition transforms of one column say the same; of year, month, day and hour name one")
+    _check_properties(table)
+
+
+def _bad(table: TargetTable, reason: str) -> SyncError:
+    return SyncError(Code.BAD_TABLE, table=table.label, reason=reason)
+
+
+def _check_columns(table: TargetTable) -> None:
+    if not table.columns:
+        raise _bad(table, "it has no columns")
+    seen = set()
+    for column in table.columns:
+        folded = column.name.casefold()
+        if folded in seen:
+            raise SyncError(Code.DUPLICATE_COLUMN, column=column.name)
+        seen.add(folded)
+        if folded in RESERVED or folded.startswith(RESERVED_PREFIX):
+            raise _bad(table, f"the column name '{column.name}' is reserved")
+        if not column.name or len(column.name) > NAME_LENGTH or re.search(r"[\x00-\x1f\x7f]", column.name):
+            reason = f"it must have 1 to {NAME_LENGTH} characters, no control characters among them"
+            raise SyncError(Code.BAD_NAME, what="column", name=column.name, reason=reason)
+
+
+def _check_key(table: TargetTable, names: tuple[str, ...], clause: str) -> None:
+    for name in names:
+        if table.column(name) is None:
+            raise SyncError(Code.UNKNOWN_COLUMN, column=name, where=clause)
+    if len({name.casefold() for name in names}) < len(names):
+        raise _bad(table, f"a column is named twice in {clause}")
+
+
+def _check_unique(table: TargetTable, column: TargetColumn) -> None:
+    if column.nullable:
+        raise _bad(table, f"key column '{column.name}' must be NOT NULL")
+    if column.type.name in {"FLOAT", "DOUBLE", "JSON"}:
+        raise _bad(table, f"key column '{column.name}' cannot be {column.type.name}: equality is not exact there")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Transform:
+    """A part of PARTITION BY: `kind` is identity, bucket, truncate, year, month, day or hour."""
+
+    kind: str
+    column: str
+    width: int | None = None
+
+    @property
+    def text(self) -> str:
+        """As Spark prints it: "bucket(4, id)", "day(at)", "region"."""
+        if self.kind == "identity":
+            return self.column
+        width = "" if self.width is None else f"{self.width}, "
+        return f"{self.kind}({width}{self.column})"
+
+
+def parse_transform(text: str) -> Transform:
+    """The inverse of Transform.text."""
+    found = re.fullmatch(r"(bucket|truncate|year|month|day|hour)\((?:(\d+), )?(.+)\)", text, re.DOTALL)
+    if found is None:
+        return Transform(kind="identity", column=text)
+    return Transform(kind=found[1], column=found[3], width=int(found[2]) if found[2] else None)
+
+
+def _sameness(transform: Transform) -> tuple[str, str]:
+    """Iceberg refuses what is equal here."""
+    kind = "time" if transform.kind in {"year", "month", "day", "hour"} else transform.kind
+    return kind, transform.column.casefold()
+
+
+_MOMENTS: Final = frozenset({"DATETIME", "TIMESTAMP"})
+_WHOLE: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "LARGEINT", "DECIMAL"})
+_PARTITIONABLE: Final[Mapping[str, frozenset[str]]] = {
+    "identity": _WHOLE | CHARACTERS | {"BOOLEAN", "DATE"},
+    "bucket": _WHOLE | CHARACTERS | _MOMENTS | {"DATE", "BINARY"},
+    "truncate": _WHOLE | CHARACTERS,
+    "year": _MOMENTS | {"DATE"},
+    "month": _MOMENTS | {"DATE"},
+    "day": _MOMENTS | {"DATE"},
+    "hour": _MOMENTS,
+}
+
+
+def can_be_bucketed(name: str) -> bool:
+    """Whether hash buckets can place rows by a column of this type."""
+    return name in _PARTITIONABLE["bucket"]
+
+
+def _check_partition(table: TargetTable, transform: Transform) -> None:
+    column = table.column(transform.column)
+    if column is None:
+        raise SyncError(Code.UNKNOWN_COLUMN, column=transform.column, where="PARTITION BY")
+    if column.type.name not in _PARTITIONABLE[transform.kind]:
+        hint = "; write day(...) or hour(...)" if column.type.name in _MOMENTS else ""
+        raise _bad(table, f"{transform.text} cannot place rows by a {column.type.text} column{hint}")
+    if table.keys and column.name.casefold() not in {key.casefold() for key in table.keys}:
+        reason = (
+            f"it is partitioned by '{column.name}', which is not in its UNIQUE KEY: a row could change its partition"
+        )
+        raise _bad(table, reason)
+
+
+def _check_properties(table: TargetTable) -> None:
+    seen = set()
+    for name, value in table.properties:
+        if name in seen:
+            raise SyncError(Code.PROPERTY_TWICE, name=name)
+        seen.add(name)
+        if name not in PROPERTIES:
+            near = difflib.get_close_matches(name, list(PROPERTIES), n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise SyncError(Code.PROPERTY_UNKNOWN, name=name, where="CREATE TABLE", hint=hint)
+        reason = PROPERTIES[name](value)
+        if reason:
+            raise SyncError(Code.PROPERTY_WRONG, name=name, value=value, reason=reason)
