@@ -16,11 +16,12 @@ from typing import Final
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.position import Position
 from syncmgr.pipeline.messages import Limits
-from syncmgr.pipeline.worker.receiver import Receiver, Source
+from syncmgr.pipeline.worker.receiver import Receiver
 from syncmgr.sources.canal.connector import Connector
 from syncmgr.sources.canal.factory import table_filter
 from syncmgr.sources.canal.source import GET_MILLISECOND, MAX_FETCH
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
+from syncmgr.sources.port import SourceStream
 from tests.contract import canal_reader, mysql_reader
 from tests.contract.canal_reader import channel, endpoint
 from tests.support.servers.canal import CanalServer
@@ -61,7 +62,7 @@ def fill(server: MysqlServer, rows: int, *, bulk: bool) -> Position:
     return start
 
 
-def taken(source: Source, rows: int) -> int:
+def taken(source: SourceStream, rows: int) -> int:
     """Reads and decodes in two threads, as a worker does."""
     receiver = Receiver(source, lambda: LIMITS)
     receiver.start()

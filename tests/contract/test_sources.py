@@ -12,9 +12,9 @@ import pytest
 from syncmgr.job.backoff import Retry
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
-from syncmgr.pipeline.worker.receiver import Source
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription
 from syncmgr.sources.mysql.source import SourceOptions
+from syncmgr.sources.port import SourceStream
 from tests.contract import canal_reader, mysql_reader
 from tests.contract.mysql_reader import database
 from tests.support.fakes import ScriptedSource
@@ -32,7 +32,7 @@ class Bench(Protocol):
     def write(self, count: int) -> None:
         """So many transactions more."""
 
-    def open(self, start: Position | None) -> Source:
+    def open(self, start: Position | None) -> SourceStream:
         """None: before the first transaction."""
 
 
@@ -43,7 +43,7 @@ class Scripted:
     def write(self, count: int) -> None:
         self._count += count
 
-    def open(self, start: Position | None) -> Source:
+    def open(self, start: Position | None) -> SourceStream:
         plan: Any = SimpleNamespace(start=start or Position())
         return ScriptedSource(transactions=self._count)(plan, lambda _: None, lambda _: None)
 
@@ -63,7 +63,7 @@ class Real:
         self._mysql.run(*(f"INSERT INTO {self._db}.t VALUES ({self._count + n + 1}, 'v')" for n in range(count)))
         self._count += count
 
-    def open(self, start: Position | None) -> Source:
+    def open(self, start: Position | None) -> SourceStream:
         table = (self._db, "t")
         if self._canal is None:
             wanted = {table: Subscription(columns=("id", "v"), keys=("id",))}
@@ -74,7 +74,7 @@ class Real:
             canal = canal_reader.reading(self._canal, [canal_reader.channel(table)], start)
             reader = canal.__enter__()
             self._leave.append(canal.__exit__)
-        return cast("Source", reader.source)
+        return cast("SourceStream", reader.source)
 
     def close(self) -> None:
         for leave in reversed(self._leave):
@@ -96,7 +96,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         real.close()
 
 
-def read(source: Source, rows: int) -> list[Batch]:
+def read(source: SourceStream, rows: int) -> list[Batch]:
     """Batches until so many rows have come, each asserted to keep the promises of one."""
     batches: list[Batch] = []
     stop = time.monotonic() + HANG_SECOND

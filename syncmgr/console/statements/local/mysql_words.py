@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from syncmgr.console.statements.local.sqlite_functions import CONCAT_BY, FORMAT, LEFT_OF, RIGHT_OF
+from syncmgr.console.statements.local.sqlite_texts import CONCAT_BY, FORMAT, LEFT_OF, RIGHT_OF
 from syncmgr.console.statements.local.sqlite_times import ADD_INTERVAL, APART, DATE_FORMAT, PART_OF, PARTS, UNITS
 from syncmgr.errors import Code, SyncError
 

@@ -12,7 +12,7 @@ from typing import Final, Self
 from syncmgr.console.limits import KiB, MiB
 from syncmgr.console.statements.local import sqlite_times
 from syncmgr.console.statements.local.spilled import Spilled
-from syncmgr.console.statements.local.sqlite_functions import AGGREGATES, FUNCTIONS, MAX_VALUE
+from syncmgr.console.statements.local.sqlite_texts import AGGREGATES, FUNCTIONS, MAX_VALUE
 from syncmgr.console.wire.protocol import FieldType
 from syncmgr.console.wire.results import Column, Row, Rows, at_once
 from syncmgr.errors import Code, SyncError

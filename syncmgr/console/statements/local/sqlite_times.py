@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from syncmgr.console.statements.local.sqlite_functions import refuse_above
+from syncmgr.console.statements.local.sqlite_texts import refuse_above
 from syncmgr.console.wire.results import text_of
 
 ADD_INTERVAL: Final = "ADD_INTERVAL"

@@ -13,7 +13,7 @@ from syncmgr.console.statements.show.create_text import create_text
 from syncmgr.console.statements.time_zone import clock
 from syncmgr.console.statements.variables import Variables
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import JOB_PROPERTIES
+from syncmgr.job.job_properties import JOB_PROPERTIES
 from syncmgr.job.types.table_rules import PROPERTIES as TABLE_PROPERTIES
 from syncmgr.sources.registry import KINDS
 from syncsql import CreateTable, parse

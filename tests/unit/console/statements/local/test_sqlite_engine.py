@@ -13,7 +13,7 @@ from syncmgr.console.statements.local import spilled
 from syncmgr.console.statements.local import sqlite_engine as lite_module
 from syncmgr.console.statements.local.spilled import on_disk
 from syncmgr.console.statements.local.sqlite_engine import SqliteEngine
-from syncmgr.console.statements.local.sqlite_functions import CONCAT_BY, MAX_VALUE
+from syncmgr.console.statements.local.sqlite_texts import CONCAT_BY, MAX_VALUE
 from syncmgr.errors import Code, SyncError
 from tests.support.until import HANG_SECOND
 
