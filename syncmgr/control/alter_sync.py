@@ -12,9 +12,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final, Protocol, assert_never
 
-from syncmgr.control import planning
+from syncmgr.control import sync_request
 from syncmgr.control.arrivals import Arrivals, arrivals, unseen
-from syncmgr.control.planning import Inspect, Plan, Planner, Survey, SyncRequest
+from syncmgr.control.planning import Planner
 from syncmgr.control.statement_text import (
     altered,
     excerpt,
@@ -27,6 +27,7 @@ from syncmgr.control.statement_text import (
     with_channels,
     without,
 )
+from syncmgr.control.sync_request import Inspect, Plan, Survey, SyncRequest
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
@@ -76,7 +77,7 @@ OPEN: Final = "its rows are being read; wait until its phase in information_sche
 log = logging.getLogger(__name__)
 
 
-class Catalog(planning.Catalog, Protocol):
+class Catalog(sync_request.Catalog, Protocol):
     """The databases and tables of the lake."""
 
     def make(self, table: TargetTable) -> TargetTable: ...

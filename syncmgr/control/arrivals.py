@@ -7,8 +7,8 @@ Must not know: what is stored, the runs of jobs.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from syncmgr.control.planning import Plan, Survey, Table
 from syncmgr.control.statement_text import databases, only, pattern_of, patterns
+from syncmgr.control.sync_request import Plan, Survey, Table
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.joining import Filling, filling, turns

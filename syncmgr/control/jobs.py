@@ -15,9 +15,12 @@ from typing import Final, Protocol
 from syncmgr.control import alter_sync, showing
 from syncmgr.control.alter_sync import Alterations, made
 from syncmgr.control.arrivals import Arrivals
-from syncmgr.control.planning import CheckExact, Inspect, Plan, Planner, Survey, SyncRequest, Table, is_wide
+from syncmgr.control.explain_sync import Explanation
+from syncmgr.control.planning import Planner
 from syncmgr.control.showing import Showing
 from syncmgr.control.statement_text import pattern_of, patterns, refuse_on_source
+from syncmgr.control.sync_request import CheckExact, Inspect, Plan, Survey, SyncRequest, Table
+from syncmgr.control.wanted_tables import is_wide
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.channel.description import ChannelDescription
@@ -158,6 +161,7 @@ class Jobs:
             survey=survey,
             check_exact=check_exact,
         )
+        self._explanation = Explanation(self._planner, inspect, survey)
         self._altering = Alterations(store, catalog, self._planner, inspect, survey, chunk_rows)
         self._chunk_rows = chunk_rows
         self._new_run = new_run
@@ -215,7 +219,7 @@ class Jobs:
         wanted, _ = self._wanted(node.sync, self._database(node.sync.job, db))
         with self._changing:
             taken = self._other_reader(wanted.source)
-        return list(self._planner.explain(wanted, taken))
+        return list(self._explanation.explain(wanted, taken))
 
     def _wanted(self, node: CreateSync, db: str) -> tuple[SyncRequest, dict[str, str]]:
         """With the properties of its job."""

@@ -4,13 +4,16 @@ from typing import Any
 
 import pytest
 
-from syncmgr.control.planning import Locked, Planner, SyncRequest, never
+from syncmgr.control.explain_sync import Explanation
+from syncmgr.control.planning import Planner
+from syncmgr.control.sync_request import SyncRequest
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Found, sharded
 from syncmgr.job.channel.table_pattern import matches
 from syncmgr.job.job_properties import WithoutKey
 from syncmgr.job.position import Position
+from syncmgr.job.snapshot.handshake import Locked, never
 from syncmgr.job.types.schema import SourceTable, TargetTable
 from syncsql import Channel, ColumnMapping, Name, PatternKind, Shards, TablePattern, Tables, WholeDatabase
 from tests.unit.job.factories import make_canal, make_source, make_source_table, make_target
@@ -55,6 +58,9 @@ class House:
             survey=self.survey,
             check_exact=lambda _, tables: self.exact.extend(table.name for table in tables),
         )
+
+    def explanation(self) -> Explanation:
+        return Explanation(self.planner(), self.inspect, self.survey)
 
     def databases(self) -> list[str]:
         return ["demo"]
@@ -149,7 +155,7 @@ def test_it_is_known_which_tables_will_be_locked() -> None:
 
 def test_explaining_tells_the_grants_of_server_and_tables_at_once() -> None:
     """Whoever gives those of the server first is not sent back for those of the tables."""
-    [row] = House(lacking="REPLICATION SLAVE").planner().explain(wanted(whole("log")))
+    [row] = House(lacking="REPLICATION SLAVE").explanation().explain(wanted(whole("log")))
     assert row[2] == "source"
     assert "lacks REPLICATION SLAVE, SELECT on lines, SELECT on orders" in row[4]
 
@@ -171,7 +177,7 @@ def test_who_names_a_target_that_is_not_there_hears_how_it_is_made() -> None:
     assert raised.value.code is Code.NO_SUCH_TABLE
     how = "; FROM `shop`.`lines` INTO `demo`.* makes its target, `demo`.`lines`"
     assert str(raised.value) == f"Table 'demo.new' doesn't exist{how}"
-    [row] = House().planner().explain(wanted(own))
+    [row] = House().explanation().explain(wanted(own))
     assert how in row[-1]
     made = Tables(source=Name(db="shop", name="lines"), target_db="demo")
     assert [table.label for table in House().planner().plan(wanted(made)).made] == ["demo.lines"]
@@ -364,7 +370,7 @@ def test_a_pattern_that_is_not_offered_yet_is_refused(channel: Tables | Shards) 
     with pytest.raises(SyncError, match="doesn't yet support") as raised:
         House().planner().plan(wanted(channel))
     assert raised.value.code is Code.NOT_SUPPORTED
-    [row] = House().planner().explain(wanted(channel))
+    [row] = House().explanation().explain(wanted(channel))
     assert "(error 1235)" in row[-1]
 
 
@@ -377,7 +383,7 @@ def test_canal_has_no_patterns() -> None:
 def test_explaining_tells_each_table_and_each_check() -> None:
     """An error of one table does not hide the others; sizes are told where rows would be read."""
     house = House(full={"orders"})
-    rows = house.planner().explain(wanted(whole()))
+    rows = house.explanation().explain(wanted(whole()))
     assert [(row[2], row[4]) for row in rows[:2]] == [("source", "ok"), ("start", "ok")]
     outcomes = {row[0]: row[4] for row in rows if row[2] == "check"}
     assert outcomes["shop.lines"] == "ok"
@@ -391,10 +397,10 @@ def test_explaining_tells_each_table_and_each_check() -> None:
 def test_explaining_asks_for_all_tables_at_once() -> None:
     """Thousands of tables are asked for one by one only where one of them is wrong."""
     house = House()
-    house.planner().explain(wanted(whole()))
+    house.explanation().explain(wanted(whole()))
     assert house.inspections == 2
     gone = Channel(source=Name(db="shop", name="gone"), target=Name(name="orders"))
-    rows = house.planner().explain(wanted(whole("orders", "log"), gone))
+    rows = house.explanation().explain(wanted(whole("orders", "log"), gone))
     assert {row[0]: row[4][:12] for row in rows if row[2] == "check"} == {
         "shop.lines": "ok",
         "shop.gone": "Source table",
@@ -404,7 +410,7 @@ def test_explaining_asks_for_all_tables_at_once() -> None:
 def test_explaining_a_job_on_canal() -> None:
     """By place, as CREATE SYNC would do it."""
     columns = Channel(source=Name(db="shop", name="orders"), target=Name(name="orders"))
-    rows = House().planner().explain(wanted(columns, source=make_canal()))
+    rows = House().explanation().explain(wanted(columns, source=make_canal()))
     assert rows[0][2] == "source"
 
 
@@ -420,10 +426,10 @@ def test_explaining_a_job_on_canal_asks_for_no_table() -> None:
 
     house, orders = Asked(), Channel(source=Name(db="shop", name="orders"), target=Name(name="orders"))
     asked = wanted(replace(orders, columns=(ColumnMapping(target="id"),)), source=make_canal())
-    rows = house.planner().explain(asked)
+    rows = house.explanation().explain(asked)
     assert ({row[4] for row in rows}, house.inspections) == ({"ok"}, 1)
     taken = SyncError(Code.CANAL_IN_USE, destination="example", address="canal1:11111", reader="sync job 'demo.a'")
-    [row] = house.planner().explain(asked, taken)
+    [row] = house.explanation().explain(asked, taken)
     assert (row[4], house.inspections) == (f"{taken} (error 20124)", 1)
 
 

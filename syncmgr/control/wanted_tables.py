@@ -1,0 +1,178 @@
+"""Which tables a statement means, and the target of each.
+
+Owns: what is wrong with the names: twice, not there, in use.
+Must not know: columns, what is stored, the lives of jobs.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from syncmgr.control.statement_text import (
+    check_names,
+    databases,
+    odd_names,
+    pattern_of,
+    refuse_twice,
+)
+from syncmgr.control.sync_request import Catalog, Inspect, PlannedChannel, Survey, SyncRequest, Table
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.patterns import SERVERS_OWN, DatabasePattern, Found, Pattern
+from syncmgr.job.channel.table_pattern import literal
+from syncmgr.job.source import Can
+from syncmgr.job.types.schema import TargetTable
+from syncmgr.lake.port import LakeTables
+from syncsql import Channel, Name, Shards, Tables, quote_name
+
+OTHERS_SECOND: Final = 300  # a job that has been quiet for longer counts as one that ended
+
+
+class WantedTables:
+    """Nothing here changes anything. Blocks for as long as source and lake take."""
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog,
+        tables: LakeTables,
+        job_of: Callable[[str, str], str | None],
+        is_ours: Callable[[str], bool],
+        inspect: Inspect,
+        survey: Survey,
+    ) -> None:
+        """As of `Planner`."""
+        self._catalog, self._tables = catalog, tables
+        self._job_of, self._is_ours = job_of, is_ours
+        self._inspect, self._survey = inspect, survey
+
+    def places(self, wanted: SyncRequest) -> list[PlannedChannel]:
+        """Raises what is wrong with the names: twice, not there, in use."""
+        _refuse_servers_own(wanted)
+        found = self.found(wanted)
+        wishes = [wish for each in wanted.channels for wish in self._meant(wanted, each, found)]
+        refuse_twice(f"{wish.node.source.db}.{wish.node.source.name}" for wish in wishes)
+        homes = {each.target_db for each in wanted.channels if isinstance(each, Tables)}
+        homes |= {each.target.db or wanted.db for each in wanted.channels if isinstance(each, Shards)}
+        there = {(db, name) for db in homes for name in self._catalog.tables(db)}
+        places = [self._place(wanted, wish, there) for wish in wishes]
+        refuse_twice(_filled(places, wanted.db))
+        return places
+
+    def _meant(
+        self, wanted: SyncRequest, each: Channel | Tables | Shards, found: Mapping[Table, Found]
+    ) -> list[PlannedChannel]:
+        """Of a user who sees no table all that is lacking is told at once."""
+        try:
+            return list(expanded(each, found))
+        except SyncError as unseen:
+            lacking = self._lacking(wanted, pattern_of(each)) if not isinstance(each, Channel) else None
+            raise (lacking or unseen) from unseen
+
+    def _lacking(self, wanted: SyncRequest, pattern: Pattern) -> SyncError | None:
+        """The grants that are missing; those on tables that nobody has named cannot be asked for."""
+        named, where = [], "the databases of the pattern"
+        if isinstance(pattern, DatabasePattern):
+            named, where = [(pattern.db, pattern.named)] if pattern.named is not None else [], f"`{pattern.db}`.*"
+        try:
+            self._inspect(wanted.source, named)
+        except SyncError as error:
+            if error.code is not Code.SOURCE_GRANT_MISSING:
+                return None
+            return error if named else error.saying(f"; and SELECT on {where}, of which no table shows")
+        return None
+
+    def found(self, wanted: SyncRequest) -> Mapping[Table, Found]:
+        patterns = {databases(each) for each in wanted.channels if not isinstance(each, Channel)}
+        if Can.TELL_TABLES not in wanted.source.can:
+            if patterns:
+                kind = wanted.source.kind.lower()
+                what = f"FROM with a pattern and {kind}, which knows no tables; name each of them"
+                raise SyncError(Code.NOT_SUPPORTED, what=what)
+            return {}
+        patterns |= {literal(db) for db, _ in odd_names(wanted.channels)}
+        found = self._survey(wanted.source, sorted(patterns)) if patterns else {}
+        check_names(wanted.channels, found)
+        return found
+
+    def _place(self, wanted: SyncRequest, wish: PlannedChannel, there: Collection[Table]) -> PlannedChannel:
+        node = wish.node
+        home = node.target.db or wanted.db
+        if wish.found is not None and (home, node.target.name) not in there:
+            return wish
+        try:
+            target = self._catalog.table(home, node.target.name)
+        except SyncError as error:
+            if self._job_of(home, node.source.name) is not None:
+                raise
+            raise _told_how_to_make(error, wanted, node) from error
+        if node.partitions is not None:
+            names = ", ".join(node.partitions.names)
+            raise SyncError(Code.PARTITION_REFUSED, partitions=names, table=target.label)
+        owner = self._job_of(target.db, target.name)
+        if owner is not None and (wish.shards is None or (target.db, target.name) not in wanted.shared):
+            raise SyncError(Code.TARGET_IN_USE, table=target.label, job=owner)
+        self._refuse_others(target)
+        if wish.found is not None and owner is None and target.is_spare:
+            return replace(wish, spare=target)  # the source may have other columns by now
+        return replace(wish, target=target)
+
+    def _refuse_others(self, target: TargetTable) -> None:
+        """Jobs of a frontend with other metadata are known by what they write alone."""
+        if all(map(self._is_ours, target.writers)):
+            return
+        if not all(map(self._is_ours, self._tables.writers(target.db, target.name, OTHERS_SECOND))):
+            raise SyncError(Code.TARGET_OF_OTHERS, table=target.label, second=OTHERS_SECOND)
+
+
+def _told_how_to_make(error: SyncError, wanted: SyncRequest, node: Channel) -> SyncError:
+    """Of a channel that asks for nothing but its table, where the rows' types are known before they come."""
+    plain = not node.columns and node.where is None and Can.TELL_TABLES in wanted.source.can
+    if error.code is not Code.NO_SUCH_TABLE or not plain:
+        return error
+    home = Name(db=node.target.db or wanted.db, name=node.source.name)
+    into = f"{quote_name(str(home.db))}.*"
+    return error.saying(f"; FROM {node.source.sql()} INTO {into} makes its target, {home.sql()}")
+
+
+def _refuse_servers_own(wanted: SyncRequest) -> None:
+    """Raises NOT_SUPPORTED: what is in such a database changes by statements alone, or is no table at all."""
+    for each in wanted.channels:
+        pattern = None if isinstance(each, Channel) else pattern_of(each)
+        db = (
+            each.source.db
+            if isinstance(each, Channel)
+            else pattern.db
+            if isinstance(pattern, DatabasePattern)
+            else None
+        )
+        if db in SERVERS_OWN:
+            what = f"FROM {db}, which is the server's own: its rows change without events in the binlog"
+            raise SyncError(Code.NOT_SUPPORTED, what=what)
+
+
+def is_wide(each: Channel | Tables | Shards) -> bool:
+    """Whether it may mean more tables than there are."""
+    return not isinstance(each, Channel) and not isinstance(each.source, Name)
+
+
+def expanded(each: Channel | Tables | Shards, found: Mapping[Table, Found]) -> Iterator[PlannedChannel]:
+    if isinstance(each, Channel):
+        yield PlannedChannel(node=each, target=None)
+        return
+    for db, name in pattern_of(each).members(found):
+        shards = each if isinstance(each, Shards) else None
+        target = each.target if isinstance(each, Shards) else Name(db=each.target_db, name=name)
+        node = Channel(source=Name(db=db, name=name), target=target)
+        yield PlannedChannel(node=node, target=None, found=found[db, name], shards=shards)
+
+
+def _filled(places: Iterable[PlannedChannel], db: str) -> Iterator[str]:
+    """What each place fills; shards a part of their target each, which nobody else fills as a whole."""
+    shared: set[str] = set()
+    for place in places:
+        target = f"{place.node.target.db or db}.{place.node.target.name}"
+        if place.shards is None or target not in shared:
+            yield target
+        if place.shards is not None:
+            shared.add(target)
+            yield f"{target} ({place.node.source.db})"
