@@ -68,7 +68,7 @@ def _remedies() -> str:
         (str(code.number), code.name, row.remedy.value, "yes" if row.by_person else "", row.whole)
         for code, row in ordered
     )
-    return _table(["Number", "Error", "Who mends it", "Needs a person", "What to do"], rows)
+    return _table(["Number", "Error", "Who fixes it", "Needs an operator", "What to do"], rows)
 
 
 def _properties(table: Iterable[Property]) -> str:
@@ -90,7 +90,7 @@ def _asked() -> str:
         )
         for asked in ASKED
     )
-    return _table(["Setting", "Wanted", "Matters where", "Else error", "Looked at", "Why"], rows)
+    return _table(["Setting", "Required", "Applies to", "Otherwise error", "Checked", "Why"], rows)
 
 
 def _heeded() -> str:
@@ -185,7 +185,7 @@ def _types() -> str:
         rows.append(
             (f"`{column.text.upper()}`", f"`{travels}`", f"`{kind.text}`", ", ".join(whole), ", ".join(checked))
         )
-    head = ["MySQL", "Travels as (Arrow)", "Closest target", "Hold every value", "Hold some, looked at one by one"]
+    head = ["MySQL", "Travels as (Arrow)", "Closest target", "Hold every value", "Hold some, checked one by one"]
     return _table(head, rows)
 
 
@@ -216,7 +216,7 @@ def _families(column: SourceColumn) -> tuple[list[str], list[str]]:
 def _spark_keys() -> str:
     held = ([f"`{key}`", f"`{value}`", why] for key, (value, why) in HELD.items())
     never = ([f"`{begin}*`", "", why] for begin, why in NEVER.items())
-    return _table(["Key", "Always", "Else"], [*held, *never])
+    return _table(["Key", "Always", "Otherwise"], [*held, *never])
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {

@@ -154,7 +154,7 @@ class CreateSync:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExplainSync:
-    """EXPLAIN SYNC, and on as CREATE SYNC: what that would do."""
+    """EXPLAIN SYNC [JOB] [IF NOT EXISTS] [db.]job (channel, ...) FROM BINLOG (...) [PROPERTIES (...)]"""
 
     sync: CreateSync
 

@@ -14,7 +14,7 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "max_statement_bytes",
         4 * MiB,
         "bytes",
-        "Longest text of a statement. What is longer is refused, and read without being kept, up to "
+        "Maximum length of a statement's text. A longer one is refused, and read without being kept, up to "
         "max_allowed_packet; beyond that the connection ends.",
         at_least(1024),
     ),
@@ -22,31 +22,31 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "max_query_bytes",
         256 * 1024,
         "bytes",
-        "Longest text of a SELECT: Spark takes far longer than its size to read it.",
+        "Maximum length of a SELECT's text: Spark takes disproportionately long to parse large ones.",
         at_least(1024),
     ),
     Setting(
         "max_logins",
         256,
         "connections",
-        "Console connections that are not logged in yet, at one time; 32 more for addresses from which somebody has"
-        " logged in before. When another comes, one that has said nothing is ended for it.",
+        "Maximum number of console connections that are not logged in yet, at one time; 32 more for addresses from "
+        "which someone has logged in before. When another one arrives, one that has said nothing is closed for it.",
         at_least(1),
     ),
-    Setting("max_logins_per_address", 64, "connections", "The same of one address.", at_least(1)),
+    Setting("max_logins_per_address", 64, "connections", "The same per address.", at_least(1)),
     Setting(
         "reserved_connections",
         8,
         "connections",
-        "Of max_connections, for root and whoever has ADMIN_PRIV or NODE_PRIV.",
+        "Part of max_connections that is reserved for root and accounts with ADMIN_PRIV or NODE_PRIV.",
         at_least(0),
     ),
     Setting(
         "max_login_failures",
         20,
         "failures",
-        "After so many wrong passwords in a row an account is refused at that address for login_refuse_second, whatever"
-        " the password. 0: never.",
+        "After this many wrong passwords in a row an account is refused from that address for login_refuse_second, "
+        "whatever the password. 0: never.",
         at_least(0),
     ),
     Setting("login_refuse_second", 60.0, "seconds", "How long that is.", at_least(1)),
@@ -54,76 +54,81 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "max_connection_bytes",
         32 * MiB,
         "bytes",
-        "What one console connection may hold: prepared statements, data sent ahead for them, open cursors, user"
-        " variables, the statement that runs.",
+        "Maximum memory of one console connection: prepared statements, data sent ahead for them, open cursors, user "
+        "variables, the running statement.",
         at_least(MiB),
     ),
     Setting(
         "max_console_bytes",
         256 * MiB,
         "bytes",
-        "The same of all connections together, with the rows of results that have come and were not read yet. A result"
-        " for which there is no room ends with an error; up to 256 KiB of each have room always.",
+        "The same for all connections together, including result rows that have arrived and were not read yet. A "
+        "result for which there is no room ends with an error; up to 256 KiB of each always have room.",
         at_least(8 * MiB),
     ),
     Setting("connect_timeout", 10.0, "seconds", "How long a console client may take to log in.", at_least(1)),
     Setting("wait_timeout", 28800.0, "seconds", "An idle console connection is closed after this.", at_least(1)),
-    Setting("net_read_timeout", 30.0, "seconds", "How long the rest of a started packet may take.", at_least(1)),
-    Setting("net_write_timeout", 60.0, "seconds", "A client that takes no rows for this long is dropped.", at_least(1)),
-    Setting("query_threads", 32, "threads", "Statements of the console that run at one time.", at_least(1)),
+    Setting(
+        "net_read_timeout", 30.0, "seconds", "How long the rest of a packet may take once it has begun.", at_least(1)
+    ),
+    Setting(
+        "net_write_timeout", 60.0, "seconds", "A client that reads no rows for this long is disconnected.", at_least(1)
+    ),
+    Setting("query_threads", 32, "threads", "Maximum number of console statements that run at one time.", at_least(1)),
     Setting(
         "max_queries_per_account",
         8,
         "queries",
-        "SELECTs of one account that compute at one time, of query_threads; its others wait their turn.",
+        "Maximum number of SELECTs of one account that run at one time, out of query_threads; its others wait their "
+        "turn.",
         at_least(1),
     ),
     Setting(
         "source_threads",
         8,
         "threads",
-        "Statements of the console that ask a source (CREATE SYNC, EXPLAIN SYNC, ADD TABLE, RESYNC TABLE) at one time, "
-        "besides query_threads; half of them of one account.",
+        "Maximum number of console statements that query a source (CREATE SYNC, EXPLAIN SYNC, ADD TABLE, RESYNC "
+        "TABLE) at one time, in addition to query_threads; at most half of them of one account.",
         at_least(2),
     ),
     Setting(
         "source_statement_second",
         600.0,
         "seconds",
-        "How long such a statement may take, its turn included, until it has all that it asks; then it is given up, "
-        "and changes nothing.",
+        "How long such a statement may take, including its wait for a turn, until it has everything that it queries; "
+        "then it is abandoned, and changes nothing.",
         at_least(1),
     ),
     Setting(
         "unbounded_expressions",
         "OFF",
         "ON or OFF",
-        "ON: CREATE SYNC takes expressions and WHERE that may take any time or memory, as regular expressions do: who "
-        "has LOAD_PRIV can stop the syncing of all jobs with one.",
+        "ON: CREATE SYNC accepts expressions and WHERE that may take any amount of time or memory, as regular "
+        "expressions do: anyone who has LOAD_PRIV can stop the syncing of all jobs with one.",
         switch,
     ),
     Setting(
         "query_memory",
         1024 * MiB,
         "bytes",
-        "Heap of the JVM that answers SELECT, started by the first one, ended after an hour without any. A query "
-        "that needs more ends it alone, never the one that commits.",
+        "Heap of the JVM that answers SELECT; the first SELECT starts it, and it ends after an hour without any. A "
+        "query that needs more ends only this JVM, never the one that commits.",
         at_least(512 * MiB),
     ),
     Setting(
         "max_query_second",
         3600.0,
         "seconds",
-        "Longest time of a SELECT, its rows included, whatever max_execution_time says. 0: for ever; then a query that"
-        " never ends holds its part of the query engine until somebody kills it.",
+        "Maximum time of a SELECT, including its rows, whatever max_execution_time says. 0: unlimited; then a query "
+        "that never ends holds its part of the query engine until someone kills it.",
         at_least(0),
     ),
     Setting(
         "query_spill_bytes",
         20 * 1024 * MiB,
         "bytes",
-        "What SELECTs may have on the disk at one time, in the folder for temporary files or in spark.local.dir: rows"
-        " that they sort and group beyond query_memory. Above it they end, all of them.",
+        "Maximum disk space of all SELECTs at one time, in the folder for temporary files or in spark.local.dir, for "
+        "rows that they sort and group beyond query_memory. Above it all of them end.",
         at_least(256 * MiB),
     ),
     Setting(
@@ -138,7 +143,7 @@ CONSOLE_LIMITS: Final[tuple[Setting, ...]] = (
         "query_nice",
         5,
         "",
-        "How far commits go before SELECT where both want all cores, as nice(1) counts: 0 not at all, 5 three to one.",
+        "Priority of commits over SELECT when both want all cores, as nice(1) counts: 0 none, 5 three to one.",
         between(0, 19),
     ),
     Setting(

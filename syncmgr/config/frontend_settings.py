@@ -24,7 +24,8 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "query_host",
         "",
         "address",
-        "Address the console listens on. Empty: loopback only while root has no password, else every address.",
+        "Address that the console listens on. Empty: loopback only while root has no password, otherwise every "
+        "address.",
     ),
     Setting(
         "require_secure_transport",
@@ -38,8 +39,9 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "audit_log",
         "ON",
         "OFF, ON or STRICT",
-        "ON: every statement and login of the console is written to audit.log in log_dir. STRICT: what changes anything"
-        " is written before it is done, too, and refused while that cannot be written. Changed by ADMIN_PRIV alone.",
+        "ON: every statement and login of the console is written to audit.log in log_dir. STRICT: statements that "
+        "change anything are also written before they run, and refused while that cannot be written. Only ADMIN_PRIV "
+        "can change it.",
         audit_mode,
         mutable=True,
     ),
@@ -49,24 +51,24 @@ FRONTEND_SETTINGS: Final[tuple[Setting, ...]] = (
         "meta_url",
         "",
         "SQLAlchemy URL",
-        "Database of the metadata instead of SQLite in meta_dir, of MySQL or MariaDB (mysql+pymysql://..., with"
-        " CHARACTER SET utf8mb4) or of PostgreSQL (postgresql+psycopg://..., with the extra syncmgr[postgresql]).",
+        "Database of the metadata instead of SQLite in meta_dir: MySQL or MariaDB (mysql+pymysql://..., with "
+        "CHARACTER SET utf8mb4) or PostgreSQL (postgresql+psycopg://..., with the extra syncmgr[postgresql]).",
         secret=True,
     ),
     Setting(
         "meta_timeout_second",
         30.0,
         "seconds",
-        "How long a MySQL server at meta_url may take to connect, and to answer; then it counts as away (20310).",
+        "How long a MySQL server at meta_url may take to connect, and to answer; after that it counts as down (20310).",
         at_least(1),
     ),
-    Setting("lake_dir", "var/lake", "folder", "Where the embedded Iceberg catalog and its tables live.", lake_folder),
+    Setting("lake_dir", "var/lake", "folder", "Folder of the embedded Iceberg catalog and its tables.", lake_folder),
     Setting(
         "jars_dir",
         "",
         "folder",
-        "Where the jars of Iceberg and of MySQL's driver are kept, for all frontends that name it. "
-        "Empty: syncmgr/jars in the user's cache ($XDG_CACHE_HOME or ~/.cache).",
+        "Folder of the jars of Iceberg and of MySQL's driver, shared by all frontends that name it. Empty: "
+        "syncmgr/jars in the user's cache ($XDG_CACHE_HOME or ~/.cache).",
         folder_or_empty,
     ),
     Setting("staging_dir", "var/staging", "folder", "Where change rows wait for their commit.", folder),

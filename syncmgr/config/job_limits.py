@@ -23,15 +23,15 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "sync_checker_interval_second",
         5.0,
         "seconds",
-        "Period of the scheduler's safety net; a change of state wakes it at once.",
+        "Period of the scheduler's safety net; a change of state wakes it immediately.",
         at_least(0.1),
     ),
     Setting(
         "max_jobs",
         1000,
         "jobs",
-        "How many jobs there may be that are not cancelled, over all databases: CREATE SYNC of one more is refused. "
-        "Each that runs has a worker process of its own, which takes 11 MiB at rest.",
+        "Maximum number of jobs that are not cancelled, over all databases: CREATE SYNC of one more is refused. Each "
+        "running job has a worker process of its own, which takes 11 MiB at rest.",
         at_least(1),
         mutable=True,
     ),
@@ -39,7 +39,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_sync_task_threads_num",
         10,
         "threads",
-        "How many channels commit side by side, over all jobs.",
+        "Number of channels that commit in parallel, over all jobs.",
         at_least(1),
     ),
     Setting(
@@ -74,7 +74,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "snapshot_max_connections",
         4,
         "connections",
-        "How many chunks of its tables a job's snapshot reads from the source at a time.",
+        "Number of chunks that the snapshot of a job reads from the source at a time.",
         between(1, 64),
         mutable=True,
         job=True,
@@ -83,7 +83,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "snapshot_max_rows_per_second",
         0,
         "rows",
-        "How many rows a job's snapshot reads in a second, over all its tables; it waits between chunks. 0: no bound.",
+        "Number of rows that the snapshot of a job reads per second, over all its tables; it pauses between chunks. "
+        "0: no limit.",
         at_least(0),
         mutable=True,
         job=True,
@@ -92,8 +93,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "snapshot_chunk_rows",
         250_000,
         "rows",
-        "Rows that a snapshot reads and commits at a time; fewer where they are wide, more where a table would have "
-        "over 500 such chunks.",
+        "Rows that a snapshot reads and commits at a time; fewer if they are wide, more if a table would have over "
+        "500 such chunks.",
         at_least(1),
         job=True,
     ),
@@ -101,7 +102,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "snapshot_retry_max_second",
         300.0,
         "seconds",
-        "A table whose rows cannot be read, while the others go on, is tried again after 5 seconds, and then after "
+        "A table whose rows cannot be read, while the others continue, is retried after 5 seconds, and then after "
         "twice as long each time, up to this.",
         at_least(1),
         mutable=True,
@@ -111,8 +112,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "position_commit_interval_second",
         10.0,
         "seconds",
-        "Where only changes of other tables pass, the job's position is stored this often, "
-        "so that a quiet table never falls behind the binlog's retention.",
+        "While only other tables change, the job's position is stored this often, so that a quiet table never falls "
+        "behind the binlog's retention.",
         at_least(0.1),
         mutable=True,
         job=True,
@@ -121,7 +122,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_staged_bytes",
         2048 * MiB,
         "bytes",
-        "Staged and not yet committed rows of one job; beyond it the job stops reading until commits have caught up.",
+        "Staged and not yet committed rows of one job; beyond that the job stops reading until commits have caught up.",
         at_least(MiB),
         mutable=True,
         job=True,
@@ -140,7 +141,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_dead_letters",
         10_000,
         "rows",
-        "How many rows a job with `on_value_error` = `dead-letter` may keep out of its targets before it is paused.",
+        "Number of rows that a job with `on_value_error` = `dead-letter` may keep out of its targets before it is "
+        "paused.",
         at_least(1),
         mutable=True,
         job=True,
@@ -158,7 +160,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "source_queue_bytes",
         64 * MiB,
         "bytes",
-        "The same by size: a worker's memory grows with it. One batch (16 MiB, or one larger event) may come on top.",
+        "The same by size: a worker's memory grows with it. One batch (16 MiB, or one larger event) may be added to "
+        "that.",
         at_least(1),
         mutable=True,
         job=True,
@@ -167,16 +170,16 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_source_event_bytes",
         2048 * MiB,
         "bytes",
-        "How large an event of a MySQL source may be, unpacked where it came compressed: a larger one pauses the job "
-        "(20171). A worker may need three times as much memory for it. Servers send none of more than 1 GiB.",
+        "Maximum size of an event of a MySQL source, uncompressed: a larger one pauses the job (20171). A worker may "
+        "need three times as much memory for it. Servers send none of more than 1 GiB.",
         at_least(MiB),
     ),
     Setting(
         "max_source_event_cells",
         4_000_000,
         "cells",
-        "How many cells (rows times columns, of an UPDATE twice) an event of a MySQL source may have: more pause the "
-        "job (20171). Each takes a worker some hundred bytes and 10 microseconds, however short it is. Servers "
+        "Maximum number of cells (rows times columns, twice for an UPDATE) of an event of a MySQL source: more pause "
+        "the job (20171). Each takes a worker some hundred bytes and 10 microseconds, however short it is. Servers "
         "cut events at binlog_row_event_max_size, which is 8 KiB by default.",
         at_least(100_000),
     ),
@@ -184,16 +187,16 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_source_transaction_bytes",
         16384 * MiB,
         "bytes",
-        "How large a transaction that a MySQL source has compressed (binlog_transaction_compression) may be when it is "
-        "unpacked, which is done in pieces: a larger one pauses the job (20171).",
+        "Maximum uncompressed size of a transaction that a MySQL source has compressed "
+        "(binlog_transaction_compression); it is decompressed in pieces. A larger one pauses the job (20171).",
         at_least(MiB),
     ),
     Setting(
         "pause_timeout_second",
         20.0,
         "seconds",
-        "How long a job that is paused may take to stage what it has read. What is not staged by then is read again "
-        "after RESUME.",
+        "How long a job that is being paused may take to stage what it has read. What is not staged by then is read "
+        "again after RESUME.",
         at_least(0.1),
         mutable=True,
         job=True,
@@ -211,8 +214,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_retry",
         5,
         "times",
-        "Passing troubles (network, lock, a worker or Spark died) are retried with back-off inside RUNNING at least "
-        "this often in a row, and for at least max_retry_second; then the job is paused and resumes by itself.",
+        "Transient problems (network, lock, a worker or Spark died) are retried with back-off inside RUNNING at "
+        "least this often in a row, and for at least max_retry_second; then the job is paused and resumes by itself.",
         at_least(0),
         mutable=True,
         job=True,
@@ -221,7 +224,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "max_retry_second",
         300.0,
         "seconds",
-        "The same by time: a server that is away for less does not pause a job.",
+        "The same by time: a server that is down for less does not pause a job.",
         at_least(0),
         mutable=True,
         job=True,
@@ -230,7 +233,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "label_keep_max_second",
         3 * 24 * 3600,
         "seconds",
-        "A cancelled job is shown this long, then forgotten.",
+        "A cancelled job is shown this long, then deleted.",
         at_least(0),
         mutable=True,
     ),
@@ -238,7 +241,7 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "consistent_point_keep_second",
         900,
         "seconds",
-        "How long a consistent point over all tables of a job stays readable by time travel.",
+        "How long a consistent point over all tables of a job can be read by time travel.",
         at_least(0),
         mutable=True,
     ),
@@ -246,8 +249,8 @@ JOB_LIMITS: Final[tuple[Setting, ...]] = (
         "key_index_max_bytes",
         1024 * MiB,
         "bytes",
-        "Memory for the key indexes of all tables: 16 bytes a row for a single integer key, 24 for any other. A table "
-        "that finds no room is committed with equality deletes. 0: no index.",
+        "Memory for the key indexes of all tables: 16 bytes per row for a single integer key, 24 for any other. A "
+        "table that finds no room is committed with equality deletes. 0: no index.",
         at_least(0),
         mutable=True,
     ),

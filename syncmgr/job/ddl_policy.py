@@ -29,7 +29,7 @@ class Kind(StrEnum):
     """What a statement does, in the words of docs/sql.md."""
 
     ADD_COLUMN = "ADD COLUMN"
-    OLD_VALUES = "ADD COLUMN with values in old rows that nobody can tell"
+    OLD_VALUES = "ADD COLUMN whose values in old rows cannot be known"
     DROP_COLUMN = "DROP COLUMN"
     RENAME_COLUMN = "RENAME COLUMN, CHANGE"
     WIDEN = "MODIFY to a type that holds more"
@@ -43,8 +43,8 @@ class Kind(StrEnum):
     CREATE_TABLE = "CREATE TABLE of a synced name that was dropped"
     RENAME_TABLE = "RENAME TABLE"
     SWAP_TABLE = "RENAME of another table to a synced name"
-    ROWS = "rows change unseen"
-    UNREAD = "a text that no rule takes"
+    ROWS = "rows change without row events"
+    UNREAD = "a statement that cannot be parsed"
 
 
 class Action(StrEnum):
@@ -79,23 +79,23 @@ RULES: Final[Mapping[Kind, Mapping[OnDdl, Action]]] = {
     Kind.UNREAD: dict.fromkeys(OnDdl, P),
 }
 MEANING: Final[Mapping[tuple[Kind, Action], str]] = {
-    (Kind.ADD_COLUMN, A): "the target gets it; rows from before show MySQL's default",
+    (Kind.ADD_COLUMN, A): "the target gets it; older rows show MySQL's default",
     (Kind.ADD_COLUMN, K): "not synced",
     (Kind.OLD_VALUES, K): "not synced",
     (Kind.DROP_COLUMN, A): "dropped from the target",
     (Kind.DROP_COLUMN, K): "stays in the target, NULL in new rows",
     (Kind.RENAME_COLUMN, A): "renamed in the target",
     (Kind.RENAME_COLUMN, K): "the target's column keeps its name",
-    (Kind.WIDEN, A): "the target's type grows",
-    (Kind.NULLABLE, A): "the target's column takes NULL",
+    (Kind.WIDEN, A): "the target's type is widened",
+    (Kind.NULLABLE, A): "the target's column allows NULL",
     (Kind.MOVE, A): "moved in the target",
     (Kind.MOVE, K): "not moved",
     (Kind.COMMENT, A): "commented in the target",
     (Kind.COMMENT, K): "not commented",
-    (Kind.CONVERT, A): "the target's column keeps what it has; a new one has the values from here on",
+    (Kind.CONVERT, A): "the target's column keeps what it has; a new one has the values from then on",
     (Kind.TRUNCATE, A): "the target is emptied",
     (Kind.TRUNCATE, K): "the target keeps its rows",
-    (Kind.DROP_TABLE, A): "the target is dropped, and the job goes on without the table",
+    (Kind.DROP_TABLE, A): "the target is dropped, and the job continues without the table",
     (Kind.DROP_TABLE, K): "the target keeps its rows",
     (Kind.CREATE_TABLE, A): "the target is emptied and gets the columns of the new table",
     (Kind.RENAME_TABLE, A): "the job reads the table under its new name",

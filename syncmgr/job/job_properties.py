@@ -50,42 +50,44 @@ JOB_PROPERTIES: Final = (
     Property(
         "tables_without_key",
         WithoutKey.REFUSE,
-        "Of a whole database: `refuse` the statement for a table without a key, or `append` to its target.",
+        "For a whole database: `refuse` the statement because of a table without a key, or `append` to its target.",
     ),
     Property(
         "on_ddl",
         OnDdl.EVOLVE,
-        "What becomes of DDL on a synced table: `evolve`, `add_only`, `ignore` or `pause`; see DDL.",
+        "What happens at DDL on a synced table: `evolve`, `add_only`, `ignore` or `pause`; see DDL.",
     ),
-    Property("on_drop_column", "as on_ddl", "Of a dropped column alone: `drop`, `keep` it with NULL, or `pause`."),
-    Property("on_old_values", "pause", "Where nobody can tell a new column's values in old rows: `pause`, or `null`."),
+    Property("on_drop_column", "as on_ddl", "For a dropped column only: `drop` it, `keep` it with NULL, or `pause`."),
+    Property("on_old_values", "pause", "If a new column's values in old rows cannot be known: `pause`, or `null`."),
     Property(
         "on_type_change",
         "pause",
-        "Of a type that changes values, or that the target cannot take: `pause`, or `new_column`, called `name__2`.",
+        "For a type that changes values, or that the target cannot take: `pause`, or `new_column`, called `name__2`.",
     ),
-    Property("on_truncate", "as on_ddl", "Of TRUNCATE alone: `apply`, `ignore` or `pause`."),
+    Property("on_truncate", "as on_ddl", "For TRUNCATE only: `apply`, `ignore` or `pause`."),
     Property(
         "on_drop_table",
         "as on_ddl",
-        "Of a dropped table alone: `keep` the target's rows, `drop` the target, or `pause`.",
+        "For a dropped table only: `keep` the target's rows, `drop` the target, or `pause`.",
     ),
     Property(
         "on_rows_change",
         "as on_ddl",
-        "Of rows that change unseen, as by DROP PARTITION, alone: `pause`, `keep` the target's rows, or `resync` them.",
+        "For rows that change without row events, as by DROP PARTITION, only: `pause`, `keep` the target's rows, or "
+        "`resync` them.",
     ),
     Property(
         "on_ddl_stop",
         "table, with on_ddl pause: job",
-        "What stops at a statement that cannot be followed: its `table` alone, until RESYNC TABLE, or the `job`. The "
-        "last table that is read stops the job; so does each one of a job on canal, which has no rows to bring.",
+        "What stops at a statement that cannot be followed: only its `table`, until RESYNC TABLE, or the `job`. The "
+        "last table that is still read stops the job; so does any table of a job on canal, which has no rows to "
+        "bring.",
     ),
     Property(
         "on_value_error",
         OnValueError.STOP,
         "What a value that its target cannot hold does: `stop`, `null` or `dead-letter`; see Values that do not fit. "
-        "Where it is given, a target may be narrower than its source, and each value is looked at.",
+        "If it is given, a target may be narrower than its source, and each value is checked.",
     ),
 )
 _CHOICES: Final[Mapping[str, Collection[str]]] = {

@@ -63,3 +63,13 @@ def runs_always(path: Path) -> bool:
 def test_each_promise_has_a_test_that_runs(promise: str) -> None:
     """docs/architecture.md: the files that hold a promise exist, and one runs always unless the row says `(long)`."""
     assert "(long)" in promise or any(runs_always(path) for path in files_of(promise))
+
+
+def test_each_term_of_the_glossary_names_a_module_that_exists() -> None:
+    """docs/glossary.md: every term has one module, and the terms are in order."""
+    lines = [line for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if line.startswith("| ")][2:]
+    rows = [re.fullmatch(r"\| ([^|]+) \| [^|]+ \| `([\w/]+\.py)` \|", line) for line in lines]
+    terms = [(row[1], row[2]) for row in rows if row is not None]
+    assert len(terms) == len(lines)
+    assert sorted(terms) == terms
+    assert [module for _, module in terms if not (ROOT / "syncmgr" / module).is_file()] == []

@@ -51,7 +51,7 @@ ASKED: Final = (
         wanted="ON",
         code=Code.SOURCE_UNLOGGED,
         why=_UNLOGGED,
-        matters="the server replicates from another one, also where that is stopped; or wsrep_on is ON",
+        matters="the server replicates from another one, even if that is stopped; or wsrep_on is ON",
         at_connect=True,
     ),
     Asked(
@@ -93,7 +93,7 @@ HEEDED: Final = (
         setting="gtid_mode",
         value="OFF, OFF_PERMISSIVE, ON_PERMISSIVE",
         servers="MySQL",
-        does="reads by file and offset, from this one server alone; ADD TABLE and RESYNC TABLE lock a table for a "
+        does="reads by file and offset, only from this one server; ADD TABLE and RESYNC TABLE lock a table for a "
         "moment before its rows are read",
     ),
     Heeded(
@@ -101,14 +101,14 @@ HEEDED: Final = (
         value="MINIMAL, NO_LOG",
         servers="MySQL, MariaDB",
         does="warns at CREATE SYNC (20163); reads rows by the stored columns, which it compares with those of the "
-        "server every source_schema_check_second, and with the first names that come; refuses a start at an older "
-        "place",
+        "server every source_schema_check_second, and with the first names that arrive; refuses a start at an older "
+        "position",
     ),
     Heeded(
         setting="explicit_defaults_for_timestamp",
         value="OFF",
         servers="MySQL, MariaDB",
-        does="takes a TIMESTAMP for NOT NULL, with the server's defaults; the session's value counts where the binlog "
+        does="treats a TIMESTAMP as NOT NULL, with the server's defaults; the session's value counts if the binlog "
         "has it",
     ),
     Heeded(
@@ -121,17 +121,17 @@ HEEDED: Final = (
         setting="system_time_zone",
         value="of a session with time_zone = SYSTEM",
         servers="MySQL, MariaDB",
-        does="reckons local times of a statement in it where it is the name of one zone; else stops at the statement",
+        does="computes local times of a statement in it if it is the name of one zone; else stops at the statement",
     ),
     Heeded(
         setting="lower_case_table_names",
         value="1, 2",
         servers="MySQL, MariaDB",
-        does="compares names of databases and tables without case",
+        does="compares names of databases and tables case-insensitively",
     ),
     Heeded(
         setting="innodb_native_foreign_keys",
-        value="ON, or not there",
+        value="ON, or absent",
         servers="MySQL before 9.6, MariaDB",
         does="refuses tables that a foreign key changes (20135), unless unlogged_cascades is accept",
     ),
@@ -139,13 +139,13 @@ HEEDED: Final = (
         setting="wsrep_on",
         value="ON",
         servers="Galera",
-        does="takes the server for one that replicates, and its files for no sign of its history",
+        does="treats the server as one that replicates, and its files as no evidence of its history",
     ),
     Heeded(
         setting="wsrep_gtid_mode",
         value="OFF",
         servers="MariaDB with Galera",
-        does="reads one node alone: several hosts are refused (20010), and so is the GTID of another node (20107)",
+        does="reads only one node: several hosts are refused (20010), and so is the GTID of another node (20107)",
     ),
 )
 

@@ -24,22 +24,23 @@ PROPERTIES: Final = (
     Property(
         "canal.zk.servers",
         "",
-        "Instead of both: `host:port,...` of the ZooKeeper in which a cluster of canal servers says who is active.",
+        "Instead of both: `host:port,...` of the ZooKeeper in which a cluster of canal servers registers the active "
+        "one.",
     ),
     Property("canal.destination", None, "The destination. One destination has one reader."),
     Property("canal.username", None, "User of the canal server; may be empty."),
-    Property("canal.password", None, "Its password; may be empty; encrypted at rest, masked wherever it could show."),
+    Property("canal.password", None, "Its password; may be empty; encrypted at rest, masked wherever it could appear."),
     Property(
         "canal.batchSize",
         "8192",
-        "How much canal gives at once: KiB, or entries where canal counts those. More than 4096 is asked for as 4096.",
+        "How much canal delivers at once: KiB, or entries if canal counts those. More than 4096 is requested as 4096.",
     ),
-    Property("canal.debug", "false", "`true`: each batch is told on the frontend's standard error."),
+    Property("canal.debug", "false", "`true`: each batch is logged on the frontend's standard error."),
     Property(
         "canal.time_zone",
         "",
         "Time zone of the canal server, in which it writes TIMESTAMP values: `UTC`, `+08:00`, `Asia/Shanghai`. "
-        "Needed where such a column is synced.",
+        "Needed if such a column is synced.",
     ),
 )
 REFUSED: Final = {

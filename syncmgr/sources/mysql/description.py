@@ -23,47 +23,51 @@ PROPERTIES: Final = (
         "mysql.host",
         None,
         "Host name or address of the MySQL or MariaDB server. Several of one history, `db1,db2:3307`, need GTIDs: "
-        "the job reads one of them, and goes on at the next when that cannot be reached.",
+        "the job reads one of them, and continues on the next if that cannot be reached.",
     ),
-    Property("mysql.port", "3306", "The port, where `mysql.host` says none."),
+    Property("mysql.port", "3306", "The port, if `mysql.host` does not give one."),
     Property(
         "mysql.user",
         None,
-        "A user with REPLICATION SLAVE, REPLICATION CLIENT and SELECT on the tables; on MariaDB from 10.5 on SLAVE "
-        "MONITOR, too, where log_slave_updates is OFF.",
+        "A user with REPLICATION SLAVE, REPLICATION CLIENT and SELECT on the tables; on MariaDB 10.5 and later also "
+        "SLAVE MONITOR, if log_slave_updates is OFF.",
     ),
-    Property("mysql.password", None, "Its password; encrypted at rest, masked wherever it could show."),
+    Property("mysql.password", None, "Its password; encrypted at rest, masked wherever it could appear."),
     Property("mysql.server_id", "0", "Replica id of this job on the server; 0 derives one from the job."),
     Property(
         "mysql.ssl",
         "preferred",
-        "`disabled`, `preferred`, `required`, `verify_ca` or `verify_identity`; only the "
-        "[last two](#tls-to-the-source) keep the password from somebody who answers in the server's place.",
+        "`disabled`, `preferred`, `required`, `verify_ca` or `verify_identity`; only the [last "
+        "two](#tls-to-the-source) keep the password from someone who answers in the server's place.",
     ),
-    Property("mysql.ssl_ca", "", "File of the CA that signs the server's certificate, for `verify_ca` and more."),
-    Property("mysql.ssl_cert", "", "File of a certificate that the server wants to see."),
+    Property("mysql.ssl_ca", "", "File of the CA that signs the server's certificate, for `verify_ca` and stricter."),
+    Property("mysql.ssl_cert", "", "File of a client certificate that the server requires."),
     Property("mysql.ssl_key", "", "File of the private key of `mysql.ssl_cert`."),
     Property(
         "start",
         SNAPSHOT,
-        "`snapshot`: the rows that are there, then every change. Or changes alone, from `latest`, `earliest`, a GTID "
-        "set or `file:position` on.",
+        "`snapshot`: the existing rows, then every change. Or only changes, from `latest`, `earliest`, a GTID set or "
+        "`file:position` on.",
     ),
     Property(
         "snapshot.host",
         "",
-        "A replica of the source, `host[:port]`, from which the rows of a snapshot are read in its place; needs "
-        "MySQL's GTIDs, the same user, and a key of each table.",
+        "A replica of the source, `host[:port]`, from which the rows of a snapshot are read instead; needs MySQL's "
+        "GTIDs, the same user, and a key of each table.",
     ),
-    Property("snapshot.ssl", "", "`mysql.ssl` of `snapshot.host`; the same where it is not given; so the next three."),
+    Property(
+        "snapshot.ssl",
+        "",
+        "`mysql.ssl` of `snapshot.host`; the same as `mysql.ssl` if it is not given, and so for the next three.",
+    ),
     Property("snapshot.ssl_ca", "", "`mysql.ssl_ca` of `snapshot.host`."),
     Property("snapshot.ssl_cert", "", "`mysql.ssl_cert` of `snapshot.host`."),
     Property("snapshot.ssl_key", "", "`mysql.ssl_key` of `snapshot.host`."),
     Property(
         "unlogged_cascades",
         "refuse",
-        "`refuse` or `accept` a table whose rows a foreign key changes without a word in the binlog, as in MariaDB and "
-        "in MySQL before 9.6.",
+        "`refuse` or `accept` a table whose rows a foreign key changes without the binlog recording it, as in "
+        "MariaDB and in MySQL before 9.6.",
     ),
 )
 _IPV6: Final = r"[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%[\w.-]+)?"
