@@ -84,7 +84,7 @@ class AuthorizedJobs:
         return self._jobs.create(node, db)
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
-        """It tells of tables and sources, so it needs what CREATE SYNC needs."""
+        """It reports tables and sources, so it needs what CREATE SYNC needs."""
         self._need_all(node.sync, db)
         return self._jobs.explain(node, db)
 

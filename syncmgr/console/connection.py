@@ -28,7 +28,7 @@ from syncmgr.errors import Code, SyncError
 log = logging.getLogger(__name__)
 
 SMALL_PACKET: Final = 64 * KiB
-MORE_THAN_TEXT: Final = 1024  # bytes of a packet beside its text
+MORE_THAN_TEXT: Final = 1024  # bytes of a packet besides its text
 LAST_WORDS: Final = 1.0  # seconds to say why to a client that is killed
 
 
@@ -190,7 +190,7 @@ class Connection:
     async def _change_user(self, body: bytes, session: Session) -> None:
         try:
             await self._become(body, session)
-        except BaseException:  # whoever is neither the one nor the other may not go on, nor be read as if he did
+        except BaseException:  # a client that is neither user must not go on, nor its password be read as a command
             self._leaving = True
             raise
 

@@ -14,7 +14,7 @@ BEFORE_NAMES: Final = {TokenType.FROM, TokenType.JOIN}
 
 
 def named_table(sql: str) -> str | None:
-    """The last part of the first name behind FROM or JOIN; None: there is none, or it is that of a function."""
+    """The last part of the first name after FROM or JOIN; None: there is none, or it is that of a function."""
     try:
         tokens = sqlglot.tokenize(sql, read="mysql")
     except TokenError:

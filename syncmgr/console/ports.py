@@ -19,7 +19,7 @@ class Jobs(Protocol):
     """Sync jobs. A name without database means the one in use, `db`; without both it is NO_DATABASE."""
 
     def create(self, node: CreateSync, db: str | None) -> tuple[Remark, ...]:
-        """What the client is to be told besides."""
+        """Further remarks for the client."""
         ...
 
     def explain(self, node: ExplainSync, db: str | None) -> list[tuple[str, ...]]:
@@ -150,9 +150,9 @@ class Query(Protocol):
 
 
 class Queries(Protocol):
-    """Whoever answers a SELECT; `tag` is its own among all queries. Moments are told as by a clock in `time_zone`.
+    """Answers SELECTs; `tag` is unique among all queries. Times are given in `time_zone`.
 
-    `refuse` is asked about every table that the query reads before anything of it is told or computed, and raises for
+    `refuse` is asked about every table that the query reads before any of it is returned or computed, and raises for
     one that the asker may not read; None: about what is no table of the lake. Without it everything may be read.
     """
 

@@ -1,4 +1,4 @@
-"""Questions that many clients ask at one time.
+"""Questions that many clients ask at the same time.
 
 Owns: that all who asked before an answer was begun get that one answer. Nobody gets one that was begun before he asked,
 so that it is never staler than one of his own.

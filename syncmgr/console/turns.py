@@ -1,4 +1,4 @@
-"""Turns at what few may do at one time.
+"""Turns at what only a few may do at the same time.
 
 Owns: how many calls run, in all and of one key, and who of those that wait is next: each key in its turn, whoever has
 more of them.
@@ -75,12 +75,12 @@ class Turns:
             queue = self._waiting.pop(chosen)
             mine = queue.popleft()
             if queue:
-                self._waiting[chosen] = queue  # behind the others
+                self._waiting[chosen] = queue  # after the others
             if not mine.done():
                 self._running[chosen] += 1
                 mine.set_result(None)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+    with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits any more
         loop.call_soon_threadsafe(call)

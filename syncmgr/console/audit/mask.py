@@ -21,7 +21,7 @@ _TOKEN: Final = re.compile(
 _SECRET: Final = re.compile(r"password|passwd|secret", re.IGNORECASE)
 _ANY: Final = re.compile(r"password|passwd|secret|identified", re.IGNORECASE)
 _ENDS: Final = frozenset("(),;")  # and whitespace: none of a value without quotes
-_SIGNS: Final = frozenset("+-=")  # a secret stands behind them, maybe apart
+_SIGNS: Final = frozenset("+-=")  # a secret follows them, possibly after spaces
 
 
 def mask(sql: str) -> str:
@@ -32,8 +32,8 @@ def mask(sql: str) -> str:
         return sql
     pieces: list[str] = []
     before, last = "", ""  # the two tokens before this one
-    all_secret = False  # behind IDENTIFIED and SET PASSWORD, to the end of the statement
-    bare = ""  # a token of the secret without quotes that stands here, behind the stars for it
+    all_secret = False  # after IDENTIFIED and SET PASSWORD, to the end of the statement
+    bare = ""  # an unquoted token of the secret at this place, after the stars that replace it
     for match in _TOKEN.finditer(sql):
         piece = match[0]
         if bare and _goes_on(bare, match):
@@ -54,7 +54,7 @@ def mask(sql: str) -> str:
 
 
 def _is_value(before: str, last: str, *, all_secret: bool) -> bool:
-    """Whether a secret stands behind these tokens, whatever it looks like."""
+    """Whether a secret follows these tokens, whatever it looks like."""
     if last == "=":
         return all_secret or _SECRET.search(before) is not None
     return all_secret and last.upper() == "BY"

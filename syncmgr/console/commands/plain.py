@@ -66,6 +66,6 @@ async def reset_connection(client: Client, _body: bytes, session: Session) -> No
 
 
 async def forget(client: Client, session: Session) -> None:
-    """What a session holds beside its account."""
+    """What a session holds besides its account."""
     await client.prepared.clear()
     session.reset()

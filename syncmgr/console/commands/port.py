@@ -1,4 +1,4 @@
-"""What the commands ask of whoever runs statements."""
+"""What the commands need from the part that runs statements."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol

@@ -92,7 +92,7 @@ class StoredKey:
         return False
 
     def _check(self, password: str) -> Future[bool]:
-        """Whoever comes beside the first one of an account need not wait for a check of his own."""
+        """A client that logs in at the same time as the first one of its account needs no check of its own."""
         if hmac.compare_digest(self.ring.digest(self.secret) or NO_DIGEST, sha2_digest(password)):
             known = Future[bool]()
             known.set_result(True)

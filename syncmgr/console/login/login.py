@@ -73,7 +73,7 @@ class Login:
     async def run(self, connection_id: int) -> tuple[Hello, Account]:
         """The handshake response of a client whose password was right, and whom it has logged in as.
 
-        Raises SyncError for what the client is told, ProtocolError, ConnectionLost, TimeoutError.
+        Raises SyncError for what is reported to the client, ProtocolError, ConnectionLost, TimeoutError.
         """
         stream = self._stream
         stream.put(greeting(connection_id=connection_id, nonce=self._nonce, capabilities=OFFERED))

@@ -1,4 +1,4 @@
-"""Clients that were told that their scramble is not known, and have yet to show the password or to leave.
+"""Clients that know that their scramble did not match, and have not sent the password or left yet.
 
 Owns: how many of an account at an address there may be, and who waits until one of them is through. Each has learned
 what a guess is worth before its failure is counted, so that they and the failures together stay within the throttle's
@@ -26,7 +26,7 @@ class OpenVerdicts:
         self._waiting: defaultdict[Pair, set[asyncio.Future[None]]] = defaultdict(set)
 
     async def has_room(self, name: str, host: str) -> None:
-        """Returns when one more may be told, or when the account is refused there."""
+        """Returns when one more client may know, or when the account is refused there."""
         pair = name, network(host)
         while self._is_full(name, host, pair):
             mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -45,7 +45,7 @@ class OpenVerdicts:
 
     @contextlib.contextmanager
     def one(self, name: str, host: str) -> Iterator[None]:
-        """One that is told."""
+        """One client that knows."""
         pair = name, network(host)
         self._open[pair] += 1
         try:

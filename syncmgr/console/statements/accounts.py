@@ -29,7 +29,7 @@ ALL: Final = ("ALL",)
 
 
 def change(statement: UserStatement, users: AuthorizedUsers, own: Account) -> tuple[Remark, ...]:
-    """What is to be told besides."""
+    """Further remarks for the client."""
     match statement:
         case CreateUser():
             return users.create(

@@ -1,4 +1,4 @@
-"""What the text of a statement says beside what it does.
+"""What the text of a statement says besides what it does.
 
 Owns: MySQL's hint of a time, who asks for the counts of SHOW WARNINGS, what is parsed once for many, the errors about a
 second statement and about what is too much.

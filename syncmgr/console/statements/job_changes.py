@@ -31,7 +31,7 @@ def asks_source(statement: JobChange) -> bool:
 
 
 def change(statement: JobChange, jobs: AuthorizedJobs, db: str | None) -> tuple[Remark, ...]:
-    """What is to be told besides. `db`: the one in use."""
+    """Further remarks for the client. `db`: the current one."""
     match statement:
         case CreateSync():
             return jobs.create(statement, db)

@@ -22,7 +22,7 @@ _WITH_COMMA: Final = [TokenType.LIMIT, TokenType.NUMBER, TokenType.COMMA, TokenT
 
 
 def with_offsets(text: str) -> str:
-    """`LIMIT 20, 10`, which many tools put behind every SELECT, as `LIMIT 10 OFFSET 20`."""
+    """`LIMIT 20, 10`, which many tools append to every SELECT, as `LIMIT 10 OFFSET 20`."""
     if not _LIKELY.search(text):
         return text
     tokens = _tokens(text)

@@ -44,7 +44,7 @@ def meant(shown: str) -> str:
 
 
 def clock(at: dt.datetime, shown: str) -> dt.datetime:
-    """The same moment as it is told there."""
+    """The same moment as a clock there shows it."""
     offset = _OFFSET.fullmatch(shown)
     if offset is None:
         return at.astimezone(ZoneInfo(meant(shown)))

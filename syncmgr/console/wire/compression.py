@@ -1,7 +1,7 @@
 """MySQL's compressed protocol.
 
 Owns: the frames around packets that a client asked to be compressed, in both of MySQL's algorithms.
-Must not know: sockets, what a packet says. No length that a client tells is believed before it is compared.
+Must not know: sockets, what a packet says. No length that a client sends is trusted before it is checked.
 """
 
 import zlib
@@ -39,9 +39,9 @@ def _unzlib(data: bytes, size: int) -> bytes:
 
 def _unzstd(data: bytes, size: int) -> bytes:
     try:
-        told = zstandard.frame_content_size(data)  # a decompressor would believe this
+        told = zstandard.frame_content_size(data)  # a decompressor would trust this
         if told not in {-1, size}:
-            raise ProtocolError("a compressed packet of another size than it says")
+            raise ProtocolError("a compressed packet of another size than it declares")
         plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
     except zstandard.ZstdError as error:
         raise ProtocolError(f"a compressed packet: {error}") from None
@@ -50,7 +50,7 @@ def _unzstd(data: bytes, size: int) -> bytes:
 
 def _whole(plain: bytes, size: int) -> bytes:
     if len(plain) != size:
-        raise ProtocolError("a compressed packet of another size than it says")
+        raise ProtocolError("a compressed packet of another size than it declares")
     return plain
 
 
@@ -61,7 +61,7 @@ ZSTD: Final = Algorithm(
 
 
 def agreed(capabilities: int) -> Algorithm | None:
-    """What both sides speak behind the login; a client that offers both gets zlib, as from MySQL."""
+    """What both sides use after the login; a client that offers both gets zlib, as from MySQL."""
     if capabilities & Capability.COMPRESS:
         return ZLIB
     return ZSTD if capabilities & Capability.ZSTD else None

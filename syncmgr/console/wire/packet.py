@@ -1,6 +1,6 @@
 """The smallest parts of a packet: integers, strings, frames.
 
-Owns: bytes <-> values, bounds-checked: no length that a client sends is believed before it is compared.
+Owns: bytes <-> values, bounds-checked: no length that a client sends is trusted before it is checked.
 Must not know: sockets, what a packet is for.
 """
 

@@ -70,11 +70,11 @@ class PreparedStatement:
         return size_of(self.sql) + PLACE_BYTES * len(self.places)
 
     def answer(self) -> bytes:
-        """The answer to PREPARE; the columns are told when the statement runs."""
+        """The answer to PREPARE; the columns are sent when the statement runs."""
         return b"\0" + struct.pack("<IHHBH", self.id, 0, len(self.places), 0, 0)
 
     def bind(self, reader: Reader, charset: Charset, *, limit: int = MAX_STATEMENT) -> str:
-        """The statement with its parameters as literals. `reader` stands behind the flags of an EXECUTE."""
+        """The statement with its parameters as literals. `reader` is positioned after the flags of an EXECUTE."""
         if self.too_long:
             raise too_long(limit)
         reader.take(4)  # the iteration count, always 1

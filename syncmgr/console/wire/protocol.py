@@ -66,7 +66,7 @@ OFFERED: Final = (
 
 
 class Status(IntFlag):
-    """The state of a session, told with every OK and EOF."""
+    """The state of a session, sent with every OK and EOF."""
 
     NONE = 0
     AUTOCOMMIT = 2
@@ -131,7 +131,7 @@ class FieldType(IntEnum):
 
 
 class FieldFlag(IntFlag):
-    """What else a column definition tells."""
+    """Flags of a column definition."""
 
     NONE = 0
     NOT_NULL = 1

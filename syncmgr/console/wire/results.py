@@ -35,7 +35,7 @@ _WIDTHS: Final = {
 }
 _DECIMALS: Final = {FieldType.FLOAT: NOT_FIXED, FieldType.DOUBLE: NOT_FIXED}
 _TEXT_WIDTH: Final = 65535
-_BYTES: Final = (bytes, bytearray)  # made once: a union of types is made anew by each isinstance()
+_BYTES: Final = (bytes, bytearray)  # made once: each isinstance() would build the union of types again
 _INTEGERS: Final = {FieldType.TINY: "b", FieldType.SHORT: "h", FieldType.LONG: "i", FieldType.LONGLONG: "q"}
 
 

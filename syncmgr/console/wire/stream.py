@@ -38,7 +38,7 @@ class TooLongError(Exception):
 
 
 class _Watched(asyncio.StreamReaderProtocol):
-    """Tells at once that the client went away, also while nobody reads."""
+    """Notices at once that the client went away, also while nobody reads."""
 
     def __init__(self, reader: asyncio.StreamReader, gone: asyncio.Event) -> None:
         super().__init__(reader)
@@ -57,7 +57,7 @@ class PacketStream:
     """One client's packets. `gone` is set as soon as the client has closed its side.
 
     The first packet is read from the bare socket with exact sizes: a client that asks for TLS sends its ClientHello
-    right behind, and a stream's read-ahead would swallow it.
+    immediately after it, and a stream's read-ahead would swallow it.
     """
 
     def __init__(self, sock: socket.socket, limits: Limits) -> None:
@@ -106,7 +106,7 @@ class PacketStream:
         try:
             async with asyncio.timeout(self._limits.write_timeout):
                 await self._send(self._taken())
-                while self._out:  # whoever is interrupted here leaves the rest for what is put next
+                while self._out:  # an interrupt here leaves the rest in front of what is put next
                     await asyncio.sleep(0)
                     await self._send(self._taken())
         except TimeoutError:
@@ -182,7 +182,7 @@ class PacketStream:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def _beginning(self, parts: list[bytes], left: int) -> bytes:
-        """Of a packet; what is left of its frame is read and forgotten, so that nobody's memory is filled by it."""
+        """Of a packet; what is left of its frame is read and forgotten, so that it takes no memory."""
         kept = b"".join(parts)[:READ_AHEAD]
         while left:
             part = await self._exactly(min(left, READ_AHEAD), self._limits.read_timeout)
@@ -191,7 +191,7 @@ class PacketStream:
         return kept
 
     def _count(self, number: int) -> None:
-        """Inside compressed frames it is these that are counted: clients number the packets in them as they like."""
+        """Inside compressed frames it is these that are counted: clients number the packets in them freely."""
         if self._algorithm is None and number != self._sequence & 0xFF:
             raise ProtocolError(f"packet {number} where {self._sequence & 0xFF} was due")
         self._sequence += 1

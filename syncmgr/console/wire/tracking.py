@@ -1,4 +1,4 @@
-"""What OK tells of a session's state.
+"""What OK reports about a session's state.
 
 Owns: MySQL's session trackers, of the schema and of the variables that MySQL tells without being asked to.
 Must not know: sessions, sockets.
@@ -17,7 +17,7 @@ _SCHEMA: Final = b"\x01"
 
 
 class Tracker:
-    """The changes since the last OK; each is told once, its last value alone."""
+    """The changes since the last OK; each is reported once, with its last value."""
 
     def __init__(self) -> None:
         self._schema: str | None = None

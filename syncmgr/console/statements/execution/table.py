@@ -14,7 +14,7 @@ from syncmgr.console.statements.execution import (
 from syncmgr.console.statements.execution.context import Context
 from syncmgr.console.wire.results import Result
 
-Execution = Callable[[Context, Any], Awaitable[Result]]  # of the statement that it stands beside
+Execution = Callable[[Context, Any], Awaitable[Result]]  # of the statement next to it
 
 EXECUTIONS: Final[Mapping[type, Execution]] = {
     sql.CreateSync: jobs.change,

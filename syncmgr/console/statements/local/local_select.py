@@ -202,7 +202,7 @@ def _refuse_long_values(tree: exp.Query, asker: SessionFacts) -> None:
     size = sum(len(str(asker.user_variable(each.name.lower()))) for each in tree.find_all(exp.Parameter))
     if size > LONGEST_VALUES:
         reason = (
-            f"its variables make it {size} characters longer, and {LONGEST_VALUES} is the limit; name them less often"
+            f"its user variables add {size} characters, more than the limit of {LONGEST_VALUES}; use them less often"
         )
         raise SyncError(Code.QUERY_FAILED, reason=reason)
 

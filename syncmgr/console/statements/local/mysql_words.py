@@ -24,7 +24,7 @@ _ADDED: Final = (exp.TsOrDsToDate, exp.TsOrDsToTimestamp)  # what sqlglot puts a
 def as_sqlite(tree: exp.Query) -> None:
     """Changes the tree. Raises QUERY_FAILED for what SQLite would answer with another value."""
     if tree.find(exp.JSONPathWildcard):
-        raise _refused("no wildcard in a path of JSON; name each key")
+        raise _refused("wildcards in a JSON path are not supported; name each key")
     _order_concats(tree)
     for node in list(tree.walk(bfs=False))[::-1]:  # what is inside first
         change = _WORDS.get(type(node))
@@ -49,8 +49,8 @@ def _order_concats(tree: exp.Query) -> None:
         node.replace(exp.Anonymous(this=CONCAT_BY, expressions=parts))
 
 
-def _refused(what: str) -> SyncError:
-    return SyncError(Code.QUERY_FAILED, reason=f"a question about metadata knows {what}")
+def _refused(why: str) -> SyncError:
+    return SyncError(Code.QUERY_FAILED, reason=f"metadata query: {why}")
 
 
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
@@ -63,7 +63,7 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
 def _unit(node: exp.Expr | None, known: frozenset[str]) -> exp.Expr:
     name = "" if node is None else node.name.upper()
     if name not in known:
-        raise _refused(f"no unit {name or '?'} of time; it knows {', '.join(sorted(known))}")
+        raise _refused(f"unknown unit of time {name or '?'}; supported are {', '.join(sorted(known))}")
     return exp.Literal.string(name)
 
 
@@ -82,7 +82,7 @@ def _sum(node: exp.Expr) -> exp.Expr:
         left, right = right, left
     if not isinstance(right, exp.Interval):
         if _is_moment(left) or _is_moment(right):
-            raise _refused("no number for a time; write INTERVAL 300 SECOND")
+            raise _refused("a number cannot be added to a time; write INTERVAL 300 SECOND")
         return node
     return _moved(left, right.this, right.args.get("unit"), back=isinstance(node, exp.Sub))
 
@@ -98,7 +98,7 @@ def _in_zone(node: exp.Expr) -> exp.Expr:
 
 
 def _truncate(_node: exp.Expr) -> exp.Expr:
-    raise _refused("no TRUNCATE; take ROUND or FLOOR")
+    raise _refused("TRUNCATE is not supported; use ROUND or FLOOR")
 
 
 def _date_add(node: exp.Expr) -> exp.Expr:
@@ -131,7 +131,7 @@ def _format(node: exp.Expr) -> exp.Expr:
     """It has Python's directives in place of MySQL's, but for those that sqlglot does not know."""
     unknown = set(_DIRECTIVE.findall(node.args["format"].name)) - _DIRECTIVES
     if unknown:
-        raise _refused(f"no {min(unknown)} in DATE_FORMAT")
+        raise _refused(f"{min(unknown)} is not supported in DATE_FORMAT")
     return _call(DATE_FORMAT, _bare(node.this), node.args["format"])
 
 

@@ -18,7 +18,7 @@ from syncmgr.console.wire.results import Column, Row, Rows, at_once
 from syncmgr.errors import Code, SyncError
 
 SECONDS: Final = 3.0
-KNOWN: Final = 'docs/sql.md, "information_schema", has the words that it may have'
+KNOWN: Final = 'docs/sql.md, "information_schema", lists the supported functions'
 MAX_ROWS: Final = 100_000
 MAX_COLUMNS: Final = 500  # of one SELECT, and of what it reads
 MAX_ANSWER: Final = 64 * MiB
@@ -44,8 +44,8 @@ _ALLOWED: Final = frozenset(
 
 _SPILLED: Final = SyncError(
     Code.QUERY_FAILED,
-    reason="a question about metadata: what it sorts and groups takes too much of the disk (question_spill_bytes in"
-    " conf/fe.conf); ask for less at a time",
+    reason="metadata query: the rows that it sorts and groups need more temporary disk space than "
+    "question_spill_bytes in conf/fe.conf allows; query less at a time",
 )
 
 
@@ -114,7 +114,7 @@ def _bounded(cursor: Iterable[Row]) -> list[Row]:
     for row in cursor:
         size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
         if size > MAX_ANSWER or len(rows) == MAX_ROWS:
-            reason = f"a question about metadata may give {MAX_ROWS} rows and {MAX_ANSWER} bytes at most"
+            reason = f"a metadata query may return at most {MAX_ROWS} rows and {MAX_ANSWER} bytes"
             raise SyncError(Code.QUERY_FAILED, reason=reason)
         rows.append(row)
     return rows
@@ -142,8 +142,8 @@ def _explain(error: sqlite3.Error) -> SyncError:
         if text.startswith(beginning):
             text = f"there is no function {text.removeprefix(beginning)}; {KNOWN}"
     if text.endswith(": syntax error"):
-        text = f"it cannot be asked so, {text.removesuffix(': syntax error')}; {KNOWN}"
-    return SyncError(Code.QUERY_FAILED, reason=f"a question about metadata: {text}")
+        text = f"syntax error {text.removesuffix(': syntax error')}; {KNOWN}"
+    return SyncError(Code.QUERY_FAILED, reason=f"metadata query: {text}")
 
 
 def rows_of(names: Sequence[str], rows: Sequence[Row]) -> Rows:

@@ -27,7 +27,7 @@ MOST_DECIMALS: Final = 30
 
 
 class TooMuchError(ValueError):
-    """The value would be too long, or too dear."""
+    """The value would be too long, or too expensive."""
 
 
 def refuse_above(limit: int, size: int) -> None:
