@@ -1,5 +1,6 @@
 """Every column type through a real canal server, against the mysql source on the same binlog."""
 
+import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -195,6 +196,79 @@ def test_every_type_is_the_same_through_both_sources(chain: Chain) -> None:
             assert_equal(both.ours(schema=schema), theirs, list(types))
         assert [(c.name, c.key) for c in told.columns] == [(c.name, c.key) for c in both.schema.columns]
         assert [arrow_type(c) for c in told.columns] == [arrow_type(c) for c in both.schema.columns]
+
+
+SIGNS: Final = "\0\x01\x1a\n\r\t'\"\\\x7f\x80\x9f\u2028\ufeff%aZ09 é日😀"
+OCTETS: Final = (0, 0, 0x20, 0x7F, 0x80, 0xBF, 0xC2, 0xC3, 0xC4, 0xFF)
+RANDOM_ROWS: Final = 400
+
+
+def text(r: random.Random) -> str:
+    return "".join(r.choices(SIGNS, k=r.choice([0, 1, 2, 5, 19])))
+
+
+def octets(r: random.Random, most: int) -> bytes:
+    return bytes(r.choices(OCTETS, k=r.choice([0, 1, most, r.randint(0, most)])))
+
+
+def digits(r: random.Random, precision: int, scale: int) -> str:
+    number = str(r.choice([0, 1, r.randrange(10 ** r.randint(1, precision))])).rjust(scale + 1, "0")
+    return f"{r.choice(['', '-'])}{number[:-scale]}.{number[-scale:]}"
+
+
+def clock(r: random.Random, hours: int, fraction: int) -> str:
+    seconds = f"{r.randrange(hours):02}:{r.randrange(60):02}:{r.choice([0, r.randrange(60)]):02}"
+    return f"{seconds}.{r.choice([0, 1, r.randrange(10**fraction)]):0{fraction}}" if fraction else seconds
+
+
+def moment(r: random.Random, years: Sequence[int], fraction: int) -> str:
+    return f"{r.choice(years):04}-{r.randint(1, 12):02}-{r.randint(1, 28):02} {clock(r, 24, fraction)}"
+
+
+YEARS: Final = (1, 99, 1582, 1899, 1970, 2024, 9999)
+AT_RANDOM: Final[dict[str, Callable[[random.Random], object]]] = {
+    **dict.fromkeys(("VARCHAR(60)", "CHAR(20)", "TEXT", "LONGTEXT"), text),
+    **{kind: lambda r: octets(r, 40) for kind in ("VARBINARY(60)", "VARBINARY(300)", "BLOB", "BINARY(255)")},
+    "BINARY(7)": lambda r: octets(r, 7),
+    "BINARY(1)": lambda r: octets(r, 1),
+    "DOUBLE": lambda r: r.uniform(-1, 1) * 10.0 ** r.randint(-300, 300),
+    "FLOAT": lambda r: r.uniform(-1, 1) * 10.0 ** r.randint(-30, 30),
+    "DECIMAL(20,6)": lambda r: digits(r, 20, 6),
+    "DECIMAL(38,30)": lambda r: digits(r, 38, 30),
+    "DECIMAL(60,20)": lambda r: digits(r, 60, 20),
+    "TIME": lambda r: r.choice(["", "-"]) + clock(r, 838, 0),
+    "TIME(2)": lambda r: r.choice(["", "-"]) + clock(r, 838, 2),
+    "TIME(6)": lambda r: r.choice(["", "-"]) + clock(r, 838, 6),
+    "DATETIME": lambda r: moment(r, YEARS, 0),
+    "DATETIME(4)": lambda r: moment(r, YEARS, 4),
+    "DATETIME(6)": lambda r: moment(r, YEARS, 6),
+    "TIMESTAMP(3) NULL": lambda r: moment(r, range(1971, 2037), 3),
+    "TIMESTAMP(6) NULL": lambda r: moment(r, range(1971, 2037), 6),
+    "BIT(33)": lambda r: r.choice([0, 2**33 - 1, r.randrange(2**33)]),
+    "BIGINT UNSIGNED": lambda r: r.choice([0, 2**63, 2**64 - 1, r.randrange(2**64)]),
+    "MEDIUMINT UNSIGNED": lambda r: r.choice([2**24 - 1, 2**23, r.randrange(2**24)]),
+    "SET('a','b','c','d','e','f','g','h','i')": lambda r: r.randrange(512),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2])
+def test_values_at_random_are_the_same_through_both_sources(chain: Chain, seed: int) -> None:
+    """Characters that programs stumble over, bytes, digits and times: rows that are inserted, changed and deleted."""
+    r = random.Random(seed)
+    rows = [
+        [number, *(None if r.random() < 0.1 else made(r) for made in AT_RANDOM.values())]
+        for number in range(RANDOM_ROWS)
+    ]
+    with read_twice(chain, columns(dict.fromkeys(AT_RANDOM, ()))) as both:
+        with chain.mysql.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SET NAMES utf8mb4, time_zone = '+00:00'")
+            cursor.executemany(f"INSERT INTO {both.name} VALUES ({', '.join(['%s'] * len(rows[0]))})", rows)
+        both.run(f"UPDATE {both.name} SET c0 = CONCAT('x', LEFT(c0, 5)), c4 = c6 WHERE id % 3 = 0 AND LENGTH(c6) < 60")
+        both.run(f"DELETE FROM {both.name} WHERE id % 7 = 0")
+        theirs = both.theirs()
+        for schema in (both.schema, both.told()):
+            assert_equal(both.ours(schema=schema), theirs, list(AT_RANDOM))
 
 
 def test_another_charset_is_refused_and_what_is_not_read_stops_the_table(chain: Chain) -> None:

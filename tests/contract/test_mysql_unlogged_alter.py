@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count
 from typing import Any, Final
 
 import pytest
@@ -235,8 +236,14 @@ def test_one_look_after_the_names_came_is_enough(
     wanted, start = swapped
     later = {table: replace(each, nameless=True) for table, each in wanted.items()}
     with reading(any_server, later, start, options=OFTEN) as reader:
-        any_server.run(f"INSERT INTO {db}.t VALUES (1, 'x')")
-        until(lambda: reader.get() is not None and not nameless(reader), why="the look")
+        numbers = count()
+
+        def looked() -> bool:
+            """A batch tells what was known when it was taken, so one is needed behind the look."""
+            any_server.run(f"INSERT INTO {db}.t VALUES ({next(numbers)}, 'x')")
+            return reader.get() is not None and not nameless(reader)
+
+        until(looked, why="the look")
         looks = len(asked)
         alter_unlogged(any_server, f"ALTER TABLE {db}.u {SWAP}")
         any_server.run(f"INSERT INTO {db}.u (id, a, b) VALUES (2, 20, 200)")

@@ -87,6 +87,11 @@ class Taken:
             self._position = replace(self._position, gtids=str(self._gtids))
         return self._position
 
+    @property
+    def inside(self) -> bool:
+        """Whether it is inside a transaction."""
+        return self._position.ordinal > 0
+
     def behind(self, at: EntryPosition, *, time: int, whole: bool, acked: bool) -> None:
         """A transaction, or a statement without one, ended with this entry."""
         self._torn, self._away = "", False

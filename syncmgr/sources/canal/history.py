@@ -44,6 +44,11 @@ class History:
         return self._taken.position
 
     @property
+    def inside(self) -> bool:
+        """Whether the position is inside a transaction, a part of which was taken."""
+        return self._taken.inside
+
+    @property
     def doubtful(self) -> bool:
         """Whether what was dropped may be of another server, and be wanted again: nothing has met the position yet.
 

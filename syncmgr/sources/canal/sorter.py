@@ -220,7 +220,7 @@ class Sorter:
         self._end_transaction(self._last)
 
     def _finish(self, value: bytes, at: EntryPosition) -> None:
-        if self._open.events or self._delivered_open:
+        if self._open.events or self._delivered_open or self._history.inside:
             end = entry_pb2.TransactionEnd.FromString(value)
             if any(pair.key == "XA_TYPE" for pair in end.props):
                 raise self._unsupported(PREPARED)

@@ -267,6 +267,12 @@ def test_rows_of_an_xa_transaction_stop() -> None:
     with pytest.raises(SyncError, match="XA transaction"):
         Sorting(max_open_bytes=1).feed([*log.begin(begin), log.row("a")])
     assert Sorting().values([*log.begin(begin), log.row("a", OTHER), *log.transaction("b")]) == ["b"]
+    part, torn = [*log.begin(), log.row("a")], Sorting()
+    torn.feed(part)
+    torn.sorter.tear()
+    [batch] = torn.taken()
+    with pytest.raises(SyncError, match="XA transaction"):
+        Sorting(batch.end).feed([*part, log.end(XA_TYPE="XA END")])
     other = [*log.begin(), log.row("a", OTHER), log.end(XA_TYPE="XA END")]
     assert Sorting().values([*other, log.statement("XA COMMIT", entry_pb2.XACOMMIT, ddl=False)]) == []
 
