@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from syncmgr.job.statement.nodes import (
     AlterTable,
     ChangeIndex,
+    DropTables,
     MergeTables,
     RenameTables,
     Table,
@@ -40,6 +41,19 @@ def is_temporary(text: str, db: str, own: Collection[Table], modes: Modes, *, us
             return not renamed(pairs, own, modes)[0]
         case _:
             return False
+
+
+def dropped(text: str, db: str, modes: Modes) -> tuple[Table, ...]:
+    """Temporary tables that it drops, as those are logged with which a session ends; folded."""
+    try:
+        statement = read(text, db, modes)
+    except UnclearError:
+        return ()
+    match statement:
+        case DropTables(tables=tables, temporary=True):
+            return tuple(map(modes.folded, tables))
+        case _:
+            return ()
 
 
 def renamed(pairs: Iterable[Pair], own: Collection[Table], modes: Modes) -> tuple[tuple[Pair, ...], frozenset[Table]]:

@@ -252,6 +252,7 @@ class Subscriptions:
         if not concerned and said is not None:
             concerned = self._joining(said)
         self._met = query
+        self._unlogged.follow(query, self._modes(query), concerned)
         return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None
 
     def _joining(self, said: DdlStatement) -> tuple[Table, ...]:

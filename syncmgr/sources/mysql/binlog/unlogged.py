@@ -16,6 +16,7 @@ from syncmgr.job.objects.reach import Reach, reach
 from syncmgr.job.objects.surroundings import Answers, Known, Unasked, own_tables, told, unasked, used
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
+from syncmgr.job.statement.temporary import dropped
 from syncmgr.job.statement.writing import selected, stands_for_rows
 from syncmgr.sources.mysql.binlog.events import Query
 
@@ -23,6 +24,11 @@ Ask = Callable[[Unasked, Modes], Answers]  # of as many as it can; raises Stream
 Keep = Callable[[int], None]  # the second of an answer, over every end of this process
 SHOWN: Final = 200  # characters of a statement in an error
 MOST_NAMES: Final = 5
+MOST_FOLLOWED: Final = 1000
+HIDDEN: Final = (
+    "a session drops a temporary table of its name, which it had made before reading began, so that an earlier"
+    " statement of that session may have been about that one; RESYNC TABLE reads the table as it is"
+)
 NOT_KNOWN: Final = "used objects that are not known any more"
 
 
@@ -36,6 +42,7 @@ class Unlogged:
         self._keep = keep
         self._kept = asked_until
         self._known = Known(forgotten=asked_until)
+        self._followed = frozenset[tuple[int, Table]]()  # where a session may have had a table of its own in mind
 
     def heed(
         self, query: Query, modes: Modes, tables: Collection[Table], at: int, before: Position | None = None
@@ -43,8 +50,9 @@ class Unlogged:
         """Whether it is such a statement, and not DDL; `at`: its second, `before`: where it begins.
 
         Raises SOURCE_NOT_ROW, SOURCE_UNSEEN where rows of these tables may have changed by it, SOURCE_LATE where that
-        was judged of an earlier one by what this one has made.
+        was judged of an earlier one by what this one has made, SOURCE_SCHEMA where an earlier one was another table's.
         """
+        self._refuse_hidden(query, modes, tables)
         if stands_for_rows(query.text, modes):
             self._refuse(query, modes, tables)
             return True
@@ -63,6 +71,23 @@ class Unlogged:
     def sessions_ended(self) -> None:
         """All that were there, as a server's end ends them."""
         self._known = replace(self._known, temporary=frozenset())
+        self._followed = frozenset()
+
+    def follow(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
+        """A statement that was taken for one on these tables: a temporary one of its name may have been made before
+        reading began.
+        """
+        if query.temporary:
+            more = ((query.thread, modes.folded(table)) for table in tables)
+            self._followed = frozenset([*self._followed, *more][-MOST_FOLLOWED:])
+
+    def _refuse_hidden(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
+        gone = dropped(query.text, query.db, modes) if query.temporary and self._followed else ()
+        unseen = set(gone).difference(self.own_tables(query))
+        for table in tables:
+            name = modes.folded(table)
+            if name in unseen and (query.thread, name) in self._followed:
+                raise SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=HIDDEN)
 
     def _refuse(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
         found = self._reached(query, modes, tables)

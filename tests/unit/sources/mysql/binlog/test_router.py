@@ -155,3 +155,23 @@ def test_a_temporary_table_lives_as_long_as_its_session(between: list[bytes], *,
     for each in (query("CREATE TEMPORARY TABLE t (id INT)"), *between, query("TRUNCATE t")):
         router.feed(memoryview(each), [(0, len(each))], 0)
     assert (router.take().ddl is not None) is followed
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_temporary_table_that_nobody_has_seen_made_is_known_by_its_end(*, made: bool) -> None:
+    """Whose statements were followed as those on the synced table, since reading began after it."""
+    tables = {("d", "t"): Subscription(columns=())}
+    start = Position(file="binlog.000001", offset=4, server="s")
+    router = Router(Subscriptions(tables, "db1:3306", unlogged()), Limits(), start, "db1:3306", {})
+    told = [query("CREATE TEMPORARY TABLE t (id INT)")] if made else []
+    for each in (*told, query("TRUNCATE t")):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert (router.take().ddl is None) is made
+    end = query("DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`,`other`")
+    if made:
+        router.feed(memoryview(end), [(0, len(end))], 0)
+        return
+    with pytest.raises(SyncError, match="RESYNC TABLE reads the table as it is") as caught:
+        router.feed(memoryview(end), [(0, len(end))], 0)
+    assert caught.value.code is Code.SOURCE_SCHEMA
+    assert caught.value.context["table"] == "d.t"
