@@ -60,16 +60,15 @@ class Durability:
         self._written: dict[Name, int] = {}  # with a number of its own for each begin and end of a write
         self._confirmed: dict[Name, str] = {}
         self._lost: dict[Name, _Lost] = {}
+        self._unreadable: str | None = None  # what was noted by an earlier life
 
     def open(self) -> None:
         """Before anything is written. Raises OSError."""
         with self._lock:
             if self._descriptor is not None:
                 return
-            with contextlib.suppress(FileNotFoundError):
-                for each in json.loads((self._folder / NOTE).read_text()):
-                    self._lost[each["db"], each["table"]] = _Lost(**each)
             self._descriptor = opened(self._folder)
+            self._load()
 
     def close(self) -> None:
         with self._lock:
@@ -82,7 +81,8 @@ class Durability:
         """What is written to a table meanwhile is on the disk when it ends without an error; its value is called where
         nothing was written.
 
-        Raises WRITES_LOST where it is not, and where an earlier write to the table is not.
+        Raises WRITES_LOST where it is not, and where an earlier write to the table is not, or LAKE_DAMAGED where
+        nobody knows.
         """
         name, wrote = (db, table), True
 
@@ -172,6 +172,18 @@ class Durability:
             self._save()
         logger.error("the disk of the lake has lost writes: %s; tables that are not confirmed: %s", error, lost)
 
+    def _load(self) -> None:
+        """Written again, as the disk may have lost it, too, and take it by now."""
+        try:
+            found = [_Lost(**each) for each in json.loads((self._folder / NOTE).read_text())]
+        except FileNotFoundError:
+            return
+        except ValueError as error:
+            self._unreadable = f"the disk has lost writes, and with them which ones: '{self._folder / NOTE}': {error}"
+            return
+        self._lost = {(each.db, each.table): each for each in found}
+        self._save()
+
     def _save(self) -> None:
         """A kill must not take the note; that a disk takes it is too much to ask of one that loses writes."""
         note = self._folder / NOTE
@@ -190,6 +202,8 @@ class Durability:
 
     def _refuse_lost(self, name: Name) -> None:
         """A table that was set back, or made anew under the name, is as if it had not been written."""
+        if self._unreadable is not None:
+            raise SyncError(Code.LAKE_DAMAGED, reason=self._unreadable)
         lost = self._lost.get(name)
         if lost is None:
             return

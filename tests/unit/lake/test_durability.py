@@ -169,3 +169,15 @@ def test_a_table_of_the_name_that_was_made_anew_is_another(disk: Disk) -> None:
     disk.write("a")
     disk.durability.forget(DB, "b")
     disk.write("b")
+
+
+def test_a_note_that_the_disk_has_lost_too_closes_every_table(disk: Disk) -> None:
+    """Nobody knows which ones it named."""
+    disk.durability.close()
+    (disk.folder / NOTE).write_bytes(bytes(40))
+    disk.durability = disk.started()
+    disk.durability.open()
+    with pytest.raises(SyncError) as caught:
+        disk.write("a")
+    assert caught.value.code is Code.LAKE_DAMAGED
+    assert NOTE in str(caught.value)
