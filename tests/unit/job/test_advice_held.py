@@ -8,8 +8,10 @@ from typing import Final
 
 import pytest
 
+from syncmgr.config.settings import find, parse
 from syncmgr.errors import Code
 from syncmgr.job.failure import TREATMENTS
+from syncmgr.job.job_properties import JOB_PROPERTIES
 
 TESTS: Final = Path(__file__).parents[2]
 ADVICE, LAKE, SOURCE, CANAL = (f"acceptance/test_advice{part}.py::test_" for part in ("", "_lake", "_source", "_canal"))
@@ -124,3 +126,17 @@ def _around(text: str, name: str) -> tuple[str, str]:
     """The decorators of a test, and the test itself."""
     before, after = text.split(f"def {name}(")
     return before.rpartition("\n\n\n")[2], after.partition("\n\n\n")[0]
+
+
+SETS: Final = sorted(
+    {pair for each in TREATMENTS.values() for pair in re.findall(r'\("([\w.]+)" = "([^"]+)"\)', each.whole)}
+)
+
+
+@pytest.mark.parametrize(("name", "value"), SETS)
+def test_what_is_to_be_set_can_be_typed(name: str, value: str) -> None:
+    """As it stands there: a property of the job with a value that it may have."""
+    known = {each.name for each in JOB_PROPERTIES}
+    assert name in known or find(name).job
+    if name not in known:
+        parse(find(name), value)
