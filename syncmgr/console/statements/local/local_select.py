@@ -35,6 +35,7 @@ _SAFE: Final = (
     *(exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Add, exp.Sub),
     *(exp.Concat, exp.Coalesce, exp.Where),
 )
+_NUMBERS: Final = (exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Add, exp.Sub)
 _OF_TIMES: Final = {"CONVERT_TZ", "TIMEDIFF", "TIME_FORMAT"}  # by which tools ask for the zone of the server
 _CLOCKS: Final = {"NOW", "SYSDATE"}
 _WITHOUT_BRACKETS: Final = {"CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA", "USER"}  # Spark's functions
@@ -133,6 +134,9 @@ def _is_safe(node: exp.Expr) -> bool:
         return node.name.isascii() and node.name.isdigit() and len(node.name) <= MOST_DIGITS
     if isinstance(node, exp.Anonymous):
         return node.name.upper() in _OF_TIMES
+    if isinstance(node, exp.Add | exp.Sub | exp.Neg):  # a text, or a time, counts otherwise in SQLite
+        sides = [side.unnest() for side in node.iter_expressions()]
+        return all(isinstance(side, _NUMBERS) and not side.is_string for side in sides)
     if isinstance(node, exp.EQ):  # texts compare otherwise in SQLite
         return all(isinstance(side, exp.Literal) and not side.is_string for side in (node.left, node.right))
     return isinstance(node, _SAFE)
