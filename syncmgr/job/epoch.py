@@ -174,6 +174,8 @@ class ChannelCommit:
     `chunk`: of a snapshot, instead of `files`: its rows go behind `epoch`, which stays the one that the table bears.
     `part`: where other channels commit to the table, too: the rows that are this one's.
     `renews`: what the table has had of the channel does not matter: all of its rows are replaced, now or next.
+    `unanswered`: the epoch after `epoch` that the table may bear, since its commit has no answer that was stored; one
+    that renews the table takes it back, and it is committed again.
     """
 
     token: str
@@ -191,6 +193,7 @@ class ChannelCommit:
     chunk: ChunkRows | None = None
     part: Part | None = None
     renews: bool = False
+    unanswered: int | None = None
 
     @property
     def empty(self) -> bool:

@@ -4,7 +4,7 @@ Owns: telling metadata that are older than the lake from a frontend that has tak
 Must not know: what a table bears, how an epoch is stored.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -22,14 +22,18 @@ class Progressed(Protocol):
     def last_epoch(self) -> int: ...
 
 
-class Ledger(Protocol):
+class Waiting(Protocol):
+    """The epochs of a job that are to be committed."""
+
+    def intents(self) -> Sequence[Epoch]: ...
+    def backlog(self) -> Sequence[Epoch]: ...
+
+
+class Ledger(Waiting, Protocol):
     """The memory of the job's epochs, as it is now."""
 
     def progress(self) -> Mapping[str, Progressed]:
         """By channel token."""
-
-    def intents(self) -> list[Epoch]: ...
-    def backlog(self) -> list[Epoch]: ...
 
 
 class KnownHistory:
@@ -72,8 +76,13 @@ class KnownHistory:
         and stores each. A table that bears one behind the first that waits has got it from later metadata.
         """
         stored = self._ledger.progress()[token].last_epoch
-        waiting = [each.number for each in (*self._ledger.intents(), *self._ledger.backlog()) if _concerns(each, token)]
-        return epoch <= stored or epoch == min(waiting, default=stored)
+        return epoch <= stored or epoch == first_waiting(self._ledger, token)
+
+
+def first_waiting(ledger: Waiting, token: str) -> int | None:
+    """The epoch that a channel commits next, or has committed without an answer that was stored; None: none waits."""
+    waiting = [each.number for each in (*ledger.intents(), *ledger.backlog()) if _concerns(each, token)]
+    return min(waiting, default=None)
 
 
 def _concerns(epoch: Epoch, token: str) -> bool:

@@ -67,15 +67,17 @@ def bearing_of(iceberg: Iceberg, channel: ChannelCommit) -> CommitMarker:
     return ChunkBearing(iceberg, channel, channel.chunk)
 
 
-def check_token(found: int, commit: ChannelCommit | ChannelAlter, *, renews: bool = False) -> None:
-    """Whether an epoch may come behind the one that a table bears, or is that. One that renews the table may come
-    behind any older one, or none.
+def check_token(
+    found: int, commit: ChannelCommit | ChannelAlter, *, renews: bool = False, unanswered: int | None = None
+) -> None:
+    """Whether an epoch may come after the one that a table bears, or is that. One that renews the table may come after
+    any older one, or none, and takes back the one that is `unanswered`.
 
     Raises FENCED where somebody has gone on from there, OTHER_HISTORY where the metadata are older than the table,
     TARGET_SET_BACK where it is the other way round, or the table was made anew.
     """
     table, last = f"{commit.db}.{commit.table}", commit.last_epoch
-    if found > commit.epoch:
+    if found > commit.epoch and not (renews and found == unanswered):
         raise SyncError(Code.FENCED, table=table, found=found, epoch=commit.epoch)
     if last < found < commit.epoch:
         raise SyncError(Code.OTHER_HISTORY, table=table, epoch=found)
@@ -166,7 +168,7 @@ class ChunkBearing:
     def is_in(self, table: Java) -> bool:
         channel = self.channel
         found = self.iceberg.token(table, token_property(channel.token))
-        check_token(found, channel, renews=channel.renews)
+        check_token(found, channel, renews=channel.renews, unanswered=channel.unanswered)
         return self.chunk.number in self._done(table)
 
     def _done(self, table: Java) -> frozenset[int]:

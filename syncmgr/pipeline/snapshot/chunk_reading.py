@@ -20,6 +20,7 @@ from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
 from syncmgr.job.snapshot.chunk import MOST_CONNECTIONS, ChunkPlan
 from syncmgr.job.snapshot.chunk_rows import ChunkReader, ChunkRows
 from syncmgr.lake.port import Chunks
+from syncmgr.pipeline.known_history import first_waiting
 from syncmgr.pipeline.snapshot.handover import LOOK_SECOND, Ending
 from syncmgr.pipeline.snapshot.held_binlog import HeldBinlog
 from syncmgr.pipeline.snapshot.isolated import isolated
@@ -124,6 +125,7 @@ class ChunkReading:
             settled=False,
             part=channel.part,
             renews=load.renews(channel.part),
+            unanswered=first_waiting(self._ledger, channel.token),
             chunk=ChunkRows(
                 plan=plan.id,
                 number=number,

@@ -1,6 +1,6 @@
 """What a snapshot asks of the ledger, and what it is given."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,8 @@ class Ledger(Protocol):
     def catch_up(self, tokens: Collection[str]) -> None: ...
     def progress(self) -> Mapping[str, Progressed]: ...
     def last_epoch(self) -> Epoch | None: ...
+    def intents(self) -> Sequence[Epoch]: ...
+    def backlog(self) -> Sequence[Epoch]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
