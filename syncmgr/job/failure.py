@@ -156,7 +156,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL_PAST),
     Code.SOURCE_DDL: _O(
-        "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME.",
+        "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME. Where the "
+        "message says that RESYNC TABLE does not bring the table back, do what it says.",
         on_canal=_CANAL_PAST,
     ),
     Code.SOURCE_VALUE: _O(
@@ -192,12 +193,12 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
     Code.TABLE_STOPPED: _TP(
-        "Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE; or ALTER SYNC JOB ... DROP TABLE leaves the "
-        "table out."
+        "Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, unless the reason says that this does not "
+        "bring it back; or ALTER SYNC JOB ... DROP TABLE leaves the table out."
     ),
     Code.TABLES_STOPPED: _TP(
-        "Mend for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE; or ALTER SYNC JOB ... DROP "
-        "TABLE leaves it out."
+        "Mend for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE, unless that says that this "
+        "does not bring it back; or ALTER SYNC JOB ... DROP TABLE leaves it out."
     ),
     Code.SNAPSHOT_OPEN: _T("Nothing: its changes follow when its rows are there."),
     Code.APPEND_CHANGE: _O(

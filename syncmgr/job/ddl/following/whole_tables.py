@@ -13,7 +13,6 @@ from syncmgr.job.ddl.copies.copy_table import alike
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log
 from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl.creation import told
-from syncmgr.job.ddl.evolution import evolve
 from syncmgr.job.ddl.following.following import Following, table_of
 from syncmgr.job.ddl.following.renaming import refuse_successor
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable
@@ -49,7 +48,7 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
     source = replace(channel.source, charset=charset, generated=None if statement.like else ())
     alteration = altered(source, renewed(channel.source, statement))
     alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
-    job.take(evolve(replace(channel, gone=False, shadows=()), target, alteration, terms))
+    job.take(replace(channel, gone=False, shadows=()), target, alteration, terms)
 
 
 def _copy(job: Following, statement: nodes.CreateTable) -> None:

@@ -193,7 +193,11 @@ def test_a_table_is_shown_with_what_works_for_its_job() -> None:
 
 @pytest.mark.parametrize(
     ("code", "first"),
-    [(Code.SOURCE_DDL, BACK), (Code.SOURCE_ROW_IMAGE, "Set binlog_row_image"), (Code.SOURCE_VALUE, "ALTER SYNC JOB")],
+    [
+        (Code.SOURCE_DDL, "Unless the reason says otherwise, "),
+        (Code.SOURCE_ROW_IMAGE, "Set binlog_row_image"),
+        (Code.SOURCE_VALUE, "ALTER SYNC JOB"),
+    ],
 )
 def test_a_stop_says_what_to_do_of_its_table(code: Code, first: str) -> None:
     """The job runs, so nothing is resumed or skipped; one that an earlier version stored has no number."""
