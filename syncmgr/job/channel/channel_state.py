@@ -73,8 +73,10 @@ class Stop:
 BACK: Final = "ALTER SYNC JOB ... RESYNC TABLE brings it back, DROP TABLE leaves it out of the job."
 STOP_ADVICE: Final[Mapping[Code, str]] = {
     Code.SOURCE_DDL: "Unless the reason says otherwise, " + BACK,
-    Code.SOURCE_ROW_IMAGE: "Set binlog_row_image to FULL on the server. " + BACK,
-    Code.SOURCE_UNSUPPORTED: "Turn off at the server what the message names. " + BACK,
+    Code.SOURCE_ROW_IMAGE: "Set binlog_row_image to FULL on the server, and in the session that wrote the rows. "
+    + BACK,
+    Code.SOURCE_UNSUPPORTED: "Turn off at the server, and in the session that wrote it, what the message names. "
+    + BACK,
     Code.SOURCE_VALUE: (
         'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null", or mend the row at the source. ' + BACK
     ),
