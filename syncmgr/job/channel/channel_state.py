@@ -50,6 +50,7 @@ CHANNEL_TRANSITIONS: Final[Mapping[ChannelState, Mapping[ChannelEvent, ChannelSt
 
 
 ALTERED: Final = "altered"  # in the context of SNAPSHOT_BROKEN: columns are not what they were
+GONE: Final = "gone"  # the same: the table is not seen under its name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -238,6 +239,11 @@ def comes(standing: Standing) -> bool:
 def is_altered(error: SyncError) -> bool:
     """Whether it says that a table is not what it was."""
     return bool(error.context.get(ALTERED))
+
+
+def may_be_followed(error: SyncError) -> bool:
+    """Whether a statement that is still to be read has led to it, or may have."""
+    return is_altered(error) or bool(error.context.get(GONE))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
