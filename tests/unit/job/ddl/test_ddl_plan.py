@@ -235,6 +235,28 @@ def test_what_is_refused(clauses: str, why: str) -> None:
     assert clauses in text
 
 
+@pytest.mark.parametrize("policy", OnDdl)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DROP TABLE orders",
+        "DROP DATABASE shop",
+        "TRUNCATE TABLE orders",
+        "CREATE OR REPLACE TABLE orders (id BIGINT PRIMARY KEY)",
+    ],
+)
+def test_a_table_that_was_another_before_it_is_known_is_emptied_and_no_more(text: str, policy: OnDdl) -> None:
+    """Rows from before it may have been read again, and those that are there follow. What the table is has been asked
+    of the server later: neither its columns nor the policy, which is about the table of the job, say anything here.
+    """
+    drops = deeds_of({"on_drop_table": "drop"})
+    at = channel()
+    for statement in (text, "CREATE TABLE orders (id BIGINT PRIMARY KEY)", "ALTER TABLE orders ADD z INT"):
+        step = followed(statement, at, holds=False, policy=policy, deeds=drops, mariadb=True)
+        assert step.channels == {}
+        assert step.changes == ({at.token: (EmptyTable(),)} if statement == text else {})
+
+
 BESIDE = JobKind(has_rows=True, has_others=True, runs=True)
 
 
