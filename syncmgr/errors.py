@@ -213,7 +213,7 @@ class Code(Enum):
     SOURCE_CASCADES = (
         20135,
         "HY000",
-        'A foreign key of table \'{table}\' changes its rows ON DELETE or ON UPDATE, and the MySQL server at {address} writes nothing of that into its binlog; start it with innodb_native_foreign_keys = OFF (MySQL 9.6 and newer), drop the action, or write "unlogged_cascades" = "accept" and live with rows that differ',
+        'A foreign key of table \'{table}\' changes its rows ON DELETE or ON UPDATE, and the MySQL server at {address} writes nothing of that into its binlog; {cure}drop the action, or write "unlogged_cascades" = "accept" and live with rows that differ',
     )
     SOURCE_UNLOGGED = (
         20160,

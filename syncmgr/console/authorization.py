@@ -250,12 +250,16 @@ class GuardedQueries:
         raise SyncError(Code.PRIVILEGE_NEEDED, privilege=Privilege.SELECT)
 
     def _refuse(self, name: tuple[str, str] | None) -> None:
-        if name is None:
-            self._access.need_admin()
-        else:
+        if name is not None:
             self._access.need(Privilege.SELECT, table(*name))
+        elif not self._access.rights.is_admin:
+            raise SyncError(Code.PRIVILEGE_NEEDED, privilege=Privilege.ADMIN).saying(NO_GRANT)
 
 
+NO_GRANT: Final = (
+    "; the query reads what no grant can be about: a file, a path, another catalog, a name that is computed, or itself "
+    "(WITH RECURSIVE)"
+)
 OF_ADMINISTRATORS: Final = frozenset({"audit_log"})  # who is audited does not decide on it
 
 

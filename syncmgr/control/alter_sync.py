@@ -32,7 +32,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.ddl.stopped_table import needs_all_rows
+from syncmgr.job.ddl.stopped_table import made_anew, needs_all_rows
 from syncmgr.job.epoch import Epoch
 from syncmgr.job.freshness import of_table
 from syncmgr.job.job_properties import parsed
@@ -67,11 +67,6 @@ PLACE: Final = (
     "error {number} has paused the job, which RESUME meets again unless the table is read whole, as it is now;"
     f" {LEAVE_OUT}"
 )
-ANEW_BESIDE: Final = (
-    "; ALTER SYNC JOB ... DROP TABLE it; once information_schema.sync_channels has it no more, make the target anew, "
-    "and ALTER SYNC JOB ... ADD TABLE it"
-)
-ANEW_ALONE: Final = "; STOP the job, make the target anew, and create the job again"
 OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
 
 log = logging.getLogger(__name__)
@@ -221,7 +216,7 @@ class Alterations:
         try:
             renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
         except SyncError as error:
-            raise error.saying(ANEW_BESIDE if job.kind.has_others else ANEW_ALONE) from error
+            raise error.saying(f"; {made_anew(job.kind)}") from error
         again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at)
         return replace(renewal, channel=replace(again, stopped=None), stale_since=stale or 0.0)
 

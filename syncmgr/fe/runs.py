@@ -23,7 +23,7 @@ from syncmgr.job.ddl.following.ddl_statement import Rules
 from syncmgr.job.failure import FailType
 from syncmgr.job.job_properties import parsed
 from syncmgr.job.rows.value_error import rules_of
-from syncmgr.job.snapshot.renewal import becoming
+from syncmgr.job.snapshot import renewal
 from syncmgr.job.source import Can
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import TargetTable
@@ -121,10 +121,11 @@ class Runs:
             stop=properties.on_ddl_stop,
             on_value_error=properties.on_value_error,
             unlogged=job.source.accepts_unlogged,
+            unrenewable=partial(renewal.refused, terms=renewal.terms_of(properties)),
         )
 
     def _becoming(self, job_id: JobId, channel: ChannelDescription) -> TargetTable:
         """The target of a channel, as it is once what is being read for it is there."""
         target = self._catalog.table(channel.target_db, channel.target)
         load = self._store.loads.of(job_id).get(channel.token)
-        return becoming(target, load.changes) if load is not None and load.reshapes else target
+        return renewal.becoming(target, load.changes) if load is not None and load.reshapes else target

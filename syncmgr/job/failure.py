@@ -97,6 +97,10 @@ _AGAIN: Final = (
 _WHERE: Final = ", while Status' behind and stopped are empty: what waits for a table goes with the job"
 _THERE: Final = f' and the position of Status as "start"{_WHERE}; the default asks for targets that are empty.'
 _RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE, then RESUME."
+_SESSION: Final = (
+    "and in the session that wrote the event: where the server has the value already, that session has set its own, "
+    "for which its user needs SUPER, SYSTEM_VARIABLES_ADMIN, SESSION_VARIABLES_ADMIN or BINLOG ADMIN"
+)
 _LEAVE: Final = "ALTER SYNC JOB ... DROP TABLE leaves the table out; then RESUME."
 
 TREATMENTS: Final[Mapping[Code, Treatment]] = {
@@ -142,8 +146,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         "you say by it that they are right."
     ),
     Code.SOURCE_ROW_IMAGE: _O(
-        "Set binlog_row_image to FULL on the server. Rows written meanwhile are cut: " + _RESYNC,
-        on_canal="Set binlog_row_image to FULL on the server. Rows written meanwhile are cut. " + _CANAL_PAST,
+        f"Set binlog_row_image to FULL on the server, {_SESSION}. Rows written meanwhile are cut: {_RESYNC}",
+        on_canal=f"Set binlog_row_image to FULL on the server, {_SESSION}. Rows written meanwhile are cut. "
+        + _CANAL_PAST,
     ),
     Code.SOURCE_POSITION_LOST: _O(
         "If the server is a replica that lags, RESUME once it has caught up. Else rows between the two places are gone "
@@ -156,7 +161,8 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SOURCE_SCHEMA: _O(_RESYNC, on_canal=_CANAL_PAST),
     Code.SOURCE_DDL: _O(
-        "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME.",
+        "ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', whichever fits, then RESUME. Where the "
+        "message says that RESYNC TABLE does not bring the table back, do what it says.",
         on_canal=_CANAL_PAST,
     ),
     Code.SOURCE_VALUE: _O(
@@ -165,8 +171,9 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal="STOP the job, make the target anew with a column that holds the value, and create the job again.",
     ),
     Code.SOURCE_UNSUPPORTED: _O(
-        "Turn off at the server what the message names. ALTER SYNC JOB ... RESYNC TABLE if it names a table, whose "
-        "rows are in the binlog as they were written; then RESUME. If that meets the same event again: " + _AGAIN
+        f"Turn off at the server what the message names, {_SESSION}. ALTER SYNC JOB ... RESYNC TABLE if it names a "
+        "table, whose rows are in the binlog as they were written; then RESUME. If that meets the same event again: "
+        + _AGAIN
     ),
     Code.SOURCE_PROTOCOL: _R("Nothing if it passes; else the binlog is damaged, or something between changes bytes."),
     Code.SOURCE_XA: _O("Rows of that transaction are unknown. " + _AGAIN),
@@ -192,12 +199,12 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
     ),
     Code.SNAPSHOT_WAITS: _T("Nothing if it passes; else end the transactions that have written the table."),
     Code.TABLE_STOPPED: _TP(
-        "Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE; or ALTER SYNC JOB ... DROP TABLE leaves the "
-        "table out."
+        "Mend what the reason says, then ALTER SYNC JOB ... RESYNC TABLE, unless the reason says that this does not "
+        "bring it back; or ALTER SYNC JOB ... DROP TABLE leaves the table out."
     ),
     Code.TABLES_STOPPED: _TP(
-        "Mend for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE; or ALTER SYNC JOB ... DROP "
-        "TABLE leaves it out."
+        "Mend for each what `stopped` in Status says, then ALTER SYNC JOB ... RESYNC TABLE, unless that says that this "
+        "does not bring it back; or ALTER SYNC JOB ... DROP TABLE leaves it out."
     ),
     Code.SNAPSHOT_OPEN: _T("Nothing: its changes follow when its rows are there."),
     Code.APPEND_CHANGE: _O(

@@ -16,6 +16,7 @@ from syncmgr.job.channel.channel_state import Verdict, verdict
 from syncmgr.job.channel.description import ChannelDescription, Reshaped
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.ddl.stopped_table import advised, concerned, stop_of, stopped_by
+from syncmgr.job.failure import JobKind
 from syncmgr.job.freshness import of_table
 from syncmgr.job.position import Position
 from syncmgr.job.types.schema import SourceTable
@@ -102,7 +103,13 @@ class Channels:
         return stopped_by(error, self.now, rules.stop) if self._options.leaves_out else None
 
     def advised(self, error: SyncError) -> SyncError:
-        return advised(error, alone=self.alone(error) is not None, has_rows=self._options.leaves_out)
+        kind = JobKind(
+            has_rows=self._options.leaves_out,
+            has_others=len(self.now) > 1,
+            runs=self.alone(error) is not None,
+            shares=any(channel.part is not None for channel in self.now),
+        )
+        return advised(error, kind)
 
     # -- which of them are read
 

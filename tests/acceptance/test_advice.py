@@ -177,7 +177,7 @@ def test_rows_that_were_written_in_part_are_read_again(
     t.run(f"ALTER TABLE {name}.t ADD doc JSON", f"INSERT INTO {name}.t VALUES (1, 1, 'x', 1, '{{\"a\": 1, \"b\": 2}}')")
     until(lambda: len(t.lake()) == 2, why="the row")
     t.run(f"SET SESSION {variable}", f"UPDATE {name}.t {change}")
-    t.until_paused(code)
+    assert ", and in the session that wrote the event: " in t.until_paused(code)
     t.resume()
     assert "RESYNC TABLE" in t.until_paused(code)
     t.run(f"UPDATE {name}.t SET doc = NULL")

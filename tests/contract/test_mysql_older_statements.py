@@ -8,6 +8,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl_plan import Rules, plan_ddl
+from syncmgr.job.ddl.lake_change import EmptyTable, LakeChange
 from syncmgr.job.ddl_policy import OnDdl
 from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.sources.mysql.binlog.subscription import subscriptions
@@ -89,3 +90,27 @@ def test_rows_from_before_the_key_of_now_stop_the_table(any_server: MysqlServer,
         outcome(any_server, db, *texts)
     assert caught.value.code is Code.SOURCE_SCHEMA
     assert any_server.run(f"SELECT id, v FROM {db}.t") == [(1, "b")]
+
+
+@ALIKE
+def test_an_older_table_of_the_name_leaves_the_columns_alone(any_server: MysqlServer, db: str) -> None:
+    """Its rows go where it went; what the table of the job is was asked of the server after all that."""
+    at = latest(any_server)
+    made = f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v VARCHAR(20))"
+    any_server.run(made, f"DROP TABLE {db}.t", f"CREATE TABLE {db}.t (id INT PRIMARY KEY)", f"DROP TABLE {db}.t", made)
+    known, end = facts(any_server, [(db, "t")]), latest(any_server)
+    channel = planned(known.tables[0])
+    described = target(channel.source, channel.keys)
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)
+    changes: list[LakeChange] = []
+    with reading(any_server, subscriptions([replace(worker(channel), known_at=known.known_at)], at), at) as reader:
+        for ddl in statements(reader, end):
+            if ddl is None:
+                break
+            assert ddl.said is not None
+            step = plan_ddl(ddl.said, [channel], rules)
+            changes += step.changes.get(channel.token, ())
+            channel = step.channels.get(channel.token, channel)
+            reader.source.follow([replace(worker(channel), known_at=known.known_at)])
+    assert changes == [EmptyTable(), EmptyTable()]
+    assert channel.reads == ("id", "v")

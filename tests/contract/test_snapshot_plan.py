@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.channel_state import may_be_followed
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.sources.mysql.jdbc import MysqlChunks
@@ -121,6 +122,20 @@ def test_a_small_table_is_one_chunk(any_server: MysqlServer, db: str, rows: int)
     for number in range(rows):
         any_server.run(f"INSERT INTO {db}.t VALUES ({number})")
     assert plan_of(any_server, db, ("k",)).count == 1
+
+
+@ALIKE
+def test_a_table_that_left_its_name_is_told(any_server: MysqlServer, db: str) -> None:
+    """A statement may have renamed it, which the job follows; only else the grant is missing."""
+    any_server.run(f"CREATE TABLE {db}.t (k INT PRIMARY KEY)")
+    table, source = facts(any_server, [(db, "t")]).tables[0], MysqlSnapshot([address(any_server)])
+    any_server.run(f"RENAME TABLE {db}.t TO {db}.u")
+    for ask in (lambda: source.check_same([(table, ("k",))]), lambda: source.plan(table, ("k",), 10)):
+        with pytest.raises(
+            SyncError, match=r"renamed or dropped it is followed .* if there was none, .* grant SELECT"
+        ) as e:
+            ask()
+        assert may_be_followed(e.value)
 
 
 @ALIKE

@@ -50,6 +50,7 @@ CHANNEL_TRANSITIONS: Final[Mapping[ChannelState, Mapping[ChannelEvent, ChannelSt
 
 
 ALTERED: Final = "altered"  # in the context of SNAPSHOT_BROKEN: columns are not what they were
+GONE: Final = "gone"  # the same: the table is not seen under its name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,8 +73,11 @@ class Stop:
 
 BACK: Final = "ALTER SYNC JOB ... RESYNC TABLE brings it back, DROP TABLE leaves it out of the job."
 STOP_ADVICE: Final[Mapping[Code, str]] = {
-    Code.SOURCE_ROW_IMAGE: "Set binlog_row_image to FULL on the server. " + BACK,
-    Code.SOURCE_UNSUPPORTED: "Turn off at the server what the message names. " + BACK,
+    Code.SOURCE_DDL: "Unless the reason says otherwise, " + BACK,
+    Code.SOURCE_ROW_IMAGE: "Set binlog_row_image to FULL on the server, and in the session that wrote the rows. "
+    + BACK,
+    Code.SOURCE_UNSUPPORTED: "Turn off at the server, and in the session that wrote it, what the message names. "
+    + BACK,
     Code.SOURCE_VALUE: (
         'ALTER SYNC JOB ... SET ("on_value_error" = "dead-letter") or "null", or mend the row at the source. ' + BACK
     ),
@@ -235,6 +239,11 @@ def comes(standing: Standing) -> bool:
 def is_altered(error: SyncError) -> bool:
     """Whether it says that a table is not what it was."""
     return bool(error.context.get(ALTERED))
+
+
+def may_be_followed(error: SyncError) -> bool:
+    """Whether a statement that is still to be read has led to it, or may have."""
+    return is_altered(error) or bool(error.context.get(GONE))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,7 +33,7 @@ def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: 
     try:
         _run(following)
     except (RefusedError, ImpossibleError) as error:
-        raise not_followed(following.at, str(error), said.text) from None
+        raise not_followed(following.at, str(error), said.text, following.unrenewable) from None
     return following.step()
 
 

@@ -11,6 +11,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl_policy import OnDdlStop
+from syncmgr.job.failure import JobKind
 
 OF_ONE_TABLE: Final = frozenset(  # if they name it
     {Code.SOURCE_ROW_IMAGE, Code.SOURCE_SCHEMA, Code.SOURCE_UNSUPPORTED, Code.SOURCE_VALUE}
@@ -23,6 +24,9 @@ RESYNC: Final = "ALTER SYNC JOB ... RESYNC TABLE brings it back, with the column
 SETTLE: Final = "settle it with ALTER SYNC JOB ... RESYNC TABLE, SKIP DDL or APPLY DDL 'statement', and RESUME"
 RESUME: Final = "ALTER SYNC JOB ... RESYNC TABLE, and RESUME"
 ANEW: Final = "a job on canal cannot go past it; the advice in Status says how to begin anew"
+UNRENEWABLE: Final = "unrenewable"  # what an error has beside its words: why RESYNC does not bring the table back
+REFUSED: Final = "RESYNC TABLE does not bring it back ({why}): {way}"
+JOB_ANEW: Final = "STOP the job, make the target anew, and create the job again"
 
 
 def concerned(error: SyncError, channels: Sequence[ChannelDescription]) -> list[ChannelDescription]:
@@ -46,13 +50,34 @@ def needs_all_rows(number: int | None) -> bool:
     return any(code.number == number for code in PASSED_WHOLE)
 
 
-def advised(error: SyncError, *, alone: bool, has_rows: bool) -> SyncError:
-    """With the way out. `alone`: it stops a table alone; `has_rows`: the source can be asked for rows."""
+def made_anew(kind: JobKind) -> str:
+    """What brings a table back whose columns the target cannot take."""
+    if kind.shares or not kind.has_others:
+        return JOB_ANEW
+    resumed = "" if kind.runs else ", and RESUME"
+    return (
+        f"ALTER SYNC JOB ... DROP TABLE it{resumed}; once information_schema.sync_channels has it no more, make the "
+        "target anew, and ALTER SYNC JOB ... ADD TABLE it"
+    )
+
+
+def advised(error: SyncError, kind: JobKind) -> SyncError:
+    """With the way out. `kind`: of the job, which runs on where the error stops a table alone."""
     if error.code not in {Code.SOURCE_DDL, Code.SOURCE_SCHEMA}:
         return error
-    job = SETTLE if error.code is Code.SOURCE_DDL else RESUME
-    way = ANEW if not has_rows else RESYNC if alone else job
+    way, refused = _way(error, kind), error.context.get(UNRENEWABLE)
+    if refused is not None and kind.has_rows:
+        way = REFUSED.format(why=refused, way=made_anew(kind))
     return SyncError(error.code, **(error.context | {"reason": f"{error.context['reason']}; {way}"}))
+
+
+def _way(error: SyncError, kind: JobKind) -> str:
+    """Where RESYNC brings the table."""
+    if not kind.has_rows:
+        return ANEW
+    if kind.runs:
+        return RESYNC
+    return SETTLE if error.code is Code.SOURCE_DDL else RESUME
 
 
 def stop_of(error: SyncError, *, since: float, synced_until: float | None) -> Stop:

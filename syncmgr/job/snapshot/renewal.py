@@ -1,6 +1,6 @@
 """A channel whose rows are all read anew: what its target becomes to take the columns that the source has now.
 
-Owns: which column of the target stays, changes, comes or goes, where no row of it is left.
+Owns: which column of the target stays, changes, comes or goes, where no row of it is left, and what forbids that.
 Must not know: statements, how a table of the lake is changed, when the rows come.
 """
 
@@ -21,6 +21,7 @@ from syncmgr.job.types.schema import (
     TargetColumn,
     TargetTable,
     TargetType,
+    UniqueKey,
     arrow_type,
     mentions,
 )
@@ -78,6 +79,23 @@ def renewed(
     if channel.keys:
         check_key_covers(now, target, made.channel.source_keys, list(unique_keys))
     return made
+
+
+def refused(channel: ChannelDescription, now: SourceTable, target: TargetTable, *, terms: RenewalTerms) -> str | None:
+    """Why a table with those columns cannot be read anew; None: nothing that is known of it forbids that."""
+    keys = [channel.source_keys] if now.unique is None else _keys(now, now.unique)
+    try:
+        renewed(channel, now, keys, target, terms)
+    except SyncError as error:
+        return str(error.context["reason"])
+    return None
+
+
+def _keys(table: SourceTable, unique: Sequence[UniqueKey]) -> list[tuple[str, ...]]:
+    """Of its primary key, and of the others that hold no NULL."""
+    primary = tuple(column.name for column in table.columns if column.key)
+    whole = [key.columns for key in unique if all((c := table.column(n)) and not c.nullable for n in key.columns)]
+    return [*([primary] if primary else []), *whole]
 
 
 class _Renewing:

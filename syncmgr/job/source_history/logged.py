@@ -13,6 +13,7 @@ from syncmgr.errors import Code
 UPDATES: Final = ("log_replica_updates", "log_slave_updates")  # the newer name first: MySQL 8.0.26 has both
 SKIPS: Final = ("replica_skip_errors", "slave_skip_errors")
 OFF: Final = "OFF"
+WHOLE_JSON: Final = "binlog_row_value_options must be '' on the server, and in the session that wrote it"
 FILTER: Final = "Replicate_"  # how the columns of SHOW REPLICA STATUS begin that name a filter
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel import channel_state
-from syncmgr.job.channel.channel_state import is_altered
+from syncmgr.job.channel.channel_state import may_be_followed
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.failure import mildest
 from syncmgr.job.position import Position
@@ -88,14 +88,14 @@ class Loading:
             self._standings.change(token, partial(channel_state.failed, error=error, at=time.time()))
 
     def _why(self, token: str, error: SyncError) -> SyncError:
-        """A reading may have failed for a column that is gone."""
+        """A reading may have failed for a column, or a table, that is gone."""
         channel = self._channels[token]
         if error.code is not Code.SNAPSHOT_BROKEN or not channel.keys:
             return error
         try:
             self._source.check_same([(channel.source, channel.reads)])
         except SyncError as differs:
-            return differs if is_altered(differs) else error
+            return differs if may_be_followed(differs) else error
         return error
 
     def _end(self, tokens: Collection[str]) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import LATE_TABLE, Series
 from syncmgr.job.channel import channel_state
-from syncmgr.job.channel.channel_state import ChannelState, Rows, is_altered
+from syncmgr.job.channel.channel_state import ChannelState, Rows, may_be_followed
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl_step import DdlStep
 from syncmgr.job.position import Position, has_passed
@@ -117,7 +117,9 @@ class Snapshot:
         return self._ledger.loads().get(token)
 
     def _bring_all(self, ending: threading.Event) -> None:
-        """A statement may have changed all tables meanwhile: it is in the binlog, and their rows are read behind it."""
+        """A statement may have changed, renamed or dropped all tables meanwhile: it is in the binlog, and rows are read
+        behind it.
+        """
         wanted = self._with_key() | self._without_key()
         if not wanted:
             return
@@ -125,7 +127,7 @@ class Snapshot:
             self._bring_first(wanted, ending)
         except SyncError as error:
             failures = self.failures()
-            if not any(is_altered(failures.get(token, error)) for token in self._with_key()):
+            if not any(may_be_followed(failures.get(token, error)) for token in self._with_key()):
                 raise
 
     def _bring_waiting(self, ending: threading.Event) -> None:

@@ -67,8 +67,8 @@ class SourceFacts:
     `why_not_shared`: why its GTIDs lead to no other server.
     `start`: where the job begins; `known_at`: where the tables' schemas hold, which may be later. `unique_keys`: per
     table the column sets of its primary and NOT NULL unique keys. `cascades`: per table, whether a foreign key changes
-    its rows beside the statements on it; `logs_cascades`: whether the binlog then has those. `server_time` in unix
-    seconds.
+    its rows beside the statements on it; `logs_cascades`: whether the binlog then has those, `can_log_cascades`: or
+    could. `server_time` in unix seconds.
     """
 
     version: str
@@ -84,6 +84,7 @@ class SourceFacts:
     unique_keys: tuple[tuple[tuple[str, ...], ...], ...]
     cascades: tuple[bool, ...]
     logs_cascades: bool
+    can_log_cascades: bool
 
 
 def inspect_server(
@@ -144,6 +145,7 @@ class _Inspection:
             unique_keys=tuple(unique_keys(self._connection, table) for table in tables),
             cascades=tuple(cascades(self._connection, table) for table in tables),
             logs_cascades=self._server.logs_cascades,
+            can_log_cascades=self._server.can_log_cascades,
         )
 
     # -- settings and grants

@@ -34,6 +34,7 @@ from syncmgr.sources.port import Keep, Plan, Trouble
 
 T = TypeVar("T")
 HEARTBEATS: Final = 4  # in one read time-out
+START_LOGGING: Final = "start it with innodb_native_foreign_keys = OFF, "
 
 
 def inspect(
@@ -65,7 +66,8 @@ def inspect(
 def _refuse_unlogged(facts: SourceFacts, address: str) -> None:
     for table, cascades in zip(facts.tables, facts.cascades, strict=True):
         if cascades and not facts.logs_cascades:
-            raise SyncError(Code.SOURCE_CASCADES, table=table.label, address=address)
+            cure = START_LOGGING if facts.can_log_cascades else ""
+            raise SyncError(Code.SOURCE_CASCADES, table=table.label, address=address, cure=cure)
 
 
 def survey(source: MysqlDescription, patterns: Sequence[str], *, connect_timeout: float) -> dict[Table, Found]:

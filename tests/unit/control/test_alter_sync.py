@@ -335,7 +335,7 @@ def test_a_table_that_two_patterns_mean_does_not_join() -> None:
 @pytest.mark.parametrize(
     ("channels", "way"),
     [
-        ((make_channel(), LINES), "; ALTER SYNC JOB ... DROP TABLE it; once "),
+        ((make_channel(), LINES), "; ALTER SYNC JOB ... DROP TABLE it, and RESUME; once "),
         ((LINES,), "; STOP the job, make the target anew, and create the job again"),
     ],
 )

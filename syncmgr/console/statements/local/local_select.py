@@ -21,6 +21,13 @@ from syncmgr.console.wire.protocol import VERSION
 from syncmgr.errors import Code, SyncError
 
 INFORMATION_SCHEMA: Final = "information_schema"
+_CLAUSES: Final[dict[type[exp.Expr], str]] = {
+    exp.Where: "where clause",
+    exp.Group: "group statement",
+    exp.Having: "having clause",
+    exp.Order: "order clause",
+    exp.Join: "on clause",
+}
 LONGEST: Final = 20_000  # characters; longer ones are nobody's small talk
 LONGEST_OF_SCHEMA: Final = 100_000  # and what a tool asks of information_schema is no longer than this
 LONGEST_VALUES: Final = 64 * KiB  # characters of all variables, each as often as it is named
@@ -70,14 +77,14 @@ class LocalSelect:
     """A SELECT for SQLite. `tables`: those of information_schema that it reads, in lower case.
 
     `names`: the columns of its result as MySQL names them, where they are known before it runs.
-    `columns`: those it reads, as typed; SQLite takes a quoted name that it does not know for a text.
+    `columns`: those it reads, as typed, and where; SQLite takes a quoted name that it does not know for a text.
     `db`: the only database whose tables can be in the answer, if the question says so.
     """
 
     sql: str
     tables: frozenset[str]
     names: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
     db: str | None = None
 
 
@@ -160,10 +167,16 @@ def _of_schema(tree: exp.Query, text: str, tables: list[exp.Table], asker: Sessi
     )
 
 
-def _columns(tree: exp.Query) -> tuple[str, ...]:
+def _columns(tree: exp.Query) -> tuple[tuple[str, str], ...]:
     aliases = {alias.alias.casefold() for alias in tree.find_all(exp.Alias)}
-    named = (column.name for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star))
-    return tuple(name for name in named if name.casefold() not in aliases)
+    named = (column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star))
+    return tuple((column.name, _clause(column)) for column in named if column.name.casefold() not in aliases)
+
+
+def _clause(column: exp.Column) -> str:
+    """In MySQL's words."""
+    around = column.find_ancestor(exp.Select, *_CLAUSES)
+    return "field list" if around is None else _CLAUSES.get(type(around), "field list")
 
 
 def _having_without_group(tree: exp.Query) -> exp.Query:

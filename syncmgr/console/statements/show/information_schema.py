@@ -75,9 +75,9 @@ def answer(
         if name not in TABLES:
             raise SyncError(Code.UNKNOWN_SCHEMA_TABLE, table=name.upper())
     known = {column for name in question.tables for column in TABLES[name]}
-    for column in question.columns:
+    for column, where in question.columns:
         if column.upper() not in known:
-            raise SyncError(Code.UNKNOWN_COLUMN, column=column, where="field list")
+            raise SyncError(Code.UNKNOWN_COLUMN, column=column, where=where)
     schema = _gather(question, catalog, present)
     with SqliteEngine(spill=spill) as lite:
         lite.attach(INFORMATION_SCHEMA)

@@ -12,7 +12,6 @@ from typing import Final
 from syncmgr.job.channel.description import ChannelDescription, PastDdl, Shadow
 from syncmgr.job.ddl import ddl, older_statement
 from syncmgr.job.ddl.alteration import altered
-from syncmgr.job.ddl.evolution import evolve
 from syncmgr.job.ddl.following.following import Following, shows_defaults, table_of, with_untold
 from syncmgr.job.ddl.following.renaming import rename
 from syncmgr.job.ddl.terms import RefusedError
@@ -57,7 +56,7 @@ def _evolve(job: Following, channel: ChannelDescription, clauses: Sequence[nodes
     target = job.rules.describe(channel)
     terms = job.terms(defaults=shows_defaults(channel, target))
     alteration = altered(channel.source, tuple(clauses))
-    job.take(evolve(channel, target, alteration, terms))
+    job.take(channel, target, alteration, terms)
     job.refuse_recomputed(channel, alteration)
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.default_value import Moment
+from syncmgr.job.ddl.stopped_table import UNRENEWABLE
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, OnDdlStop
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.statement.nodes import Table
@@ -45,7 +46,8 @@ class Rules:
 
     `describe` gives a target table. `forced`: nothing stops. `deeds`: what holds of one kind whatever the policy.
     `stop`: what a statement stops. `unlogged`: what foreign keys change may be missed.
-    `held`: tables as which channels are known that a statement does not meet, since they are stopped.
+    `held`: tables as which channels are known that a statement does not meet, since they are stopped. `unrenewable`:
+    why RESYNC would refuse to bring a table with those columns into that target; None: it would not.
     """
 
     policy: OnDdl
@@ -57,6 +59,7 @@ class Rules:
     unlogged: bool = False
     on_value_error: OnValueError | None = None
     held: frozenset[Table] = frozenset()
+    unrenewable: Callable[[ChannelDescription, SourceTable, TargetTable], str | None] = lambda *_: None
 
     def deed(self, kind: Kind) -> Action:
         """What is done with DDL of that kind."""
@@ -68,9 +71,10 @@ class Rules:
         return self.on_value_error is OnValueError.DEAD_LETTER
 
 
-def not_followed(table: Table, reason: str, statement: str) -> SyncError:
-    """The error of a statement that stops its table or its job."""
-    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement))
+def not_followed(table: Table, reason: str, statement: str, unrenewable: str | None = None) -> SyncError:
+    """The error of a statement that stops its table or its job. `unrenewable`: why RESYNC does not bring it back."""
+    said = {} if unrenewable is None else {UNRENEWABLE: unrenewable}
+    return SyncError(Code.SOURCE_DDL, table=".".join(table), reason=reason, statement=shown(statement), **said)
 
 
 def shown(statement: str) -> str:

@@ -10,16 +10,19 @@ from dataclasses import replace
 from syncmgr.job.channel.description import ChannelDescription, Shadow
 from syncmgr.job.ddl.alteration import Alteration, recomputed
 from syncmgr.job.ddl.ddl_step import DdlStep
+from syncmgr.job.ddl.evolution import evolve
 from syncmgr.job.ddl.following.ddl_statement import DdlStatement, Rules
 from syncmgr.job.ddl.lake_change import LakeChange
-from syncmgr.job.ddl.terms import RefusedError, Step, Terms
+from syncmgr.job.ddl.terms import RefusedError, Terms
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 
 class Following:
-    """The channels of a job, as far as the statement has come. `at`: the table in hand."""
+    """The channels of a job, as far as the statement has come. `at`: the table in hand. `unrenewable`: why RESYNC does
+    not bring back the one that could not follow.
+    """
 
     def __init__(self, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> None:
         self.said = said
@@ -30,6 +33,7 @@ class Following:
         self.done: dict[str, list[str]] = {}
         self.resynced: set[str] = set()
         self.at: Table = ("", "")
+        self.unrenewable: str | None = None
 
     def step(self) -> DdlStep:
         return DdlStep(
@@ -105,8 +109,13 @@ class Following:
                 raise RefusedError(unseen)  # nor is what will be written
             self.done[channel.token].append("part of a MERGE table: rows kept")
 
-    def take(self, step: Step) -> None:
-        token = step.channel.token
+    def take(self, channel: ChannelDescription, target: TargetTable, alteration: Alteration, terms: Terms) -> None:
+        try:
+            step = evolve(channel, target, alteration, terms)
+        except RefusedError:
+            self.unrenewable = self.rules.unrenewable(channel, alteration.table, target)
+            raise
+        token = channel.token
         self.channels[token] = step.channel
         self.changes[token] = (*self.changes.get(token, ()), *step.changes)
         self.done[token] += step.done

@@ -14,7 +14,6 @@ from syncmgr.job.ddl.alteration import altered, composed
 from syncmgr.job.ddl.copies.copy_table import refuse_lossy, refuse_refilled
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_filled, is_set_aside
 from syncmgr.job.ddl.copies.shadows import with_another
-from syncmgr.job.ddl.evolution import evolve
 from syncmgr.job.ddl.following.following import Following, shows_defaults, table_of
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl_policy import Kind
@@ -129,7 +128,7 @@ def _swap(job: Following, channel: ChannelDescription, shadow: Shadow, other: Ta
     terms = replace(job.terms(defaults=shows_defaults(channel, target)), strict=False, moment=None)
     kept = tuple(each for each in channel.shadows if each != shadow)
     job.done[channel.token].append(f"its copy {'.'.join(other)} took its place")
-    job.take(evolve(replace(channel, shadows=kept, gone=False), target, alteration, terms))
+    job.take(replace(channel, shadows=kept, gone=False), target, alteration, terms)
     job.refuse_recomputed(channel, alteration)
 
 

@@ -13,7 +13,6 @@ from syncmgr.job.ddl.copies.copy_table import alike
 from syncmgr.job.ddl.copies.migration_tool import is_copy, is_log
 from syncmgr.job.ddl.copies.shadows import with_another, with_trigger, without_trigger
 from syncmgr.job.ddl.creation import told
-from syncmgr.job.ddl.evolution import evolve
 from syncmgr.job.ddl.following.following import Following, table_of
 from syncmgr.job.ddl.following.renaming import refuse_successor
 from syncmgr.job.ddl.lake_change import DropTable, EmptyTable
@@ -31,7 +30,9 @@ def create(job: Following, statement: nodes.CreateTable) -> None:
     refuse_successor(job, statement.table)
     _copy(job, statement)
     for channel in job.of(statement.table):
-        if channel.gone or statement.replaces:
+        if statement.replaces and _is_before(job, channel):
+            _empty_before(job, channel)
+        elif channel.gone or statement.replaces:
             _create_anew(job, channel, statement)
         elif table_of(channel) not in job.said.unknown and not statement.if_not_exists:
             raise RefusedError("it creates the table, which was there")
@@ -49,7 +50,7 @@ def _create_anew(job: Following, channel: ChannelDescription, statement: nodes.C
     source = replace(channel.source, charset=charset, generated=None if statement.like else ())
     alteration = altered(source, renewed(channel.source, statement))
     alteration = replace(alteration, table=replace(alteration.table, unique=statement.unique))
-    job.take(evolve(replace(channel, gone=False, shadows=()), target, alteration, terms))
+    job.take(replace(channel, gone=False, shadows=()), target, alteration, terms)
 
 
 def _copy(job: Following, statement: nodes.CreateTable) -> None:
@@ -84,11 +85,29 @@ def trigger(job: Following, statement: nodes.CreateTrigger | nodes.DropTrigger) 
 def drop(job: Following, channels: Iterable[ChannelDescription]) -> None:
     for channel in channels:
         job.at = table_of(channel)
+        if _is_before(job, channel):
+            _empty_before(job, channel)
+            continue
         deed = job.refuse(Kind.DROP_TABLE, "it drops the table")
         job.channels[channel.token] = replace(channel, gone=True)
         drops = deed is Action.APPLY and not channel.gone
         told = _drop_target(job, channel) if drops else "the target keeps its rows"
         job.done.setdefault(channel.token, []).append(f"dropped in the source; {told}")
+
+
+def _is_before(job: Following, channel: ChannelDescription) -> bool:
+    """Whether the table of the job begins later, with the columns that are known: no policy is asked. A copy that may
+    yet take its place has its rows.
+    """
+    if channel.gone or job.rules.forced or not channel.keys:
+        return False
+    return table_of(channel) in job.said.unknown and not any(shadow.is_copy for shadow in channel.shadows)
+
+
+def _empty_before(job: Following, channel: ChannelDescription) -> None:
+    """Rows that were read again up to here may be gone; those that are there follow in the binlog."""
+    job.changes[channel.token] = (*job.changes.get(channel.token, ()), EmptyTable())
+    job.done.setdefault(channel.token, []).append("emptied: the rows of the table as it is known follow")
 
 
 def _drop_target(job: Following, channel: ChannelDescription) -> str:
@@ -108,6 +127,9 @@ def _drop_target(job: Following, channel: ChannelDescription) -> str:
 
 def truncate(job: Following, channels: Iterable[ChannelDescription]) -> None:
     for channel in channels:
+        if _is_before(job, channel):
+            _empty_before(job, channel)
+            continue
         deed = job.refuse(Kind.TRUNCATE, "it empties the table")
         if not channel.keys and job.rules.append_on_change is AppendOnChange.ERROR:
             raise RefusedError('it empties the table, and "append_on_change" of a target without a key is error')

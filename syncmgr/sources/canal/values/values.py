@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from syncmgr.job.source_history.logged import WHOLE_JSON
 from syncmgr.job.types.cells import Bools, UnholdableError
 from syncmgr.job.types.schema import BYTES, GEOMETRY, MAX_DECIMAL_DIGITS, TEXT, SourceColumn, arrow_type
 from syncmgr.sources.canal.values import json_text
@@ -245,9 +246,7 @@ def _json(_column: SourceColumn, texts: Texts) -> pa.Array:
     """Most documents are spelled as MySQL spells them; canal writes nothing for the one that MySQL stores empty."""
     array = pc.if_else(pc.equal(texts.array, ""), "null", texts.array)
     whole = _matching(array, json_text.BEGINS) | array.is_null().to_numpy(zero_copy_only=False)
-    array = Texts(array=array, idle=texts.idle).holding(
-        ~whole, "it is no whole document; SET GLOBAL binlog_row_value_options = ''"
-    )
+    array = Texts(array=array, idle=texts.idle).holding(~whole, f"it is no whole document; {WHOLE_JSON}")
     doubtful = np.flatnonzero(_matching(array, json_text.DOUBTFUL))
     if not len(doubtful):
         return array

@@ -13,6 +13,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import MAX_PIECES, GtidSet, MariadbGtids, Position, Sid, number_of, parse_gtids
 from syncmgr.job.rows.batch import Batch, Ddl, PreparedChanges
+from syncmgr.job.source_history.logged import WHOLE_JSON
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog import compressed, events
 from syncmgr.sources.mysql.binlog.changes import RowsOfTable
@@ -341,8 +342,7 @@ class Router:
     def _partial(self, data: memoryview, start: int, _end: int) -> None:
         if (of := self._route(data, start)) is not None:
             label = ".".join(of.table)
-            reason = f"partial JSON updates of {label}; SET GLOBAL binlog_row_value_options = ''"
-            raise self._unsupported(reason, table=label)
+            raise self._unsupported(f"partial JSON updates of {label}; {WHOLE_JSON}", table=label)
 
     # -- transactions
 

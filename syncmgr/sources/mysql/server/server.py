@@ -11,7 +11,7 @@ from pymysql import err
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import GtidSet, MariadbGtids, Position
-from syncmgr.job.source_history.logged import VARIABLES, left_out, unapplied, why_not_shared, without_replicated
+from syncmgr.job.source_history.logged import OFF, VARIABLES, left_out, unapplied, why_not_shared, without_replicated
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, query
 from syncmgr.sources.mysql.server.grants import Lacking, grants_missing
 
@@ -19,6 +19,7 @@ PRIVILEGE_MISSING: Final = frozenset({1227, 1142})
 SYNTAX: Final = 1064
 UTC: Final = "UTC"
 KEYS_BESIDE: Final = 9  # of MySQL, the first version
+NATIVE_KEYS: Final = "innodb_native_foreign_keys"  # of MySQL from 9.6 on
 SEES_BINLOG: Final = "REPLICATION CLIENT"
 SEES_REPLICATION: Final = "SLAVE MONITOR"
 
@@ -50,7 +51,12 @@ class Server:
     @property
     def logs_cascades(self) -> bool:
         """Whether rows that a foreign key changes have events; of the older servers the engine changes them unseen."""
-        return self.variables.get("innodb_native_foreign_keys") == "OFF"
+        return self.variables.get(NATIVE_KEYS) == OFF
+
+    @property
+    def can_log_cascades(self) -> bool:
+        """Whether a setting of the server decides it."""
+        return NATIVE_KEYS in self.variables
 
     @property
     def keys_beside(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.channel_state import ALTERED
+from syncmgr.job.channel import channel_state
 from syncmgr.job.position import GtidSet, Order, Position, compare, parse_gtids
 from syncmgr.job.snapshot.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
 from syncmgr.job.snapshot.select_list import quoted as quoted_column
@@ -30,7 +30,10 @@ from syncmgr.sources.mysql.xid import prepared
 AS_CHUNKS_READ: Final = "SET SESSION time_zone = '+00:00', sql_mode = ''"
 AS_TEXT: Final = frozenset({"date", "datetime", "timestamp"})
 AS_BYTES: Final = frozenset({"char", "varchar", "binary", "varbinary"})
-GONE: Final = "it is not there any more, or the job's user may not read it: grant SELECT on it"
+GONE: Final = (
+    "it is not there under that name; a statement that renamed or dropped it is followed when it is read from the "
+    "binlog; if there was none, the job's user may not read it: grant SELECT on it"
+)
 HOUR: Final = 3600.0
 XIDS_SHOWN: Final = 3
 SHOWN_SECOND: Final = 10.0  # between the binlog of a transaction and its end in the engine
@@ -186,7 +189,7 @@ class _Planning:
 
     def plan(self, where: str) -> ChunkPlan:
         if schema_of(self._connection, (self._table.db, self._table.name)) is None:
-            raise broken(self._table, GONE)
+            raise broken(self._table, GONE, **{channel_state.GONE: True})
         rows = self._estimated(f" WHERE {where}" if where else "")
         key = self._key()
         names = tuple(column.name for column in key)
@@ -275,12 +278,12 @@ def broken(table: SourceTable, reason: str, **facts: bool) -> SyncError:
 def _check_same(connection: Connection, table: SourceTable, wanted: Sequence[str]) -> None:
     now = schema_of(connection, (table.db, table.name))
     if now is None:
-        raise broken(table, GONE)
+        raise broken(table, GONE, **{channel_state.GONE: True})
     for name in wanted:
         before, after = table.column(name), now.column(name)
         if before is None or after is None or not _is_same(before, after):
             was, now_is = _told(before, after), _told(after, before)
-            raise broken(table, f"column '{name}' was {was} and is {now_is}", **{ALTERED: True})
+            raise broken(table, f"column '{name}' was {was} and is {now_is}", **{channel_state.ALTERED: True})
 
 
 def _is_same(before: SourceColumn, after: SourceColumn) -> bool:

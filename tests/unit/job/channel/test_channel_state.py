@@ -1,4 +1,5 @@
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
@@ -29,7 +30,7 @@ from syncmgr.job.channel.channel_state import (
     verdict,
     waited,
 )
-from syncmgr.job.failure import JobKind
+from syncmgr.job.failure import JobKind, advice
 
 SNAPSHOT, STREAMING, BEHIND, STOPPED = ChannelState
 COMMIT, WAIT, OMIT = Verdict
@@ -193,7 +194,11 @@ def test_a_table_is_shown_with_what_works_for_its_job() -> None:
 
 @pytest.mark.parametrize(
     ("code", "first"),
-    [(Code.SOURCE_DDL, BACK), (Code.SOURCE_ROW_IMAGE, "Set binlog_row_image"), (Code.SOURCE_VALUE, "ALTER SYNC JOB")],
+    [
+        (Code.SOURCE_DDL, "Unless the reason says otherwise, "),
+        (Code.SOURCE_ROW_IMAGE, "Set binlog_row_image"),
+        (Code.SOURCE_VALUE, "ALTER SYNC JOB"),
+    ],
 )
 def test_a_stop_says_what_to_do_of_its_table(code: Code, first: str) -> None:
     """The job runs, so nothing is resumed or skipped; one that an earlier version stored has no number."""
@@ -203,3 +208,13 @@ def test_a_stop_says_what_to_do_of_its_table(code: Code, first: str) -> None:
     assert told.advice.endswith(BACK)
     assert "RESUME" not in told.advice
     assert shown(resting(stop=Stop(reason="why")), ONE).error is None
+
+
+@pytest.mark.parametrize("code", [Code.SOURCE_ROW_IMAGE, Code.SOURCE_UNSUPPORTED])
+def test_a_session_of_its_own_values_is_told_of(code: Code) -> None:
+    """The server may have the right value already: who wrote the rows has set another."""
+    assert re.search(
+        r"(on|at) the server, and in the session that wrote ", Stop(reason="why", error=code.number).advice
+    )
+    for kind in (ONE, replace(ONE, runs=False, has_others=True)):
+        assert ", and in the session that wrote the event: where the server has " in str(advice(code.number, kind))

@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -25,9 +26,12 @@ from syncmgr.job.ddl.lake_change import (
     RetypeField,
 )
 from syncmgr.job.ddl.session_zone import SessionZone
+from syncmgr.job.ddl.stopped_table import JOB_ANEW, RESYNC, advised
 from syncmgr.job.ddl_policy import RULES, Action, Kind, OnDdl, deeds_of, meaning
+from syncmgr.job.failure import JobKind
 from syncmgr.job.job_properties import AppendOnChange, OnValueError
 from syncmgr.job.position import Position
+from syncmgr.job.snapshot import renewal
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import (
     GeneratedColumn,
@@ -101,8 +105,15 @@ def followed(
         logs_cascades=logs_cascades,
         own=own,
     )
-    rules = Rules(policy=policy, append_on_change=append_on_change, describe=lambda _: target, deeds=deeds or {})
-    return plan_ddl(said, channels or (channel(),), replace(rules, held=held))
+    rules = Rules(
+        policy=policy,
+        append_on_change=append_on_change,
+        describe=lambda _: target,
+        deeds=deeds or {},
+        held=held,
+        unrenewable=partial(renewal.refused, terms=renewal.RenewalTerms()),
+    )
+    return plan_ddl(said, channels or (channel(),), rules)
 
 
 def changes(text: str, *channels: ChannelDescription, **terms: object) -> tuple[LakeChange, ...]:
@@ -222,6 +233,82 @@ def test_what_is_refused(clauses: str, why: str) -> None:
     assert why in text
     assert "shop.orders" in text
     assert clauses in text
+
+
+@pytest.mark.parametrize("policy", OnDdl)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DROP TABLE orders",
+        "DROP DATABASE shop",
+        "TRUNCATE TABLE orders",
+        "CREATE OR REPLACE TABLE orders (id BIGINT PRIMARY KEY)",
+    ],
+)
+def test_a_table_that_was_another_before_it_is_known_is_emptied_and_no_more(text: str, policy: OnDdl) -> None:
+    """Rows from before it may have been read again, and those that are there follow. What the table is has been asked
+    of the server later: neither its columns nor the policy, which is about the table of the job, say anything here.
+    """
+    drops = deeds_of({"on_drop_table": "drop"})
+    at = channel()
+    for statement in (text, "CREATE TABLE orders (id BIGINT PRIMARY KEY)", "ALTER TABLE orders ADD z INT"):
+        step = followed(statement, at, holds=False, policy=policy, deeds=drops, mariadb=True)
+        assert step.channels == {}
+        assert step.changes == ({at.token: (EmptyTable(),)} if statement == text else {})
+
+
+BESIDE = JobKind(has_rows=True, has_others=True, runs=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("ALTER TABLE orders DROP id", "column 'id' is gone, and target column 'id' is in the key"),
+        ("ALTER TABLE orders DROP id, ADD s INT PRIMARY KEY", "column 'id' is gone"),
+        ("ALTER TABLE orders MODIFY id DATE", "target column 'id' is BIGINT, and date does not fit it"),
+        ("ALTER TABLE orders DROP PRIMARY KEY, ADD PRIMARY KEY (id, n)", "its UNIQUE KEY must include all columns"),
+        ("ALTER TABLE orders DROP PRIMARY KEY", "its UNIQUE KEY must include all columns"),
+    ],
+)
+def test_a_statement_after_which_resync_refuses_does_not_offer_it(text: str, why: str) -> None:
+    """The rule by which RESYNC refuses is asked at once, and what works is said in its place."""
+    told = str(advised(stopped(text), BESIDE))
+    assert f"; RESYNC TABLE does not bring it back ({why}" in told
+    assert "): ALTER SYNC JOB ... DROP TABLE it; once " in told
+    assert RESYNC not in told
+
+
+def test_a_table_that_is_made_with_another_key_is_made_anew() -> None:
+    """What is open depends on whether the job runs, and on whose the target and the job are besides."""
+    error = stopped("DROP TABLE orders", "CREATE TABLE orders (s INT PRIMARY KEY, a INT)")
+    assert "): ALTER SYNC JOB ... DROP TABLE it; once " in str(advised(error, BESIDE))
+    paused = replace(BESIDE, runs=False)
+    assert "): ALTER SYNC JOB ... DROP TABLE it, and RESUME; once " in str(advised(error, paused))
+    for kind in (replace(BESIDE, shares=True), replace(paused, has_others=False)):
+        assert f"): {JOB_ANEW}. Statement" in str(advised(error, kind))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER TABLE orders MODIFY a DATE",
+        "ALTER TABLE orders DROP PRIMARY KEY, ADD PRIMARY KEY (n), ADD UNIQUE (id)",
+    ],
+)
+def test_a_statement_after_which_resync_brings_the_table_offers_it(text: str) -> None:
+    """The target gets the columns of the source, and another key does where it holds the rows apart."""
+    assert f"; {RESYNC}" in str(advised(stopped(text), BESIDE))
+
+
+def stopped(*statements: str) -> SyncError:
+    """By the last of them, after the others."""
+    *before, last = statements
+    at = channel()
+    for text in before:
+        at = followed(text, at, deeds=deeds_of({"on_drop_table": "keep"})).channels[at.token]
+    with pytest.raises(SyncError) as caught:
+        followed(last, at)
+    return caught.value
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,17 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
-from syncmgr.job.ddl.ddl_plan import not_followed
+from syncmgr.job.ddl.following.ddl_statement import not_followed
 from syncmgr.job.ddl.stopped_table import ANEW, RESUME, RESYNC, SETTLE, advised, standstill, stop_of, stopped_by
 from syncmgr.job.ddl_policy import OnDdlStop
+from syncmgr.job.failure import JobKind
 from syncmgr.job.types.schema import SourceTable
 from tests.unit.job.factories import make_channel
 
 ORDERS = make_channel()
 LINES = make_channel(token="lines", source=SourceTable(db="shop", name="lines", columns=()), target="lines")
 DDL = not_followed(("shop", "lines"), "nobody can read it", "ALTER novelty")
+UNRENEWED = not_followed(("shop", "lines"), "it drops the key", "ALTER TABLE lines DROP id", "the key is gone")
 SCHEMA = SyncError(Code.SOURCE_SCHEMA, table="shop.lines", reason="column 'a' is gone")
 IMAGE = SyncError(Code.SOURCE_ROW_IMAGE, value="not FULL", address="db1:3306", table="shop.lines")
 
@@ -47,6 +49,7 @@ def test_a_statement_stops_the_job_where_that_is_wanted(error: SyncError, *, sto
         (DDL, True, True, RESYNC),
         (DDL, False, True, SETTLE),
         (DDL, False, False, ANEW),
+        (UNRENEWED, False, False, ANEW),
         (SCHEMA, True, True, RESYNC),
         (SCHEMA, False, True, RESUME),
         (SCHEMA, False, False, ANEW),
@@ -55,7 +58,7 @@ def test_a_statement_stops_the_job_where_that_is_wanted(error: SyncError, *, sto
 )
 def test_an_error_says_the_way_out(error: SyncError, way: str, *, alone: bool, has_rows: bool) -> None:
     """What it offers depends on what stopped, and on whether the source has rows to give."""
-    told = advised(error, alone=alone, has_rows=has_rows)
+    told = advised(error, JobKind(has_rows=has_rows, has_others=True, runs=alone))
     assert str(told) == str(error) if not way else f"; {way}" in str(told)
     assert [offer for offer in (RESYNC, SETTLE, RESUME, ANEW) if f"; {offer}" in str(told)] == [way] * bool(way)
 

@@ -368,6 +368,23 @@ def test_where_every_table_fails_the_error_comes_out() -> None:
     assert raised.value is BROKEN
 
 
+@pytest.mark.parametrize("fact", ["altered", "gone"])
+def test_where_a_statement_may_have_changed_every_table_the_binlog_is_read(fact: str) -> None:
+    """A rename or a drop is followed, too; the rows are read behind it, and the trouble is told meanwhile."""
+    bench = Bench()
+    told = SyncError(Code.SNAPSHOT_BROKEN, table="shop.orders", reason="it is not what it was", **{fact: True})
+
+    def differs(what: str) -> None:
+        if what == "same":
+            raise told
+
+    bench.lake.on_commit, bench.source.fails = refuse_both, differs
+    snapshot = bench.run()
+    assert set(snapshot.failures().values()) == {told}
+    bench.ending.set()
+    snapshot.join()
+
+
 def refuse_both(_: ChannelCommit) -> None:
     raise BROKEN
 

@@ -75,13 +75,16 @@ def test_small_talk_is_told(sql: str, lite: str | None, names: tuple[str, ...]) 
     assert lite is None or asked.sql == lite
 
 
+COLUMNS = (("TABLE_NAME", "field list"), ("TABLE_SCHEMA", "where clause"))
+
+
 def test_information_schema_is_named() -> None:
-    """The question tells which tables it reads, which columns, and which database alone it is about."""
+    """The question tells which tables it reads, which columns and where, and which database alone it is about."""
     asked = question(
         "SELECT TABLE_NAME AS n FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'demo' AND n > 'a'", asker()
     )
     assert asked is not None
-    assert (asked.tables, asked.columns, asked.db) == (frozenset({"tables"}), ("TABLE_NAME", "TABLE_SCHEMA"), "demo")
+    assert (asked.tables, asked.columns, asked.db) == (frozenset({"tables"}), COLUMNS, "demo")
     asked = question("SELECT 1 FROM schemata s WHERE TABLE_SCHEMA = 'a' OR 1", asker(db="information_schema"))
     assert asked is not None
     assert (asked.tables, asked.db) == (frozenset({"schemata"}), None)
