@@ -41,10 +41,14 @@ RENAMES = [
     ("ALTER TABLE {up}.T1 RENAME TO {up}.OrD2", "INSERT INTO {up}.ORD2 VALUES (2, 2)", "ord2"),
     ("RENAME TABLE {db}.t1 TO {db}.Tx, {db}.tX TO {db}.T1", "INSERT INTO {db}.t1 VALUES (2, 2)", "t1"),
     ("ALTER TABLE {db}.T1 ADD w INT", "INSERT INTO {up}.T1 VALUES (2, 2, 2)", "t1"),
+    ("RENAME TABLE {db}.t1 TO {db}.`ΟΔΟΣ`", "INSERT INTO {db}.`ΟΔΟΣ` VALUES (2, 2)", "οδοσ"),
+    ("RENAME TABLE {db}.t1 TO {db}.`İST`", "INSERT INTO {db}.`İST` VALUES (2, 2)", "ist"),
 ]
 
 
-@pytest.mark.parametrize(("rename", "insert", "table"), RENAMES, ids=["rename", "alter", "away and back", "add"])
+@pytest.mark.parametrize(
+    ("rename", "insert", "table"), RENAMES, ids=["rename", "alter", "away and back", "add", "sigma", "dotted i"]
+)
 def test_rows_are_read_whatever_a_statement_calls_their_table(
     server: MysqlServer, db: str, rename: str, insert: str, table: str
 ) -> None:
@@ -62,7 +66,7 @@ def test_rows_are_read_whatever_a_statement_calls_their_table(
             assert ddl.said is not None
             channel = plan_ddl(ddl.said, [channel], rules).channels.get(channel.token, channel)
             reader.source.follow([worker(channel)])
-    assert (channel.source.db, channel.source.name) == (db, table.lower())
+    assert (channel.source.db, channel.source.name) == (db, table.lower() if table.isascii() else table)
     assert [row["id"] for batch in reader.batches for each in batch.changes for row in each.decode().to_pylist()] == [2]
 
 
@@ -87,3 +91,14 @@ def test_a_statement_may_spell_a_table_as_it_likes(server: MysqlServer, db: str)
     with pytest.raises(SyncError) as caught:
         factory.inspect(source, [(db, "t2")], connect_timeout=10.0, locking=Locking())
     assert caught.value.code is Code.SOURCE_UNKNOWN_TABLE
+
+
+def test_a_statement_on_a_table_of_a_like_name_changes_nothing(server: MysqlServer, db: str) -> None:
+    """For the server `ß` and `ss` are two names, whatever a search for texts takes them for."""
+    server.run(*(f"CREATE TABLE {db}.`{name}` (id INT PRIMARY KEY, v INT)" for name in ("straße", "strasse")))
+    known = facts(server, [(db, "straße")])
+    channel = planned(known.tables[0])
+    with reading(server, subscriptions([worker(channel)], known.start), known.start, options=QUICK) as reader:
+        server.run(f"INSERT INTO {db}.`straße` VALUES (1, 1)", f"TRUNCATE TABLE {db}.strasse")
+        reader.until(latest(server))
+    assert not any(batch.ddl for batch in reader.batches)

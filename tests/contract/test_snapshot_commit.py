@@ -12,7 +12,9 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.lake_change import AddField
 from syncmgr.job.epoch import ChannelCommit, ChannelCommitted
+from syncmgr.job.snapshot.chunk import ChunkPlan
 from syncmgr.job.types.schema import TargetType
+from syncmgr.sources.mysql.jdbc import MysqlChunks
 from syncmgr.sources.mysql.server.snapshot import MysqlSnapshot
 from tests.contract.mysql_reader import address, database, facts
 from tests.contract.test_snapshot_values import chunk_of
@@ -357,8 +359,35 @@ def test_a_source_that_does_not_give_its_rows_is_told(mysql_server: MysqlServer,
     )
     mysql_server.run(f"RENAME TABLE {db}.t TO {db}.u")
     for changes, code in cases:
-        broken = replace(commit.chunk, source=replace(commit.chunk.source, **changes))
+        broken = replace(commit.chunk, reader=MysqlChunks(replace(address(mysql_server), **changes)))
         with pytest.raises(SyncError) as raised:
             target.lake.commit(replace(commit, chunk=broken))
         assert raised.value.code is code, str(raised.value)
     assert target.rows() == []
+
+
+def test_a_reading_takes_back_an_epoch_that_was_rolled_back_before_its_answer(
+    mysql_server: MysqlServer, db: str, tables: Tables
+) -> None:
+    """RESYNC is the cure that its error names: the table bears an epoch that the job has yet to commit again, and does
+    so after the rows are there.
+    """
+    target = tables.make()
+    source = Chunked(mysql_server, db, target)
+    target.commit([(INS, 1, 1)])
+    before = target.last_snapshot
+    died = target.prepared([(INS, 1000, 7)])
+    target.lake.commit(died)
+    target.sql(f"CALL lake.system.rollback_to_snapshot('{target.db}.{target.name}', {before})")
+    whole = ChunkPlan(id="1-renewal", key=("id",), bounds=(), rows=100, replaces=True)
+    commit = source.commit(1, epoch=1, last_epoch=1, last_snapshot=before, renews=True)
+    assert commit.chunk is not None
+    chunk = replace(commit.chunk, plan=whole.id, condition="", replaces=True)
+    with pytest.raises(SyncError) as caught:
+        target.lake.commit(replace(commit, chunk=chunk))
+    assert caught.value.code is Code.FENCED
+    done = target.lake.commit(replace(commit, chunk=chunk, unanswered=died.epoch))
+    assert target.rows() == [(n, n * 2) for n in range(100)]
+    again = target.lake.commit(replace(died, last_snapshot=done.snapshot, settled=False))
+    assert not again.passed_over
+    assert target.rows() == [*((n, n * 2) for n in range(100)), (1000, 7)]

@@ -113,7 +113,7 @@ def meant(
             effect.tables.append(name)
         case _:
             pass
-    folded = _folded if modes.folds else _as_it_is
+    folded = modes.folded
     named = {folded(table) for table in effect.tables}
     database = None if effect.database is None else folded((effect.database, ""))[0]
     return tuple(t for t in synced if folded(t) in named or folded(t)[0] == database)
@@ -130,11 +130,7 @@ def arrivals(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]
 def named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | None, Table], ...]:
     """The same, each after the name that it had; None: it is made."""
     made = _named(statement, default_db, modes)
-    if not modes.folds:
-        return made
-    return tuple(
-        (None if old is None else (old[0].lower(), old[1].lower()), (db.lower(), n.lower())) for old, (db, n) in made
-    )
+    return tuple((None if old is None else modes.folded(old), modes.folded(new)) for old, new in made)
 
 
 def _named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | None, Table], ...]:
@@ -209,10 +205,6 @@ def _qualifier(before: str, default_db: str) -> str | None:
         return default_db
     found = _QUALIFIER.search(before)
     return None if found is None else found[1] or found[2]
-
-
-def _as_it_is(table: Table) -> Table:
-    return table
 
 
 def _folded(table: Table) -> Table:

@@ -27,6 +27,18 @@ class UnclearError(ValueError):
     """A statement that cannot be read to its end."""
 
 
+def folded_name(name: str) -> str:
+    """In lower case as a server has it: each character by itself, and one for one. Python's own looks around it for a
+    sigma at the end, and makes two of a dotted I.
+    """
+    return "".join(map(_lowered, name))
+
+
+def _lowered(character: str) -> str:
+    lower = character.lower()
+    return lower if len(lower) == 1 else lower[0]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Modes:
     """What of the session changes how its statements read. `strict`: values that do not fit are errors.
@@ -51,7 +63,7 @@ class Modes:
 
     def folded(self, table: tuple[str, str]) -> tuple[str, str]:
         """As the server compares names, of a database and in it."""
-        return (table[0].lower(), table[1].lower()) if self.folds else table
+        return (folded_name(table[0]), folded_name(table[1])) if self.folds else table
 
 
 ORDINARY: Final = Modes()

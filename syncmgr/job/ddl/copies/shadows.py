@@ -11,6 +11,7 @@ from typing import Final
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.ddl.copies.migration_tool import keeps_up
 from syncmgr.job.statement.nodes import CreateTrigger, Table
+from syncmgr.job.statement.words import folded_name
 
 MAX_SHADOWS: Final = 16  # of a table
 
@@ -41,7 +42,7 @@ def _has(tables: Collection[Table], table: Table, *, folds: bool) -> bool:
 
 
 def _folded(table: Table) -> Table:
-    return table[0].casefold(), table[1].casefold()
+    return folded_name(table[0]), folded_name(table[1])
 
 
 def without_trigger(shadows: Shadows, gone: Table) -> Shadows:

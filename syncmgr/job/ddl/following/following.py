@@ -16,6 +16,7 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.ddl.terms import RefusedError, Terms
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.statement.nodes import Table
+from syncmgr.job.statement.words import folded_name
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 
@@ -55,7 +56,7 @@ class Following:
         return found
 
     def same_name(self, one: str, other: str) -> bool:
-        return one == other or (self.said.modes.folds and one.casefold() == other.casefold())
+        return one == other or (self.said.modes.folds and folded_name(one) == folded_name(other))
 
     def refuse(self, kind: Kind, why: str) -> Action:
         deed = self.terms(defaults=True).deed(kind)

@@ -19,6 +19,7 @@ from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.temporary import is_temporary
+from syncmgr.job.statement.words import folded_name
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
@@ -80,7 +81,8 @@ class Subscriptions:
         self._most_cells = most_cells
         self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
         self._left = {name: table for table, each in tables.items() for name in each.left if name not in tables}
-        self._spelt = {(db.lower(), name.lower()): (db, name) for db, name in tables}
+        self._spelt = {_folded(table): table for table in tables} | {t: t for t in tables if t == _folded(t)}
+        self._left_folded = {_folded(name): table for name, table in self._left.items()}
         self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
@@ -126,7 +128,7 @@ class Subscriptions:
 
     def _found(self, body: bytes) -> Subscribed | None:
         name = self._table(body)
-        if name in self._left:
+        if name not in self.tables and self._leaver(name) is not None:
             raise self._not_left(name)
         if len(self._by_map) >= MAX_MAPS or self._map_bytes + len(body) > MAX_MAP_BYTES:
             self._by_map.clear()
@@ -140,7 +142,11 @@ class Subscriptions:
         took it over, where the server keeps names in lower case.
         """
         name = _name(body)
-        return self._spelt.get(name, name) if self.folds else name
+        return self._spelt.get(_folded(name), name) if self.folds else name
+
+    def _leaver(self, name: Table) -> Table | None:
+        """Which table had that name before a RENAME."""
+        return self._left_folded.get(_folded(name)) if self.folds else self._left.get(name)
 
     def _resolve(self, body: bytes, table: Table) -> Subscribed:
         table_map = replace(parse(body, mariadb=self.mariadb), db=table[0], name=table[1])
@@ -162,7 +168,9 @@ class Subscriptions:
         what = (
             f"rows of {here} came, the name that it had before a RENAME, so the server renamed another table, such as "
         )
-        return self._changed(self._left[name], f"{what}a temporary one; RESYNC TABLE {here} reads {here} again")
+        return self._changed(
+            self._leaver(name) or name, f"{what}a temporary one; RESYNC TABLE {here} reads {here} again"
+        )
 
     @property
     def nameless(self) -> Nameless:
@@ -322,6 +330,10 @@ class Subscriptions:
     def _told(self) -> dict[Table, SourceTable]:
         """The tables as FULL metadata told them last."""
         return {**self._before, **{table: schema for table, (schema, full) in self._seen.items() if full}}
+
+
+def _folded(table: Table) -> Table:
+    return folded_name(table[0]), folded_name(table[1])
 
 
 def _is_older(subscription: Subscription | None) -> bool:

@@ -70,6 +70,12 @@ class MemoryLoads:
     def last_epoch(self) -> Epoch:
         return self.last
 
+    def intents(self) -> list[Epoch]:
+        return []
+
+    def backlog(self) -> list[Epoch]:
+        return []
+
 
 @dataclass
 class MemorySource:
