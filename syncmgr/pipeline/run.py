@@ -102,8 +102,7 @@ class JobRun:
         )
         self._health = Health(listeners.on_trouble, self._standstill)
         self._life: WorkerProcess | None = None
-        self._recovers = True
-        self._abandoned = False
+        self._recovers, self._abandoned = True, False
         self._unanswered = False  # the store has perhaps more than this run knows of
         self._watermark = Watermark(options.silence_second, options.synced_until)
         self._committing_since = 0.0  # monotonic
