@@ -34,6 +34,7 @@ def disk(tmp_path: Path) -> Iterator[FailingDisk]:
     disk.unmount()
 
 
+@pytest.mark.long  # which pages the kernel loses is its choice: if the catalog is among them, only a backup helps
 def test_a_table_whose_writes_were_lost_is_set_back(
     mysql_server: MysqlServer, tmp_path: Path, disk: FailingDisk
 ) -> None:
