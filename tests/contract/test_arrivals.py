@@ -685,7 +685,7 @@ def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
         house.come(*(("else", name) for name in next(names, "")))
         return survey(source, dbs)
 
-    house.jobs._planner._survey = busy
+    house.jobs._planner.wanted_tables._survey = busy
     create(house, "job2", "FROM `else`.* INTO ods.*")
 
     def sources() -> list[str]:
