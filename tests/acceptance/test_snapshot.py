@@ -265,7 +265,7 @@ def test_a_table_that_fails_stays_behind_alone(filled: Callable[..., Filled]) ->
         assert f.loads()["two"]["phase"] == "snapshot"
         until(lambda: "alone.two" in str(f.job()["Msg"]), deadline=CAUGHT_UP_SECOND, why="a Msg")
         sql = "SELECT reason FROM information_schema.sync_snapshots WHERE job_schema = 'alone' AND source_table = 'two'"
-        assert "SELECT command denied" in f.fe.sql(sql)[0]["reason"]
+        assert "SELECT" in f.fe.sql(sql)[0]["reason"]
         f.mysql.run("GRANT SELECT ON alone.two TO alone")
         until(lambda: f.loads()["two"]["phase"] != "snapshot", deadline=CAUGHT_UP_SECOND, why="the late table")
     f.wait_until_equal()
