@@ -20,7 +20,7 @@ from syncmgr.control.planning import Planner
 from syncmgr.control.showing import Showing
 from syncmgr.control.statement_text import pattern_of, patterns, refuse_on_source
 from syncmgr.control.sync_request import CheckExact, Inspect, Plan, Survey, SyncRequest, Table
-from syncmgr.control.wanted_tables import is_wide
+from syncmgr.control.wanted_tables import WantedTables, is_wide
 from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.channel.description import ChannelDescription
@@ -152,15 +152,15 @@ class Jobs:
         self._catalog = catalog
         self._binlog = binlog
         self._showing = Showing(store, upkeep, self._run_of)
-        self._planner = Planner(
+        wanted_tables = WantedTables(
             catalog=catalog,
             tables=tables,
             job_of=store.target_of,
             is_ours=store.has_channel,
             inspect=inspect,
             survey=survey,
-            check_exact=check_exact,
         )
+        self._planner = Planner(wanted_tables=wanted_tables, tables=tables, inspect=inspect, check_exact=check_exact)
         self._explanation = Explanation(self._planner, inspect, survey)
         self._altering = Alterations(store, catalog, self._planner, inspect, survey, chunk_rows)
         self._chunk_rows = chunk_rows
@@ -226,13 +226,14 @@ class Jobs:
         source = described({each.key: each.value for each in node.binlog})
         overrides = overrides_of({each.key: each.value for each in node.properties})
         refuse_on_source(source, overrides)
+        properties = parsed(overrides)
         wanted = SyncRequest(
             db=db,
             channels=node.channels,
             source=source,
-            without_key=parsed(overrides).tables_without_key,
+            without_key=properties.tables_without_key,
             chunk_rows=self._chunk_rows(overrides),
-            checked=parsed(overrides).checked,
+            checked=properties.checked,
         )
         return wanted, overrides
 

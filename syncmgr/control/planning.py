@@ -4,7 +4,7 @@ Owns: the order of the checks of CREATE SYNC.
 Must not know: the lives of jobs, what is stored.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -16,12 +16,10 @@ from syncmgr.control.statement_text import (
     items,
 )
 from syncmgr.control.sync_request import (
-    Catalog,
     CheckExact,
     Inspect,
     Plan,
     PlannedChannel,
-    Survey,
     SyncRequest,
     Table,
     Told,
@@ -49,22 +47,13 @@ class Planner:
     def __init__(
         self,
         *,
-        catalog: Catalog,
+        wanted_tables: WantedTables,
         tables: LakeTables,
-        job_of: Callable[[str, str], str | None],
-        is_ours: Callable[[str], bool],
         inspect: Inspect,
-        survey: Survey,
         check_exact: CheckExact,
     ) -> None:
-        """`job_of`: the job, not cancelled, that a table is the target of. `is_ours`: whether a channel of that token
-        is, or was, one of this frontend. `survey`: the tables of databases.
-
-        `check_exact`: raises SNAPSHOT_REFUSED for tables without a key that cannot be read at an exact point.
-        """
-        self.wanted_tables = WantedTables(
-            catalog=catalog, tables=tables, job_of=job_of, is_ours=is_ours, inspect=inspect, survey=survey
-        )
+        """`check_exact`: raises SNAPSHOT_REFUSED for tables without a key that cannot be read at an exact point."""
+        self.wanted_tables = wanted_tables
         self._tables = tables
         self._inspect = inspect
         self._check_exact = check_exact

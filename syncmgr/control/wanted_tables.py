@@ -40,7 +40,9 @@ class WantedTables:
         inspect: Inspect,
         survey: Survey,
     ) -> None:
-        """As of `Planner`."""
+        """`job_of`: the job, not cancelled, that a table is the target of. `is_ours`: whether a channel of that token
+        is, or was, one of this frontend. `survey`: the tables of databases.
+        """
         self._catalog, self._tables = catalog, tables
         self._job_of, self._is_ours = job_of, is_ours
         self._inspect, self._survey = inspect, survey

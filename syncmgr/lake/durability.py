@@ -29,7 +29,7 @@ from syncmgr.lake.iceberg.catalog_reader import Pointer
 
 NOTE: Final = "lost_writes.json"  # in the folder of the lake: a start must know of it, too
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 Name = tuple[str, str]  # database and table
 
 
@@ -170,7 +170,7 @@ class Durability:
                 before = self._confirmed.get(name) or self._previous(name)
                 self._lost[name] = _Lost(db=name[0], table=name[1], reason=str(error), before=before)
             self._save()
-        logger.error("the disk of the lake has lost writes: %s; tables that are not confirmed: %s", error, lost)
+        log.error("the disk of the lake has lost writes: %s; tables that are not confirmed: %s", error, lost)
 
     def _load(self) -> None:
         """Written again, as the disk may have lost it, too, and take it by now."""
@@ -198,7 +198,7 @@ class Durability:
                     os.fsync(file.fileno())
             note.with_suffix(".new").replace(note)
         except OSError as error:
-            logger.warning("%s was not written: %s", note, error)
+            log.warning("%s was not written: %s", note, error)
 
     def _refuse_lost(self, name: Name) -> None:
         """A table that was set back, or made anew under the name, is as if it had not been written."""

@@ -209,8 +209,9 @@ class Lake:
 
     def _jobs_of(self, channel: ChannelCommit, iceberg: Iceberg) -> AbstractContextManager[None]:
         if channel.chunk is not None:
-            if isinstance(channel.chunk.reader.rows(channel.chunk), JdbcSelect):
-                self._driver.load(iceberg.spark)
+            rows = channel.chunk.reader.rows(channel.chunk)
+            if isinstance(rows, JdbcSelect):
+                self._driver.load(iceberg.spark, rows.options["driver"])
             return self._readings.reading(iceberg.spark, channel.chunk)
         iceberg.use_pool("commit")
         return nullcontext()

@@ -13,7 +13,7 @@ from syncmgr.job.tls import SslMode, Tls
 from syncmgr.lake.lake import Lake
 from syncmgr.sources.mysql.address import MysqlAddress, connect, query
 from syncmgr.sources.mysql.description import MysqlDescription
-from syncmgr.sources.mysql.jdbc import options
+from syncmgr.sources.mysql.jdbc import DRIVER, options
 from tests.support.servers.certificates import Authority, Pair
 from tests.support.servers.mysql import PASSWORD, MysqlServer
 from tests.support.servers.rogue import RogueServer
@@ -79,7 +79,7 @@ def described(address: MysqlAddress) -> MysqlDescription:
 
 def selected(lake: Lake, address: MysqlAddress) -> list[int]:
     """By the driver of the snapshot."""
-    lake._driver.load(lake.iceberg().spark)
+    lake._driver.load(lake.iceberg().spark, DRIVER)
     reader = lake.iceberg().spark.read.format("jdbc").options(**options(address))
     return [row["a"] for row in reader.option("dbtable", "(SELECT 1 a) chunk").load().collect()]
 

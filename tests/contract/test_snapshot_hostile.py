@@ -8,7 +8,7 @@ import pytest
 from syncmgr.job.tls import Tls
 from syncmgr.lake.lake import Lake
 from syncmgr.sources.mysql.address import MysqlAddress
-from syncmgr.sources.mysql.jdbc import ASKS_FILE, options
+from syncmgr.sources.mysql.jdbc import ASKS_FILE, DRIVER, options
 from tests.support.servers.hostile import SECRET, HostileServer, Thief
 from tests.support.spark_session import SPARK
 
@@ -22,7 +22,7 @@ def test_the_snapshot_gives_no_file(lake: Lake, tmp_path: Path) -> None:
     """
     (tmp_path / "secret").write_bytes(SECRET)
     thief = Thief(tmp_path / "secret", b"select")
-    lake._driver.load(lake.iceberg().spark)
+    lake._driver.load(lake.iceberg().spark, DRIVER)
     with HostileServer(thief.script) as server:
         told = options(replace(ADDRESS, port=server.port))
         with pytest.raises(Exception, match=ASKS_FILE):

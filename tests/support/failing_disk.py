@@ -10,7 +10,7 @@ which the kernel reports once, and goes on with the next.
 import subprocess
 from pathlib import Path
 
-from tests.support.small_disk import NoMountError, SmallDisk
+from tests.support.small_disk import SmallDisk, run
 
 DISK_MEBIBYTES = 512
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
@@ -49,13 +49,3 @@ class FailingDisk:
     def unmount(self) -> None:
         subprocess.run(["umount", "-l", str(self.folder)], check=False)
         self._behind.unmount()
-
-
-def run(*command: str) -> None:
-    """Raises NoMountError."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise NoMountError(str(error)) from error
-    if done.returncode:
-        raise NoMountError(done.stderr.strip())

@@ -23,13 +23,7 @@ class SmallDisk:
         """Raises NoMountError."""
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        command = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise NoMountError(str(error)) from error
-        if done.returncode:
-            raise NoMountError(done.stderr.strip())
+        run("mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder))
 
     def fill(self, leave: int = 0) -> None:
         """Up to the last `leave` bytes that are free now."""
@@ -48,3 +42,13 @@ class SmallDisk:
 
     def unmount(self) -> None:
         subprocess.run(["umount", "-l", str(self.folder)], check=False)
+
+
+def run(*command: str) -> None:
+    """Raises NoMountError."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise NoMountError(str(error)) from error
+    if done.returncode:
+        raise NoMountError(done.stderr.strip())

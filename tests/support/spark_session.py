@@ -29,6 +29,7 @@ from syncmgr.lake.spark.queries.engine import SETTINGS
 from syncmgr.lake.spark.queries.frame import SparkOfQueries
 from syncmgr.lake.spark.queries.queries import UTC, Queries
 from syncmgr.lake.upkeep.upkeep import compact
+from syncmgr.sources.mysql.jdbc import DRIVER
 from tests.support import jvm
 from tests.support.until import PATIENCE
 
@@ -78,7 +79,7 @@ def running_lake(folder: Path) -> Iterator[Lake]:
 def reading_sources(lake: Lake) -> SparkSession:
     """The session of the commits, whose JVM has MySQL's driver."""
     spark = lake.iceberg().spark
-    lake._driver.load(spark)
+    lake._driver.load(spark, DRIVER)
     return spark
 
 

@@ -72,10 +72,7 @@ class DatabasePattern:
     def members(self, names: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """In order. Raises NO_TABLE_MATCHES."""
         label = f"{self.db}.{'*' if self.named is None else self.named}"
-        names = tuple(names)
-        alike = (f"{db}.{name}" for db, name in names if f"{db}.{name}".casefold() == label.casefold())
-        hint = next(map(spelt, alike), UNSEEN)
-        return _members(self.has, names, label if self.pattern is None else self.pattern.label, hint)
+        return _members(self.has, names, label if self.pattern is None else self.pattern.label)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,11 +129,13 @@ def _excludes(exclude: Excluded, table: tuple[str, str]) -> bool:
 
 
 def _members(
-    has: Callable[[tuple[str, str]], bool], names: Iterable[tuple[str, str]], pattern: str, hint: str = UNSEEN
+    has: Callable[[tuple[str, str]], bool], names: Iterable[tuple[str, str]], pattern: str
 ) -> tuple[tuple[str, str], ...]:
+    names = tuple(names)
     found = tuple(sorted(filter(has, names)))
     if not found:
-        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint=hint)
+        alike = (label for label in map(".".join, names) if label.casefold() == pattern.casefold())
+        raise SyncError(Code.NO_TABLE_MATCHES, pattern=pattern, hint=next(map(spelt, alike), UNSEEN))
     return found
 
 

@@ -129,11 +129,6 @@ def arrivals(statement: str, default_db: str, modes: Modes) -> tuple[Table, ...]
 
 def named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | None, Table], ...]:
     """The same, each after the name that it had; None: it is made."""
-    made = _named(statement, default_db, modes)
-    return tuple((None if old is None else modes.folded(old), modes.folded(new)) for old, new in made)
-
-
-def _named(statement: str, default_db: str, modes: Modes) -> tuple[tuple[Table | None, Table], ...]:
     try:
         parsed = read(statement, default_db, modes)
     except UnclearError:

@@ -31,12 +31,12 @@ def folded_name(name: str) -> str:
     """In lower case as a server has it: each character by itself, and one for one. Python's own looks around it for a
     sigma at the end, and makes two of a dotted I.
     """
-    return "".join(map(_lowered, name))
+    return "".join(character.lower()[0] for character in name)
 
 
-def _lowered(character: str) -> str:
-    lower = character.lower()
-    return lower if len(lower) == 1 else lower[0]
+def folded_table(table: tuple[str, str]) -> tuple[str, str]:
+    """Of a database and in it."""
+    return folded_name(table[0]), folded_name(table[1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +63,7 @@ class Modes:
 
     def folded(self, table: tuple[str, str]) -> tuple[str, str]:
         """As the server compares names, of a database and in it."""
-        return (folded_name(table[0]), folded_name(table[1])) if self.folds else table
+        return folded_table(table) if self.folds else table
 
 
 ORDINARY: Final = Modes()

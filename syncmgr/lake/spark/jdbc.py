@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from syncmgr.errors import SyncError
 from syncmgr.lake.spark import jvm
 
-DRIVER: Final = "com.mysql.cj.jdbc.Driver"
 FAILURE_SECOND: Final = 4.0  # less than until a table is tried again
 
 
@@ -27,10 +26,13 @@ class Driver:
         self._lock = threading.Lock()
         self._failure: tuple[float, SyncError] | None = None  # monotonic
 
-    def load(self, spark: SparkSession) -> None:
-        """Once for each JVM; one that the operator has given it is left alone. Raises what Jars raise."""
+    def load(self, spark: SparkSession, name: str) -> None:
+        """The class of that name, once for each JVM; one that the operator has given it is left alone.
+
+        Raises what Jars raise.
+        """
         with self._lock:
-            if not jvm.has_class(spark, DRIVER):
+            if not jvm.has_class(spark, name):
                 jvm.add_jar(spark, self._brought())
 
     def _brought(self) -> Path:

@@ -5,13 +5,13 @@ Must not know: transactions, positions, how a value is decoded.
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.job.channel.description import Listed, Reshaped
+from syncmgr.job.channel.description import Reshaped
 from syncmgr.job.channel.positional import check_told, source_names
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.following.ddl_statement import not_followed
@@ -24,31 +24,15 @@ from syncmgr.sources.canal.synced import Altered
 from syncmgr.sources.canal.values.canal_text import check_exact
 from syncmgr.sources.canal.values.entry import EntryRows, EntryTable, column_headers
 from syncmgr.sources.canal.values.schema import source_table_of
+from syncmgr.sources.port import ChannelPlan
 
 NO_ROWS: Final = pa.table({OP: pa.array([], pa.int8())})
-
-
-class Channel(Protocol):
-    """What of a worker's channel matters here."""
-
-    @property
-    def token(self) -> str: ...
-    @property
-    def source(self) -> SourceTable: ...
-    @property
-    def reads(self) -> tuple[str, ...]: ...
-    @property
-    def source_keys(self) -> tuple[str, ...]: ...
-    @property
-    def places(self) -> tuple[Listed, ...]: ...
-    @property
-    def reshaped(self) -> Reshaped: ...
 
 
 class LearnedTable:
     """One synced table. `changes` is called by who reads, the rest by who decodes, in the same order."""
 
-    def __init__(self, channel: Channel, *, time_zone: str | None, address: str) -> None:
+    def __init__(self, channel: ChannelPlan, *, time_zone: str | None, address: str) -> None:
         """`time_zone`: of canal's server. `address`: for messages."""
         self._channel = channel
         self._source = channel.source

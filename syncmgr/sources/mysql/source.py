@@ -32,12 +32,13 @@ from syncmgr.sources.mysql.binlog.stream import (
     StreamLostError,
     StreamOptions,
 )
-from syncmgr.sources.mysql.binlog.subscription import Channel, Subscription
+from syncmgr.sources.mysql.binlog.subscription import Subscription
 from syncmgr.sources.mysql.binlog.subscriptions import Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Keep, Unlogged
 from syncmgr.sources.mysql.binlog.unlogged_alter import UnloggedAlters
 from syncmgr.sources.mysql.server.surroundings import Patience, asked
 from syncmgr.sources.mysql.wire import MalformedEventError, OversizeError
+from syncmgr.sources.port import ChannelPlan
 from syncmgr.sources.reconnect import Reconnector
 
 MOST_LINGERS: Final = 20
@@ -311,7 +312,7 @@ class MysqlSource:
         if stream is not None:
             stream.close()
 
-    def follow(self, channels: Iterable[Channel]) -> None:
+    def follow(self, channels: Iterable[ChannelPlan]) -> None:
         """What is wanted behind the DDL that was given last. Not beside `get`."""
         self._subscriptions = self._subscriptions.following(channels, self._router.position())
         self._router.follow(self._subscriptions)

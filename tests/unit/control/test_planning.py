@@ -7,6 +7,7 @@ import pytest
 from syncmgr.control.explain_sync import Explanation
 from syncmgr.control.planning import Planner
 from syncmgr.control.sync_request import SyncRequest
+from syncmgr.control.wanted_tables import WantedTables
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.channel.patterns import Found, sharded
@@ -49,13 +50,18 @@ class House:
     lacking: str = ""
 
     def planner(self) -> Planner:
-        return Planner(
+        wanted_tables = WantedTables(
             catalog=self,
             tables=self,
             job_of=lambda _, table: "other" if table == "taken" else None,
             is_ours=lambda token: token in self.ours,
             inspect=self.inspect,
             survey=self.survey,
+        )
+        return Planner(
+            wanted_tables=wanted_tables,
+            tables=self,
+            inspect=self.inspect,
             check_exact=lambda _, tables: self.exact.extend(table.name for table in tables),
         )
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Final, Self
 
+from syncmgr.config.settings import find
 from syncmgr.console.limits import KiB, MiB
 from syncmgr.console.statements.local import sqlite_times
 from syncmgr.console.statements.local.spilled import Spilled
@@ -24,7 +25,7 @@ MAX_COLUMNS: Final = 500  # of one SELECT, and of what it reads
 MAX_ANSWER: Final = 64 * MiB
 MAX_HELD: Final = 128 * MiB  # of the values of all expressions of a question, of which SQLite may hold one each
 LEAST_VALUE: Final = 256 * KiB
-SPILL: Final = 1024 * MiB  # of all questions, where no setting says more
+SPILL: Final = int(find("question_spill_bytes").default)  # of all questions, where nobody says more
 STEPS: Final = 100  # of SQLite's machine between two looks at the clock: each may be milliseconds in a function
 
 _ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}

@@ -11,7 +11,7 @@ from typing import Final
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.ddl.copies.migration_tool import keeps_up
 from syncmgr.job.statement.nodes import CreateTrigger, Table
-from syncmgr.job.statement.words import folded_name
+from syncmgr.job.statement.words import folded_table
 
 MAX_SHADOWS: Final = 16  # of a table
 
@@ -38,11 +38,7 @@ def with_trigger(shadows: Shadows, trigger: CreateTrigger, *, folds: bool) -> Sh
 
 
 def _has(tables: Collection[Table], table: Table, *, folds: bool) -> bool:
-    return table in tables or (folds and _folded(table) in map(_folded, tables))
-
-
-def _folded(table: Table) -> Table:
-    return folded_name(table[0]), folded_name(table[1])
+    return table in tables or (folds and folded_table(table) in map(folded_table, tables))
 
 
 def without_trigger(shadows: Shadows, gone: Table) -> Shadows:

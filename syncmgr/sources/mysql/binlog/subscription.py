@@ -6,12 +6,12 @@ Must not know: the binlog, its events, what the columns are at some place of it.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.types.schema import SourceTable
+from syncmgr.sources.port import ChannelPlan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,28 +36,7 @@ class Subscription:
     left: tuple[Table, ...] = ()
 
 
-class Channel(Protocol):
-    """What of a worker's channel matters here."""
-
-    @property
-    def source(self) -> SourceTable: ...
-    @property
-    def reads(self) -> tuple[str, ...]: ...
-    @property
-    def source_keys(self) -> tuple[str, ...]: ...
-    @property
-    def shadows(self) -> tuple[Shadow, ...]: ...
-    @property
-    def after(self) -> Position | None: ...
-    @property
-    def known_at(self) -> Position | None: ...
-    @property
-    def complete(self) -> bool: ...
-    @property
-    def nameless(self) -> bool: ...
-
-
-def subscriptions(channels: Iterable[Channel], start: Position) -> dict[Table, Subscription]:
+def subscriptions(channels: Iterable[ChannelPlan], start: Position) -> dict[Table, Subscription]:
     """By source table, where reading begins at `start`."""
     return {
         (channel.source.db, channel.source.name): Subscription(

@@ -19,19 +19,20 @@ from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.temporary import is_temporary
-from syncmgr.job.statement.words import folded_name
+from syncmgr.job.statement.words import folded_table
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
 from syncmgr.sources.mysql.binlog.events import Query
 from syncmgr.sources.mysql.binlog.nameless import Nameless
-from syncmgr.sources.mysql.binlog.subscription import Channel, Subscription, subscriptions
+from syncmgr.sources.mysql.binlog.subscription import Subscription, subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 from syncmgr.sources.mysql.values.decoder import MOST_CELLS, RowsDecoder, Wanted
 from syncmgr.sources.mysql.values.schema import agreed, identified, refuse_unknown, source_table, without_hashes
 from syncmgr.sources.mysql.values.table_map import TableMap, parse
 from syncmgr.sources.mysql.values.values import supported
 from syncmgr.sources.mysql.wire import MalformedEventError
+from syncmgr.sources.port import ChannelPlan
 
 MAX_MAPS: Final = 4096
 MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not forgotten at once
@@ -81,8 +82,8 @@ class Subscriptions:
         self._most_cells = most_cells
         self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
         self._left = {name: table for table, each in tables.items() for name in each.left if name not in tables}
-        self._spelt = {_folded(table): table for table in tables} | {t: t for t in tables if t == _folded(t)}
-        self._left_folded = {_folded(name): table for name, table in self._left.items()}
+        self._spelt = {folded_table(table): table for table in tables} | {t: t for t in tables if t == folded_table(t)}
+        self._left_folded = {folded_table(name): table for name, table in self._left.items()}
         self._afters = {table: Cutoff(each.after) for table, each in tables.items() if each.after is not None}
         self._by_map: dict[bytes, Subscribed | None] = {}
         self._map_bytes = 0
@@ -142,11 +143,11 @@ class Subscriptions:
         took it over, where the server keeps names in lower case.
         """
         name = _name(body)
-        return self._spelt.get(_folded(name), name) if self.folds else name
+        return self._spelt.get(folded_table(name), name) if self.folds else name
 
     def _leaver(self, name: Table) -> Table | None:
         """Which table had that name before a RENAME."""
-        return self._left_folded.get(_folded(name)) if self.folds else self._left.get(name)
+        return self._left_folded.get(folded_table(name)) if self.folds else self._left.get(name)
 
     def _resolve(self, body: bytes, table: Table) -> Subscribed:
         table_map = replace(parse(body, mariadb=self.mariadb), db=table[0], name=table[1])
@@ -312,7 +313,7 @@ class Subscriptions:
                 self.tables[table] = replace(each, known_at=None)
                 self._before.pop(table, None)
 
-    def following(self, channels: Iterable[Channel], here: Position) -> "Subscriptions":
+    def following(self, channels: Iterable[ChannelPlan], here: Position) -> "Subscriptions":
         """What is read after a DDL statement at that place."""
         tables, most = subscriptions(channels, here), self._most_cells
         self._nameless.renamed(table for table, each in tables.items() if each.nameless)
@@ -330,10 +331,6 @@ class Subscriptions:
     def _told(self) -> dict[Table, SourceTable]:
         """The tables as FULL metadata told them last."""
         return {**self._before, **{table: schema for table, (schema, full) in self._seen.items() if full}}
-
-
-def _folded(table: Table) -> Table:
-    return folded_name(table[0]), folded_name(table[1])
 
 
 def _is_older(subscription: Subscription | None) -> bool:

@@ -10,6 +10,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.lake.spark import jdbc, launch
 from syncmgr.lake.spark.fetching import Jars, fetching_settings
 from syncmgr.lake.spark.jars import COMPLETE, JarFolders, Package, users_folder
+from syncmgr.sources.mysql.jdbc import DRIVER
 
 CONTENT = b"classes"
 PACKAGE = Package(name="org.example:some-jar_2.13:1.2", sha256=hashlib.sha256(CONTENT).hexdigest(), licence="MIT")
@@ -91,11 +92,11 @@ def test_who_waits_for_the_driver_hears_of_the_one_attempt(monkeypatch: pytest.M
     driver = jdbc.Driver(bring)
     for _ in range(3):
         with pytest.raises(SyncError, match="no network"):
-            driver.load(cast("Any", None))
+            driver.load(cast("Any", None), DRIVER)
     assert len(attempts) == 1
     monkeypatch.setattr(jdbc, "FAILURE_SECOND", 0.0)
     with pytest.raises(SyncError, match="no network"):
-        driver.load(cast("Any", None))
+        driver.load(cast("Any", None), DRIVER)
     assert len(attempts) == 2
 
 
