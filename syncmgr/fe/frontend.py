@@ -24,7 +24,7 @@ from syncmgr.console.login.tls import publish_certificate
 from syncmgr.console.server import Console
 from syncmgr.control.catalog import Catalog
 from syncmgr.control.jobs import Jobs
-from syncmgr.control.scheduler import Scheduler
+from syncmgr.control.running.scheduler import Scheduler
 from syncmgr.control.sync_tables import History
 from syncmgr.control.upkeep import EXPIRY, UPKEEP, TargetUpkeep
 from syncmgr.control.users import Users
@@ -105,9 +105,9 @@ class Frontend:
         def keep_second() -> float:
             return self._settings.seconds("consistent_point_keep_second")
 
-        upkeep = TargetUpkeep(self.lake, self._store, self.jobs.recovers, keep_second)
+        upkeep = TargetUpkeep(self.lake, self._store, self.jobs.runs.recovers, keep_second)
         return Scheduler(
-            self.jobs.tick,
+            self.jobs.lives.tick,
             self._settings.seconds("sync_checker_interval_second"),
             {UPKEEP: upkeep.upkeep, EXPIRY: upkeep.expire, OUTPUT: log_output.bound},
             self._settings.seconds("upkeep_interval_second"),
@@ -124,16 +124,16 @@ class Frontend:
             _warn(line)
         _say(f"The console is open on port {self._settings.number('query_port')}")
         self.lake.start()
-        self.jobs.recover()
-        self.jobs.wake = self._scheduler.wake
+        self.jobs.lives.recover()
+        self.jobs.lives.wake = self._scheduler.wake
         self._scheduler.start()
 
     def stop(self) -> None:
         self._scheduler.stop()
         self._console.stop()
-        self.jobs.close(self._settings.seconds("shutdown_timeout_second"))
+        self.jobs.runs.close(self._settings.seconds("shutdown_timeout_second"))
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self.jobs.join(self._settings.seconds("shutdown_timeout_second"))
+        self.jobs.runs.join(self._settings.seconds("shutdown_timeout_second"))
         self.queries.stop()
         self.lake.stop()
         self._lease.give_back()
@@ -159,7 +159,7 @@ class Frontend:
             log_files.set_level(self._settings.text(name))
         if name == "audit_log":
             log_files.set_audit(on=self._settings.text(name) != "OFF")
-        self.jobs.retune()
+        self.jobs.runs.retune()
 
 
 def _logs_of(settings: Settings) -> log_files.AuditState:

@@ -12,7 +12,7 @@ from pathlib import Path
 from syncmgr.config.job_settings import JobSettings
 from syncmgr.config.settings import Settings
 from syncmgr.control.catalog import Catalog
-from syncmgr.control.jobs import OnArrival
+from syncmgr.control.running.job_lives import OnArrival
 from syncmgr.control.statement_text import pattern_of, patterns
 from syncmgr.errors import SyncError
 from syncmgr.fe.limits import limits_of, retry_of

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import syncsql
-from syncmgr.control.jobs import LOOK_SECOND, Jobs
+from syncmgr.control.jobs import Jobs
+from syncmgr.control.running.new_tables import LOOK_SECOND
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Found
 from syncmgr.job.ddl.ddl_plan import found_there
@@ -165,7 +166,7 @@ class House:
         self.lake.there[target_db, target] = make_target(db=target_db, name=target)
         job = make_job(name=name, channels=(channel,), statement=parsed.statement.sql())
         job_id = self.store.add(job, NOW, 0.0).id
-        self.jobs.tick()
+        self.jobs.lives.tick()
         return job_id
 
     def new_run(self, job: SyncJob, _trouble: object, end: Any, on_arrival: Any) -> Any:
@@ -275,9 +276,9 @@ def test_what_nobody_told_joins_once_all_is_read_that_was_there(house: House) ->
     """Until then it may be a table of the job under another name."""
     house.come(LATE)
     house.last = replace(NOW, gtids=f"{UUID}:1-10")
-    house.jobs.recover()
+    house.jobs.lives.recover()
     house.ends[house.id]()
-    house.jobs.tick()
+    house.jobs.lives.tick()
     run = house.runs[house.id]
     until(lambda: run.waited, why="a look that came too early")
     assert house.joined == {}
@@ -368,10 +369,10 @@ def test_a_table_that_is_found_and_cannot_join_is_told_once(house: House) -> Non
     house.store.add_intent(house.id, Epoch(number=1, end=NOW, last_seq=0))
     house.store.commit_epoch(house.id, Epoch(number=1, end=NOW, last_seq=0), {}, at=1.0, keep_since=0.0)
     for _ in range(2):
-        house.jobs.recover()
+        house.jobs.lives.recover()
         house.ends[house.id]()
-        house.jobs.tick()
-        until(lambda: not house.jobs._unseen, why="the look")
+        house.jobs.lives.tick()
+        until(lambda: not house.jobs._new_tables._unseen, why="the look")
     assert refused(house).keys() == {"shop.late"}
     assert len(house.store.ddl.of(house.id)) == 1
 
@@ -656,23 +657,23 @@ def test_a_table_that_comes_while_its_pattern_is_added_belongs_to_the_job(house:
     assert house.joined == {"else.x": "ods.x"}
     old = house.runs[house.id]
     house.ends[house.id]()
-    house.jobs.tick()
+    house.jobs.lives.tick()
     run = house.runs[house.id]
     assert (old.told, run is old) == (["finish"], False)
     house.failing.clear()
     until(lambda: run.told == ["finish"])
     assert house.joined == {"else.x": "ods.x", "else.late": "ods.late"}
     house.ends[house.id]()
-    house.jobs.tick()
+    house.jobs.lives.tick()
     assert house.runs[house.id] is not run
 
 
 def test_a_frontend_that_starts_looks_for_what_nobody_told(house: House) -> None:
     """Of a job with patterns: the one before may have died before it looked."""
     house.come(LATE)
-    house.jobs.recover()
+    house.jobs.lives.recover()
     house.ends[house.id]()
-    house.jobs.tick()
+    house.jobs.lives.tick()
     until(lambda: house.runs[house.id].told == ["finish"])
     assert house.joined == {"shop.late": "ods.late"}
 
@@ -692,7 +693,7 @@ def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
         return [channel.source.name for channel in house.store.by_name("demo", "job2").channels]
 
     assert sources() == [*"abcde"]
-    house.jobs.tick()
+    house.jobs.lives.tick()
     until(lambda: sources() == [*"abcdef"])
 
 

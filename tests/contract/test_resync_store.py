@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from syncmgr.control.alter_sync import Alterations
+from syncmgr.control.alter.alterations import Alterations
+from syncmgr.control.alter.resync import Resyncs
 from syncmgr.job.channel.channel_state import Stop
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.ddl.ddl_step import DdlStep
@@ -54,7 +55,8 @@ class House:
         found = SimpleNamespace(tables=(source,), start=NOW, known_at=NOW, unique_keys=((("id",),),))
         catalog: Any = SimpleNamespace(table=lambda _db, _name: target)
         nobody: Any = None
-        self.altering = Alterations(store, catalog, nobody, lambda *_: found, nobody, lambda _: 1)  # type: ignore[arg-type, return-value]
+        self.resyncs = Resyncs(store, catalog, nobody, lambda *_: found)  # type: ignore[arg-type, return-value]
+        self.altering = Alterations(store, self.resyncs)
 
     @property
     def job(self) -> SyncJob:
@@ -64,7 +66,7 @@ class House:
 
     def resync(self) -> None:
         job = self.job
-        self.altering.alter(job, RESYNC, self.altering.looked_at(job, RESYNC))
+        self.altering.alter(job, RESYNC, self.resyncs.looked_at(job, RESYNC))
 
 
 @pytest.mark.parametrize("times", [1, 2])

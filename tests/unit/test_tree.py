@@ -24,8 +24,6 @@ MODULES = sorted(
 MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES = 400, 25, 50
 # What is yet to be parted: these may shrink, and nothing joins them.
 LARGE = {
-    "control/alter_sync.py": 454,
-    "control/jobs.py": 632,
     "errors.py": 620,
     "meta/store.py": 592,
     "sources/mysql/binlog/router.py": 640,
@@ -35,7 +33,6 @@ LARGE_CLASSES = {
     "Iceberg": 27,
     "JobLedger": 29,
     "JobRun": 38,
-    "Jobs": 43,
     "Lake": 28,
     "MysqlSource": 27,
     "CanalSource": 26,

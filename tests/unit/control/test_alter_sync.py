@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from syncmgr.control.alter_sync import Alterations
+from syncmgr.control.alter.alterations import Alterations
+from syncmgr.control.alter.joining_tables import JoiningTables
+from syncmgr.control.alter.resync import Resyncs
 from syncmgr.control.planning import Planner
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_state import Stop
@@ -58,7 +60,13 @@ class Shelf:
     pending: list[Epoch] = field(default_factory=list)
 
     def altering(self) -> Alterations:
-        return Alterations(self, self, _unused(Planner), self.inspect, self.survey, lambda _: 1)  # type: ignore[arg-type]
+        return Alterations(self, self.resyncs())
+
+    def resyncs(self) -> Resyncs:
+        return Resyncs(self, self, _unused(Planner), self.inspect)  # type: ignore[arg-type]
+
+    def joining(self) -> JoiningTables:
+        return JoiningTables(self, _unused(Planner), self.survey, lambda _: 1)
 
     def inspect(self, source: Any, tables: Sequence[tuple[str, str]]) -> Facts:
         asked = source.start, source.server_id, source.joins, list(tables)
@@ -117,7 +125,7 @@ def _unused(kind: type[Planner]) -> Planner:
 def alter(shelf: Shelf, job: SyncJob, node: ResyncTable) -> bool:
     """As a statement does it: source and lake are asked first."""
     altering = shelf.altering()
-    return altering.alter(job, node, altering.looked_at(job, node))
+    return altering.alter(job, node, shelf.resyncs().looked_at(job, node))
 
 
 def job_of(*channels: ChannelDescription, **overrides: Any) -> SyncJob:
@@ -128,7 +136,7 @@ def test_a_table_is_read_anew_from_the_next_run_on() -> None:
     """One that is read as it should be stays what it is; nobody asks its source."""
     shelf, job = Shelf(), job_of()
     altering = shelf.altering()
-    looked_at = altering.looked_at(job, RESYNC)
+    looked_at = shelf.resyncs().looked_at(job, RESYNC)
     assert looked_at is not None
     assert looked_at.renewal is None
     assert altering.alter(job, RESYNC, looked_at)
@@ -227,14 +235,14 @@ def test_a_table_that_was_stopped_is_read_from_where_its_source_stands() -> None
     stopped = replace(LINES, stopped=stop, follows=True)
     shelf, job = Shelf(), job_of(make_channel(), stopped)
     altering = shelf.altering()
-    again = altering.looked_at(job, RESYNC)
+    again = shelf.resyncs().looked_at(job, RESYNC)
     assert altering.alter(job, RESYNC, again)
     [renewal] = shelf.changed
     assert (renewal.channel.after, renewal.channel.known_at, renewal.channel.stopped) == (NOW, NOW, None)
     assert renewal.stale_since == 40.0
     assert shelf.marked["resyncing"] == ("lines",)
     shelf.now = replace(LINES.source, columns=(*LINES.source.columns, SourceColumn(name="c", type="int")))
-    again = altering.looked_at(job, RESYNC)
+    again = shelf.resyncs().looked_at(job, RESYNC)
     assert again is not None
     assert again.renewal is not None
     assert again.renewal.changes[-1] == AddField(name="c", type=TargetType(name="INT"))
@@ -244,7 +252,7 @@ def test_a_job_that_stands_at_an_error_is_read_from_where_its_source_stands() ->
     """What stopped it lies before that place, so that RESUME does not meet it again."""
     job = job_of(state=JobState.PAUSED_BY_ERROR)
     shelf = Shelf()
-    again = shelf.altering().looked_at(job, RESYNC)
+    again = shelf.resyncs().looked_at(job, RESYNC)
     assert again is not None
     assert again.renewal is not None
     assert (again.renewal.channel.after, again.renewal.stale_since) == (NOW, 70.0)
@@ -255,7 +263,7 @@ def test_a_job_that_was_resumed_meanwhile_is_asked_again() -> None:
     shelf, job = Shelf(), job_of(state=JobState.PAUSED_BY_ERROR)
     altering = shelf.altering()
     with pytest.raises(SyncError) as raised:
-        altering.alter(job_of(), RESYNC, altering.looked_at(job, RESYNC))
+        altering.alter(job_of(), RESYNC, shelf.resyncs().looked_at(job, RESYNC))
     assert raised.value.code is Code.STALE_JOB
     assert not shelf.saved
 
@@ -327,7 +335,7 @@ def test_a_table_that_two_patterns_mean_does_not_join() -> None:
     text = "FROM TABLES LIKE 'ov.a%' INTO ov1.*, FROM TABLES LIKE 'ov.%b' INTO ov2.*"
     [parsed] = parse(f"CREATE SYNC demo.job1 ({text}) FROM BINLOG (type = mysql)")
     job = make_job(statement=parsed.statement.sql(), source=make_source())
-    coming = shelf.altering().arrivals(job, [("ov", "ab")])
+    coming = shelf.joining().arrivals(job, [("ov", "ab")])
     assert coming.plans == ()
     assert {table: error.code for table, error in coming.refused.items()} == {("ov", "ab"): Code.DUPLICATE_MAPPING}
 
@@ -346,7 +354,7 @@ def test_columns_that_cannot_be_renewed_are_told_with_a_way_that_is_open(
     lost = replace(LINES.source, columns=LINES.source.columns[1:])
     job = job_of(*channels, state=JobState.PAUSED_BY_ERROR)
     with pytest.raises(SyncError) as raised:
-        Shelf(now=lost).altering().looked_at(job, RESYNC)
+        Shelf(now=lost).resyncs().looked_at(job, RESYNC)
     assert raised.value.code is Code.RESYNC_COLUMNS
     assert way in str(raised.value)
 

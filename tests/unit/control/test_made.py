@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from syncmgr.control.alter_sync import made
 from syncmgr.control.catalog import Catalog
+from syncmgr.control.made_targets import made
 from syncmgr.errors import Code, SyncError
 from syncmgr.lake.iceberg.layout import CHANGES, UUID, Layout
 from tests.unit.job.factories import make_target

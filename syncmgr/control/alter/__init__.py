@@ -1,0 +1,1 @@
+"""What ALTER SYNC JOB, and tables that come by themselves, make of a stored job."""

@@ -1,0 +1,61 @@
+"""Which channel of a job a statement means.
+
+Owns: the names by which a table of a job is found, those that it had before among them.
+Must not know: what is done with it.
+"""
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
+from syncsql import Name
+
+
+def channel_of(job: SyncJob, table: Name) -> ChannelDescription:
+    """The one that reads a source table. Raises NO_SUCH_CHANNEL."""
+    found = [c for c in job.channels if c.source.name == table.name and table.db in {None, c.source.db}]
+    if len(found) != 1:
+        label = table.name if table.db is None else f"{table.db}.{table.name}"
+        names = ", ".join(channel.source.label for channel in found or job.channels)
+        raise SyncError(Code.NO_SUCH_CHANNEL, job=job.name, table=label, tables=names)
+    return found[0]
+
+
+def resynced(job: SyncJob, table: Name) -> ChannelDescription:
+    """The one that reads a source table, or that is not read on and had that name once: whoever has changed names back
+    finds it there, and whoever has given the name to another table chooses that one. Raises NO_SUCH_CHANNEL.
+    """
+    try:
+        return channel_of(job, table)
+    except SyncError:
+        all_stand = job.state is JobState.PAUSED_BY_ERROR
+        found = [c for c in job.channels if (all_stand or c.stopped is not None) and _had(c, table)]
+        if len(found) != 1:
+            raise
+        return found[0]
+
+
+def place(channel: ChannelDescription, table: Name) -> Table:
+    """Where the table is that is meant."""
+    if channel.source.name == table.name and table.db in {None, channel.source.db}:
+        return source_name(channel)
+    return next((s.db, s.name) for s in channel.shadows if s.left and s.name == table.name and table.db in {None, s.db})
+
+
+def source_name(channel: ChannelDescription) -> Table:
+    return channel.source.db, channel.source.name
+
+
+def _had(channel: ChannelDescription, table: Name) -> bool:
+    return any(s.left and s.name == table.name and table.db in {None, s.db} for s in channel.shadows)
+
+
+def refuse_cancelled(job: SyncJob) -> None:
+    if job.state is JobState.CANCELLED:
+        raise SyncError(Code.ILLEGAL_TRANSITION, state=job.state.shown, event="altered")
+
+
+def kind_of(job: SyncJob) -> str:
+    """Of its source, as statements name it."""
+    return job.source.kind.lower()

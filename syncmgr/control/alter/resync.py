@@ -1,0 +1,205 @@
+"""ALTER SYNC JOB ... RESYNC TABLE.
+
+Owns: what source and lake are asked before it, when the columns are renewed, why a part of the rows does not do.
+Must not know: the runs of jobs, how rows are read.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from syncmgr.control.alter.named_channel import kind_of, place, refuse_cancelled, resynced, source_name
+from syncmgr.control.planning import Planner
+from syncmgr.control.statement_text import excerpt
+from syncmgr.control.sync_request import Inspect
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.ddl.ddl import Table
+from syncmgr.job.ddl.stopped_table import made_anew, needs_all_rows
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.freshness import of_table
+from syncmgr.job.job_properties import parsed
+from syncmgr.job.show_sync import Figures
+from syncmgr.job.snapshot.chunk import Load
+from syncmgr.job.snapshot.key_range import KeyRange
+from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of
+from syncmgr.job.snapshot.resync_where import LEAVE_OUT
+from syncmgr.job.source import Can, SourceDescription
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.types.schema import TargetTable
+from syncmgr.meta.channels import ChannelProgress, Joining
+from syncmgr.sources.port import Inspected
+from syncsql import Expression, JobAlteration, ResyncTable
+
+GAP: Final = f"it is not read any more, and any of its rows may have changed since; {LEAVE_OUT}"
+PLACE: Final = (
+    "error {number} has paused the job, which RESUME meets again unless the table is read whole, as it is now;"
+    f" {LEAVE_OUT}"
+)
+OPEN: Final = "its rows are being read; wait until its phase in information_schema.sync_snapshots is streaming"
+
+
+class Catalog(Protocol):
+    """The tables of the lake."""
+
+    def table(self, db: str, name: str) -> TargetTable: ...
+
+
+class Loads(Protocol):
+    """The memory of snapshots."""
+
+    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def alter(
+        self,
+        job: SyncJob,
+        *,
+        joining: Joining | None = None,
+        leaving: Collection[str] = (),
+        resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
+        changed: Collection[Renewal] = (),
+    ) -> None: ...
+    def figures(self, job_id: JobId) -> Figures: ...
+    def progress(self, job_id: JobId) -> Mapping[str, ChannelProgress]: ...
+    def intents(self, job_id: JobId) -> Sequence[Epoch]: ...
+    @property
+    def loads(self) -> Loads: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LookedAt:
+    """What source and lake say of a table that is to be read anew. `renewal`: what its channel and its target become;
+    None: they stay as they are.
+    """
+
+    target: TargetTable
+    renewal: Renewal | None = None
+
+
+class Resyncs:
+    """Of tables of stored jobs."""
+
+    def __init__(self, store: Store, catalog: Catalog, planner: Planner, inspect: Inspect) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._planner = planner
+        self._inspect = inspect
+
+    def looked_at(self, job: SyncJob, node: JobAlteration) -> LookedAt | None:
+        """For RESYNC. Blocks for as long as source and lake take. A table that is read as it should be is not renewed:
+        whatever changes it comes by the binlog.
+
+        Raises RESYNC_COLUMNS, NO_CHANNEL_KEY, SNAPSHOT_REFUSED.
+        """
+        refuse_cancelled(job)
+        if not isinstance(node, ResyncTable) or Can.READ_ROWS not in job.source.can:
+            return None
+        found = resynced(job, node.table)
+        channel = self._after_statement(job, found)
+        name = place(found, node.table) if source_name(found) == source_name(channel) else source_name(channel)
+        if node.where is None and not channel.keys:
+            self._planner.check_exact(job.source, [replace(channel.source, db=name[0], name=name[1])])
+        target = self._catalog.table(channel.target_db, channel.target)
+        if node.where is not None or not self._is_renewed(job, channel, target):
+            return LookedAt(target=target)
+        inspected = self._asked(channel, name, job.source.joining)
+        return LookedAt(target=target, renewal=self._renewal(job, channel, target, inspected))
+
+    def _after_statement(self, job: SyncJob, channel: ChannelDescription) -> ChannelDescription:
+        """Under the name that the source has for its table once a statement is followed that is stored to be."""
+        for epoch in self._store.intents(job.id):
+            if epoch.ddl is not None and channel.token in epoch.ddl.channels:
+                named = epoch.ddl.channels[channel.token].source
+                channel = replace(channel, source=replace(channel.source, db=named.db, name=named.name))
+        return channel
+
+    def _asked(self, channel: ChannelDescription, name: Table, source: SourceDescription) -> Inspected:
+        """Of one that is gone, where it may be found: nobody has followed it to there."""
+        try:
+            return self._inspect(source, [name])
+        except SyncError as error:
+            left = [f"{shadow.db}.{shadow.name}" for shadow in channel.shadows if shadow.left]
+            if error.code is not Code.SOURCE_UNKNOWN_TABLE or not left or name != source_name(channel):
+                raise
+            names = " or ".join(f"RESYNC TABLE {each}" for each in left)
+            raise error.saying(f"; if it has a name again that it had before, ALTER SYNC JOB ... {names}") from error
+
+    def _renewal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, inspected: Inspected) -> Renewal:
+        """From where the server stands now: what the table has missed comes with its rows."""
+        load, at = self._store.loads.of(job.id).get(channel.token), self._store.progress(job.id)[channel.token]
+        pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
+        read = None if load is None else load.stale
+        since = at.stale_since if at.resyncing else read
+        stale = of_table(channel, stale=since, waits=None, job=self._store.figures(job.id).synced_until)
+        terms = terms_of(parsed(job.properties))
+        try:
+            renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
+        except SyncError as error:
+            raise error.saying(f"; {made_anew(job.kind)}") from error
+        again = replace(renewal.channel, after=inspected.start, known_at=inspected.known_at)
+        return replace(renewal, channel=replace(again, stopped=None), stale_since=stale or 0.0)
+
+    def store(self, job: SyncJob, node: ResyncTable, looked_at: LookedAt | None) -> None:
+        """Its rows, or those that a condition means, are read once more, and take the place of those in the target."""
+        channel = resynced(job, node.table)
+        if Can.READ_ROWS not in job.source.can:
+            raise SyncError(Code.NOT_SUPPORTED, what=f"RESYNC TABLE with {kind_of(job)}, which has no rows to read")
+        if job.paused_by == Code.SOURCE_POSITION_LOST.number:
+            raise SyncError(Code.RESYNC_POSITION, table=channel.source.label)
+        assert looked_at is not None, "a table is looked at before it is read anew"
+        target, renewal = looked_at.target, looked_at.renewal
+        excerpt = None if node.where is None else self._excerpt(job, channel, target, node.where)
+        if node.where is None and self._is_renewed(job, channel, target) != (renewal is not None):
+            raise SyncError(Code.STALE_JOB, job=job.name)
+        changed = () if renewal is None else (renewal,)
+        self._store.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
+
+    def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> KeyRange:
+        """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
+        if not channel.keys:
+            raise SyncError(
+                Code.NOT_SUPPORTED, what="RESYNC TABLE ... WHERE of a target without a key; leave out WHERE"
+            )
+        reason = self._refusal(job, channel)
+        if reason:
+            raise SyncError(Code.RESYNC_WHERE, table=channel.source.label, condition=where.sql(), reason=reason)
+        return excerpt(channel, target, where)
+
+    def _refusal(self, job: SyncJob, channel: ChannelDescription) -> str:
+        """Why a part of the rows would not do; "": it does."""
+        load = self._store.loads.of(job.id).get(channel.token)
+        if channel.stopped is not None:
+            return GAP
+        if load is not None and load.upper is None and load.excerpt is None:
+            return OPEN
+        return PLACE.format(number=job.paused_by) if needs_all_rows(job.paused_by) else ""
+
+    def _is_renewed(self, job: SyncJob, channel: ChannelDescription, target: TargetTable) -> bool:
+        """Whether RESYNC of the whole table makes channel and target what the source is now: nothing else will."""
+        return self._stands(job, channel) or self._is_pending(job, channel) or _is_short(channel, target)
+
+    def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether a statement on the table is stored that RESUME will follow."""
+        steps = [epoch.ddl for epoch in self._store.intents(job.id) if epoch.ddl is not None]
+        return job.state is JobState.PAUSED and any(channel.token in step.concerned for step in steps)
+
+    def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:
+        """Whether no change of the table is read, or can be committed: until somebody has settled what stopped it, or,
+        where it has no key, or gets other columns, until its rows are there.
+        """
+        load = self._store.loads.of(job.id).get(channel.token)
+        waits = load is not None and load.upper is None and (load.reshapes or not channel.keys)
+        return waits or channel.stopped is not None or job.state is JobState.PAUSED_BY_ERROR
+
+
+def _is_short(channel: ChannelDescription, target: TargetTable) -> bool:
+    """Whether the target lacks a column that the channel fills, as an older state of it does that was put back: no
+    commit passes.
+    """
+    return any(target.column(mapped.target) is None for mapped in channel.columns)

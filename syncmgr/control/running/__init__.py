@@ -1,0 +1,1 @@
+"""The runs of jobs: when they start and end, and what they report."""

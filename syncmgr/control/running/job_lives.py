@@ -1,0 +1,180 @@
+"""The lives of jobs: what starts, resumes, ends and is forgotten by itself.
+
+Owns: which step follows which when time passes or a run reports.
+Must not know: statements, processes, sources, Spark. The rules are in job/.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from syncmgr.control.running.live_runs import LiveRuns, Run
+from syncmgr.control.running.new_tables import NewTables
+from syncmgr.control.statement_text import patterns
+from syncmgr.control.sync_request import Table
+from syncmgr.crash import CrashPoint, passing
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.failure import FailType, fail_type, is_due
+from syncmgr.job.position import Position
+from syncmgr.job.state import JobEvent, JobState
+from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
+
+REMEMBER_SECOND: Final = 60.0  # so often the metadata learn how far a source without changes was heard
+
+log = logging.getLogger(__name__)
+
+OnArrival = Callable[[Sequence[Table], Position], Mapping[Table, SyncError | None] | None]
+StartRun = Callable[
+    [SyncJob, Callable[[SyncError | None], None], Callable[[SyncError | None, FailType], None], OnArrival], Run
+]
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def save(self, job: SyncJob) -> SyncJob: ...
+    def part(self, job_id: JobId) -> None: ...
+    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]: ...
+    def ended(self) -> list[tuple[JobId, float]]: ...
+    def by_id(self, job_id: JobId) -> SyncJob | None: ...
+    def forget(self, job_id: JobId) -> None: ...
+    def keep_synced_until(self, job_id: JobId, at: float) -> None: ...
+
+
+class JobLives:
+    """Of all jobs of this frontend."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        runs: LiveRuns,
+        new_tables: NewTables,
+        new_run: StartRun,
+        let_go: Callable[[SyncJob], bool],
+        drop_staged: Callable[[JobId], None],
+        keep_cancelled_second: Callable[[], float],
+    ) -> None:
+        """`let_go`: channels whose targets were dropped leave their job; False: it has no other."""
+        self._store = store
+        self._runs = runs
+        self._new_tables = new_tables
+        self._new_run = new_run
+        self._let_go = let_go
+        self._drop_staged = drop_staged
+        self._keep_cancelled_second = keep_cancelled_second
+        self.wake: Callable[[], None] = lambda: None  # set by the scheduler: something is due now
+
+    def recover(self) -> None:
+        """Once at start: what ran when the frontend ended runs again, and looks for tables that it had yet to find."""
+        with self._runs.changing:
+            for job in self._store.jobs(live=True):
+                with _logged(job.name):
+                    if patterns(job):
+                        self._new_tables.expect(job.id)
+                if job.state is JobState.RUNNING:
+                    self._store.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
+
+    def tick(self) -> None:
+        """Start what is pending, resume what is due, forget what was cancelled long ago: at the next tick where the
+        metadata do not answer, which the lease reports.
+        """
+        now = time.time()
+        with self._runs.changing, _unless_down():
+            if self._runs.closing:
+                return
+            for job in self._store.jobs(live=True):
+                with _logged(job.name):
+                    self._tend(job, now)
+            for job_id, ended_at in self._store.ended():
+                with _logged(str(job_id)):
+                    self._clear(job_id, now - ended_at)
+
+    def _tend(self, job: SyncJob, now: float) -> None:
+        if job.state is JobState.PAUSED_BY_ERROR and is_due(job.resume_at, now):
+            job = self._store.save(job.on(JobEvent.RESUMED, at=now))
+        run = self._runs.of(job.id)
+        if job.state is JobState.RUNNING and run is None:  # its end could not be stored
+            job = self._store.save(job.on(JobEvent.FE_RESTARTED, at=now))
+        if job.state is JobState.RUNNING and run is not None:
+            synced_until = run.synced_until()
+            if synced_until - (job.synced_until or 0.0) > REMEMBER_SECOND:
+                self._store.keep_synced_until(job.id, synced_until)
+        if job.state is JobState.PENDING and run is None:
+            self._start(job, now)
+
+    def _clear(self, job_id: JobId, second: float) -> None:
+        """Of a job that was cancelled so long ago."""
+        if self._runs.of(job_id) is not None:
+            return
+        self._drop_staged(job_id)
+        passing(CrashPoint.STAGING_REMOVED)
+        if second >= self._keep_cancelled_second():
+            self._store.forget(job_id)
+
+    def _start(self, job: SyncJob, now: float) -> None:
+        if not self._let_go(job):
+            self._store.save(job.on(JobEvent.TARGET_DROPPED, at=now))
+            return
+        self._store.part(job.id)
+        stored = self._store.by_id(job.id)
+        assert stored is not None, "only a cancelled job is forgotten"
+        job = self._store.save(stored.on(JobEvent.STARTED, at=now))
+        passing(CrashPoint.START_STORED)
+        run = self._new_run(
+            job,
+            lambda error: self._on_trouble(job.id, error),
+            lambda error, kind: self._on_end(job.id, error, kind),
+            lambda tables, behind: self._new_tables.arrived(job.id, tables, behind),
+        )
+        self._runs.add(job.id, run)
+        run.start()
+        log.info("job %s.%s: started", job.db, job.name)
+        self._new_tables.started(job.id, run)
+
+    def _on_trouble(self, job_id: JobId, error: SyncError | None) -> None:
+        with self._runs.changing, _unless_down():
+            job = self._store.by_id(job_id)
+            if job is None or job.state is not JobState.RUNNING:
+                return
+            fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
+            if fail is not None or job.fail is not None or job.failures:
+                self._store.save(job.troubled(fail))
+            if fail is not None and (job.fail is None or job.fail.code != fail.code):
+                log.warning("job %s.%s: %s", job.db, job.name, error)
+            if fail is None and job.fail is not None:
+                log.info("job %s.%s: goes on; past is: %s", job.db, job.name, job.fail.message)
+
+    def _on_end(self, job_id: JobId, error: SyncError | None, kind: FailType) -> None:
+        now = time.time()
+        with self._runs.changing, _unless_down():
+            run = self._runs.remove(job_id)
+            if run is not None:
+                self._store.keep_synced_until(job_id, run.synced_until())
+            job = self._store.by_id(job_id)
+            if job is not None and error is not None and job.state is JobState.RUNNING:
+                after = self._store.save(job.failed(error, kind, at=now))
+                log.warning("job %s.%s: %s: %s", job.db, job.name, after.state, error)
+        self.wake()
+
+
+@contextmanager
+def _logged(job: str) -> Iterator[None]:
+    """One job that cannot be tended keeps no other from it."""
+    try:
+        yield
+    except Exception:
+        log.exception("a job could not be tended", extra={"job": job})
+
+
+@contextmanager
+def _unless_down() -> Iterator[None]:
+    """What cannot be stored is logged: there will be another report, and a tick takes up what has ended untold."""
+    try:
+        yield
+    except SyncError as error:
+        if error.code is not Code.META_DOWN:
+            raise
+        log.warning("a report was not stored: %s", error)

@@ -1,0 +1,109 @@
+"""The runs of jobs that are alive.
+
+Owns: one run of a job at a time, and the lock under which a job is loaded, judged and stored.
+Must not know: why a run starts or ends.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from syncmgr.control import showing
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+
+ENDING_SECOND: Final = 10.0  # the last commit of a stopped job on the same target is waited for so long
+
+
+class Run(showing.Run, Protocol):
+    """A running job."""
+
+    def start(self) -> None: ...
+    def finish(self) -> None: ...
+    def pause(self) -> None: ...
+    def abandon(self) -> None: ...
+    def retune(self) -> None: ...
+    def join(self, timeout: float) -> bool: ...
+    def recovers(self) -> bool: ...
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def part(self, job_id: JobId) -> None: ...
+    def by_id(self, job_id: JobId) -> SyncJob | None: ...
+
+
+class LiveRuns:
+    """Safe to use from any thread.
+
+    `changing`: load, ask the rule, store: one at a time, and nothing that may wait for a source or for the lake.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runs: dict[JobId, Run] = {}
+        self.changing = threading.RLock()
+        self.closing = False
+
+    def of(self, job_id: JobId) -> Run | None:
+        """None: it does not run."""
+        return self._runs.get(job_id)
+
+    def add(self, job_id: JobId, run: Run) -> None:
+        self._runs[job_id] = run
+
+    def remove(self, job_id: JobId) -> Run | None:
+        return self._runs.pop(job_id, None)
+
+    def renew(self, job_id: JobId) -> None:
+        """What runs commits what it has read and ends; a tick starts it with what is stored."""
+        run = self._runs.get(job_id)
+        if run is None:
+            self._store.part(job_id)
+        else:
+            run.finish()
+
+    def wait_for_ending(self, channels: Sequence[ChannelDescription], second: float = ENDING_SECOND) -> None:
+        """The last commit of a stopped job may still be on its way into one of the targets. Raises TARGET_IN_USE."""
+        wanted = {(channel.target_db, channel.target) for channel in channels}
+        for job_id, run in list(self._runs.items()):
+            ending = self._store.by_id(job_id)
+            if ending is None or ending.state is not JobState.CANCELLED:
+                continue
+            shared = wanted & {(channel.target_db, channel.target) for channel in ending.channels}
+            if shared and not run.join(second):
+                raise SyncError(Code.TARGET_IN_USE, table=".".join(min(shared)), job=ending.name)
+
+    def recovers(self, job_id: JobId) -> bool:
+        """Whether it has yet to commit what an earlier life of the frontend left."""
+        run = self._runs.get(job_id)
+        return run is not None and run.recovers()
+
+    def retune(self) -> None:
+        """A setting was changed that running jobs follow."""
+        with self.changing:
+            runs = list(self._runs.values())
+        for run in runs:
+            run.retune()
+
+    def close(self, timeout: float) -> None:
+        """Let every run commit what it staged; jobs stay RUNNING and are taken up by the next start."""
+        with self.changing:
+            self.closing = True
+            runs = list(self._runs.values())
+        for run in runs:
+            run.pause()
+        deadline = time.monotonic() + timeout
+        for run in runs:
+            if not run.join(max(0.0, deadline - time.monotonic())):
+                run.abandon()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the runs that were abandoned, once nothing commits for them any more."""
+        deadline = time.monotonic() + timeout
+        for run in list(self._runs.values()):
+            run.join(max(0.0, deadline - time.monotonic()))

@@ -1,0 +1,164 @@
+"""Tables that a job's patterns mean and that come while it runs.
+
+Owns: when they join: as the run reports them, or by a look for those that an earlier run has passed by.
+Must not know: how a table is planned, what is stored of it.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from syncmgr.control.alter.arrivals import Arrivals
+from syncmgr.control.alter.joining_tables import JoiningTables
+from syncmgr.control.made_targets import Catalog, made
+from syncmgr.control.running.live_runs import LiveRuns, Run
+from syncmgr.control.statement_text import pattern_of, patterns
+from syncmgr.control.sync_request import Table
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.patterns import Pattern
+from syncmgr.job.ddl.ddl_plan import found_there
+from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.position import Position, has_passed
+from syncmgr.job.source import SourceDescription
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+
+LOOK_SECOND: Final = 1.0  # between two looks for tables of new patterns where the first fails
+
+log = logging.getLogger(__name__)
+
+
+class Binlog(Protocol):
+    """The binlogs of sources, beside what jobs read of them. Both block."""
+
+    def end(self, source: SourceDescription) -> Position: ...
+    def named(self, source: SourceDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
+        """The tables of the families that statements behind a place make, as far as a look of a moment sees."""
+
+
+class DdlLog(Protocol):
+    """The memory of DDL."""
+
+    def refused(self, job_id: JobId) -> Sequence[DdlRecord]: ...
+    def note(self, job_id: JobId, record: DdlRecord) -> None: ...
+    def mark_gone(self, job_id: JobId, *, but: Collection[str]) -> None: ...
+
+
+class Store(Protocol):
+    """The memory of jobs."""
+
+    def by_id(self, job_id: JobId) -> SyncJob | None: ...
+    def last_epoch(self, job_id: JobId) -> Epoch | None: ...
+    @property
+    def ddl(self) -> DdlLog: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Missed:
+    """Tables that are there, which a job has not; every statement that made them so is before `end`."""
+
+    tables: frozenset[Table]
+    end: Position
+
+
+class NewTables:
+    """Of all jobs. Safe to use from any thread; blocks for as long as source and lake take."""
+
+    def __init__(self, store: Store, catalog: Catalog, binlog: Binlog, joining: JoiningTables, runs: LiveRuns) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._binlog = binlog
+        self._joining = joining
+        self._runs = runs
+        self._unseen: set[JobId] = set()  # whose last run may have passed by tables that its new patterns mean
+
+    def expect(self, job_id: JobId) -> None:
+        """A run of that job may have passed by tables that its patterns mean: the next one looks for them."""
+        self._unseen.add(job_id)
+
+    def started(self, job_id: JobId, run: Run) -> None:
+        if job_id in self._unseen:
+            threading.Thread(target=self._look, args=(job_id, run), name="look", daemon=True).start()
+
+    def arrived(
+        self, job_id: JobId, tables: Collection[Table], behind: Position | None
+    ) -> dict[Table, SyncError | None] | None:
+        """With those that were told, what the binlog behind that place names joins, so that one run serves many.
+
+        None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its
+        last commit into one: its next run has to tell them again.
+        """
+        job = self._store.by_id(job_id)
+        if job is None or job.state is not JobState.RUNNING:
+            return None
+        families = tuple(map(pattern_of, patterns(job)))
+        ahead = frozenset[Table]() if behind is None else self._binlog.named(job.source, behind, families)
+        coming = self._joining.arrivals(job, ahead.union(tables))
+        synced = [channel.source.label for channel in job.channels]
+        self._store.ddl.mark_gone(job_id, but=[*synced, *(".".join(table) for table in coming.there)])
+        try:
+            self._runs.wait_for_ending(
+                coming.joining.channels, LOOK_SECOND
+            )  # in a job's own thread, so for a moment only
+            with made(self._catalog, coming.made), self._runs.changing:
+                taken = self._take_in(job, coming, tables)
+        except SyncError as error:
+            if error.code not in {Code.STALE_JOB, Code.TARGET_IN_USE}:
+                raise
+            return None
+        joined = coming.tables | taken
+        gone = SyncError(Code.NO_TABLE_MATCHES, pattern="that name any more", hint="")
+        told = (table for table in tables if table not in coming.waits)
+        return {table: None if table in joined else coming.refused.get(table, gone) for table in told}
+
+    def _look(self, job_id: JobId, run: Run) -> None:
+        """For tables whose statements a run has read that did not heed them. What this run reads it tells itself, so
+        they join once it has read all that the server had when it was asked which are there.
+        """
+        missed: _Missed | None = None
+        while self._runs.of(job_id) is run and not self._runs.closing:
+            try:
+                missed = missed or self._missed(job_id)
+                if self._took_in(job_id, missed):
+                    self._unseen.discard(job_id)
+                    return
+            except SyncError as error:
+                log.warning("job %s: its source or the lake is asked again: %s", job_id, error)
+            run.join(LOOK_SECOND)  # where it ends, the next one looks
+
+    def _missed(self, job_id: JobId) -> "_Missed":
+        job = self._store.by_id(job_id)
+        assert job is not None
+        return _Missed(tables=self._joining.unseen(job), end=self._binlog.end(job.source))
+
+    def _took_in(self, job_id: JobId, missed: "_Missed") -> bool:
+        if not missed.tables:
+            return True
+        last = self._store.last_epoch(job_id)
+        if last is None or not has_passed(last.end, missed.end):
+            return False
+        told = self.arrived(job_id, missed.tables, None)
+        before = {record.table: record.outcome for record in self._store.ddl.refused(job_id)}
+        for table, error in (told or {}).items():
+            record = found_there(missed.end, time.time(), table, error)
+            if record.state is DdlState.REFUSED and before.get(record.table) != record.outcome:
+                self._store.ddl.note(job_id, record)
+        return told is not None
+
+    def _take_in(self, looked_at: SyncJob, coming: Arrivals, told: Collection[Table]) -> set[Table]:
+        """Which of those that were told are the job's already, though its run does not know: it was stored by a call
+        that failed. Raises STALE_JOB.
+        """
+        job = self._store.by_id(looked_at.id)
+        if job is None or job.state is not JobState.RUNNING:
+            raise SyncError(Code.STALE_JOB, job=looked_at.name)
+        if coming.plans:
+            self._joining.take_in(job, coming, looked_at)
+        known = {(channel.source.db, channel.source.name) for channel in job.channels} & set(told)
+        if coming.plans or known:
+            self._runs.renew(job.id)
+        return known
