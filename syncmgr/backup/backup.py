@@ -34,7 +34,7 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import lock_of
-from syncmgr.meta.engine import META_FILE
+from syncmgr.meta.database.engine import META_FILE
 from syncmgr.meta.staged import staged_files
 
 PINS: Final = ".backup"  # in lake_dir and staging_dir; what a killed backup leaves there goes with the next one

@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError
 
 from syncmgr.backup import served_metadata
 from syncmgr.errors import Code, SyncError
-from syncmgr.meta import versions
+from syncmgr.meta.database import versions
 
 BUSY_SECOND: Final = 10.0  # for each of both, well below the patience of a frontend
 

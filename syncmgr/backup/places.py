@@ -16,7 +16,7 @@ from syncmgr.config.settings import Settings
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.folders import LOCK
 from syncmgr.lake.spark.launch import JARS, LakePlace
-from syncmgr.meta.engine import META_FILE, sqlite_url
+from syncmgr.meta.database.engine import META_FILE, sqlite_url
 
 BACKUP_LOCK: Final = "backup.lock"
 SECRETS: Final = ("secret.key", "tls")

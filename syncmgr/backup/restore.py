@@ -21,7 +21,7 @@ from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfinished
 from syncmgr.lake.iceberg import catalog_file
 from syncmgr.lake.iceberg.moving import ORDER, Move, rewritten
-from syncmgr.meta.engine import META_FILE, refuse_charset
+from syncmgr.meta.database.engine import META_FILE, refuse_charset
 from syncmgr.meta.staged import make_foreign
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from sqlalchemy import JSON, Connection, Engine, MetaData, Table, create_engine, func, inspect, null, select, text
 
-from syncmgr.meta import versions
-from syncmgr.meta.engine import engine_of
+from syncmgr.meta.database import versions
+from syncmgr.meta.database.engine import engine_of
 from syncmgr.meta.tables import METADATA
 
 ROWS: Final = 1000  # that are in memory at a time

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from syncmgr.control import made_targets, showing, sync_request
-from syncmgr.control.alter import alterations, joining_tables
+from syncmgr.control import made_targets, sync_request
 from syncmgr.control.alter.alterations import Alterations
 from syncmgr.control.alter.joining_tables import JoiningTables
 from syncmgr.control.alter.resync import Resyncs
@@ -19,7 +18,6 @@ from syncmgr.control.explain_sync import Explanation
 from syncmgr.control.made_targets import made
 from syncmgr.control.one_reader import OneReader
 from syncmgr.control.planning import Planner
-from syncmgr.control.running import job_lives, live_runs, new_tables
 from syncmgr.control.running.job_lives import JobLives, StartRun
 from syncmgr.control.running.live_runs import LiveRuns, Run
 from syncmgr.control.running.new_tables import Binlog, NewTables
@@ -31,11 +29,11 @@ from syncmgr.crash import CrashPoint, passing
 from syncmgr.errors import Code, Remark, SyncError, forgiven
 from syncmgr.job.job_properties import overrides_of, parsed
 from syncmgr.job.overview import TableOverview, lost_by_stop
-from syncmgr.job.position import Position
 from syncmgr.job.show_sync import SHOW_COLUMNS
 from syncmgr.job.state import JobEvent
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import LakeTables, Upkeep
+from syncmgr.meta.store import Store
 from syncmgr.sources import cancellation
 from syncmgr.sources.registry import described
 from syncsql import AddTables, CreateSync, ExplainSync, JobAlteration, Name
@@ -49,32 +47,6 @@ _STORED = {
 log = logging.getLogger(__name__)
 
 __all__ = ["SHOW_COLUMNS", "Jobs"]
-
-
-class Asked(Protocol):
-    """The memory of when sources were asked."""
-
-    def settle(self, job_id: JobId) -> None: ...
-
-
-class DdlLog(alterations.DdlLog, showing.DdlLog, new_tables.DdlLog, Protocol):
-    """The memory of DDL."""
-
-
-class Store(
-    alterations.Store, joining_tables.Store, showing.Store, job_lives.Store, new_tables.Store, live_runs.Store, Protocol
-):
-    """The memory of jobs."""
-
-    def add(self, job: SyncJob, start: Position, start_time: float, loading: frozenset[str]) -> SyncJob: ...
-    def count_live(self) -> int: ...
-    def by_name(self, db: str, name: str) -> SyncJob: ...
-    def target_of(self, db: str, table: str) -> str | None: ...
-    def has_channel(self, token: str) -> bool: ...
-    @property
-    def asked(self) -> Asked: ...
-    @property
-    def ddl(self) -> DdlLog: ...
 
 
 class Catalog(sync_request.Catalog, made_targets.Catalog, Protocol):
@@ -111,8 +83,8 @@ class Jobs:
         wanted_tables = WantedTables(
             catalog=catalog,
             tables=tables,
-            job_of=store.target_of,
-            is_ours=store.has_channel,
+            job_of=store.jobs.target_of,
+            is_ours=store.jobs.has_channel,
             inspect=inspect,
             survey=survey,
         )
@@ -120,13 +92,13 @@ class Jobs:
         self._explanation = Explanation(self._planner, inspect, survey)
         self._resyncs = Resyncs(store, catalog, self._planner, inspect)
         self._alterations = Alterations(store, self._resyncs)
-        self._joining = JoiningTables(store, self._planner, survey, chunk_rows)
-        self.runs = LiveRuns(store)
-        self._readers = OneReader(self.runs.changing, lambda: store.jobs(live=True))
+        self._joining = JoiningTables(store.jobs, self._planner, survey, chunk_rows)
+        self.runs = LiveRuns(store.jobs)
+        self._readers = OneReader(self.runs.changing, lambda: store.jobs.all(live=True))
         self._showing = Showing(store, upkeep, self.runs.of)
         self._new_tables = NewTables(store, catalog, binlog, self._joining, self.runs)
         self.lives = JobLives(
-            store=store,
+            jobs=store.jobs,
             runs=self.runs,
             new_tables=self._new_tables,
             new_run=new_run,
@@ -197,14 +169,14 @@ class Jobs:
     def _refuse_one_more(self) -> None:
         """Raises TOO_MANY_JOBS."""
         limit = self._max_jobs()
-        if self._store.count_live() >= limit:
+        if self._store.jobs.count_live() >= limit:
             raise SyncError(Code.TOO_MANY_JOBS, limit=limit)
 
     def _add(self, job: SyncJob, plan: Plan) -> None:
         self._refuse_one_more()  # others may have come while the source was asked
         inspected = plan.inspected
         start = replace(inspected.start, whole=inspected.start.whole and not plan.loading)
-        added = self._store.add(job, start, inspected.server_time, plan.loading)
+        added = self._store.jobs.add(job, start, inspected.server_time, plan.loading)
         if plan.has_grown:
             self._new_tables.expect(added.id)
 
@@ -229,7 +201,7 @@ class Jobs:
         looked_at = self._resyncs.looked_at(named, node)
         cancellation.has_answers()
         with self.runs.changing:
-            job = self._store.by_name(named.db, named.name)
+            job = self._store.jobs.by_name(named.db, named.name)
             if self._alterations.alter(job, node, looked_at):
                 self.runs.renew(job.id)
         log.info("job %s.%s: %s", job.db, job.name, node.sql())
@@ -241,7 +213,7 @@ class Jobs:
         self.runs.wait_for_ending(plan.channels)
         cancellation.has_answers()
         with made(self._catalog, plan.made), self.runs.changing:
-            job = self._store.by_name(looked_at.db, looked_at.name)
+            job = self._store.jobs.by_name(looked_at.db, looked_at.name)
             self._joining.add(job, node, plan, looked_at)
             if any(map(is_wide, node.channels)):
                 self._new_tables.expect(job.id)
@@ -253,12 +225,12 @@ class Jobs:
     def _on_statement(self, name: Name, db: str | None, event: JobEvent, tell: Callable[[Run], None]) -> None:
         named = self._named(name, db)
         with self.runs.changing:
-            job = self._store.by_name(named.db, named.name)
+            job = self._store.jobs.by_name(named.db, named.name)
             after = job.on(event, at=time.time())
             if event is JobEvent.RESUMED and job.settles_answers:
                 self._store.asked.settle(job.id)  # first: a crash in between leaves a job that RESUME settles again
             run = self.runs.of(job.id)
-            self._store.save(after)
+            self._store.jobs.save(after)
         passing(_STORED[event])
         log.info("job %s.%s: %s", job.db, job.name, event)
         if run is not None:
@@ -266,11 +238,11 @@ class Jobs:
 
     def show(self, db: str | None) -> list[tuple[str | None, ...]]:
         """The rows of SHOW SYNC JOB for a database, or for all, by id. The lake is not asked, which may be away."""
-        return [self._showing.row(job) for job in self._store.jobs(db)]
+        return [self._showing.row(job) for job in self._store.jobs.all(db)]
 
     def names(self, db: str | None) -> dict[str, tuple[str, str]]:
         """Database and name of the jobs of a database, or of all, by JobId."""
-        return {str(job.id): (job.db, job.name) for job in self._store.jobs(db)}
+        return {str(job.id): (job.db, job.name) for job in self._store.jobs.all(db)}
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
         """Rows a second that a job's snapshot reads now, by channel token."""
@@ -286,7 +258,7 @@ class Jobs:
 
     def owner_of(self, db: str, table: str) -> str | None:
         """The job, not cancelled, that a table is the target of."""
-        return self._store.target_of(db, table)
+        return self._store.jobs.target_of(db, table)
 
     def _database(self, name: Name, db: str | None) -> str:
         found = name.db or db
@@ -302,11 +274,11 @@ class Jobs:
         if found is None:
             raise SyncError(Code.NO_DATABASE, job=name.name)
         try:
-            return self._store.by_name(found, name.name)
+            return self._store.jobs.by_name(found, name.name)
         except SyncError as error:
             if error.code is Code.UNKNOWN_JOB:
                 self._database(name, db)
             raise
 
     def _live(self, db: str, name: str) -> SyncJob | None:
-        return next((job for job in self._store.jobs(db, live=True) if job.name == name), None)
+        return next((job for job in self._store.jobs.all(db, live=True) if job.name == name), None)

@@ -5,12 +5,11 @@ Must not know: what is believed of a table, the shape of an answer; both are in 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from syncmgr.control.statement_text import lacked
 from syncmgr.job.channel.channel_state import Standing
-from syncmgr.job.ddl.ddl_step import DdlRecord
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.freshness import Reading
 from syncmgr.job.overview import Facts, TableOverview, lag_second, needs_operator, overview, synced_until
@@ -25,10 +24,10 @@ from syncmgr.job.show_sync import (
     snapshot_facts,
     status_json,
 )
-from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import Upkeep
+from syncmgr.meta.store import Store
 
 
 class Run(Protocol):
@@ -43,39 +42,6 @@ class Run(Protocol):
     def rates(self) -> Mapping[str, float]: ...
 
 
-class Loads(Protocol):
-    """The memory of snapshots."""
-
-    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
-
-
-class Progressed(Protocol):
-    """How far a channel is."""
-
-    @property
-    def resyncing(self) -> bool: ...
-    @property
-    def stale_since(self) -> float | None: ...
-
-
-class DdlLog(Protocol):
-    """The memory of DDL."""
-
-    def refused(self, job_id: JobId) -> Sequence[DdlRecord]: ...
-
-
-class Store(Protocol):
-    """The memory of jobs."""
-
-    def figures(self, job_id: JobId) -> Figures: ...
-    def waiting(self, job_id: JobId) -> Mapping[str, Backlog]: ...
-    def progress(self, job_id: JobId) -> Mapping[str, Progressed]: ...
-    @property
-    def loads(self) -> Loads: ...
-    @property
-    def ddl(self) -> DdlLog: ...
-
-
 class Showing:
     """Reads at each call. Safe to use from any thread."""
 
@@ -87,7 +53,7 @@ class Showing:
 
     def row(self, job: SyncJob) -> tuple[str | None, ...]:
         """One row of SHOW SYNC JOB."""
-        figures = self._store.figures(job.id)
+        figures = self._store.epochs.figures(job.id)
         facts = self._facts(job, figures)
         tables = overview(job, facts, time.time())
         refused = self._refused(job)
@@ -113,7 +79,7 @@ class Showing:
 
     def overview(self, job: SyncJob) -> tuple[TableOverview, ...]:
         """How each table of a job stands now."""
-        return overview(job, self._facts(job, self._store.figures(job.id)), time.time())
+        return overview(job, self._facts(job, self._store.epochs.figures(job.id)), time.time())
 
     def rates(self, job_id: JobId) -> Mapping[str, float]:
         """Rows a second that a job's snapshot reads now, by channel token."""
@@ -125,9 +91,9 @@ class Showing:
         run = self._run_of(job.id)
         return Facts(
             loads=self._store.loads.of(job.id),
-            backlogs=self._store.waiting(job.id) if run is None else run.backlogs(),
+            backlogs=self._store.epochs.waiting(job.id) if run is None else run.backlogs(),
             standings={} if run is None else run.standings(),
-            resyncing={t: at.stale_since for t, at in self._store.progress(job.id).items() if at.resyncing},
+            resyncing={t: at.stale_since for t, at in self._store.epochs.progress(job.id).items() if at.resyncing},
             committed=figures.synced_until if run is None else run.synced_until() or None,
             reading=None if run is None else run.reading(),
         )

@@ -15,7 +15,8 @@ from syncmgr.job.overview import TableOverview
 from syncmgr.job.show_sync import channel_row, ddl_row, snapshot_row
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import LakeTables
-from syncmgr.meta.store import Store, StoredEpoch
+from syncmgr.meta.epochs import StoredEpoch
+from syncmgr.meta.store import Store
 
 Row = tuple[object, ...]
 
@@ -48,7 +49,7 @@ class History:
 
     def rows(self, table: str) -> list[Row]:
         """The rows of one of TABLES."""
-        jobs = self._store.jobs()
+        jobs = self._store.jobs.all()
         match table:
             case "sync_jobs":
                 by_id = {str(job.id): job for job in jobs}
@@ -68,7 +69,7 @@ class History:
                 return [row for job in jobs for row in self._points(job)]
 
     def _channels(self, job: SyncJob) -> Iterator[Row]:
-        progress = self._store.progress(job.id)
+        progress = self._store.epochs.progress(job.id)
         for table in self._jobs.overview(job):
             channel = table.channel
             at = progress.get(channel.token)
@@ -82,7 +83,7 @@ class History:
             )
 
     def _epochs(self, job: SyncJob) -> Iterator[Row]:
-        for stored in self._store.epochs(job.id):
+        for stored in self._store.epochs.all(job.id):
             epoch, end = stored.epoch, stored.epoch.end
             state = "INTENT" if stored.committed_at is None else "COMMITTED"
             yield (
@@ -105,7 +106,7 @@ class History:
     def _points(self, job: SyncJob) -> Iterator[Row]:
         """Without snapshots that others have taken from a table, as an expiry or an older state of it does."""
         there = cache(self._snapshots)
-        for stored in self._store.epochs(job.id):
+        for stored in self._store.epochs.all(job.id):
             for channel in job.channels:
                 where = channel.target_db, channel.target
                 snapshot = stored.snapshots.get(channel.token)
@@ -131,8 +132,8 @@ class History:
 
         Raises UNKNOWN_JOB, NO_SUCH_POINT.
         """
-        job = self._store.by_name(db, name)
-        points = [each for each in self._store.epochs(job.id) if each.snapshots]
+        job = self._store.jobs.by_name(db, name)
+        points = [each for each in self._store.epochs.all(job.id) if each.snapshots]
         found = [each for each in points if epoch in {None, each.epoch.number}]
         if not found:
             raise SyncError(Code.NO_SUCH_POINT, job=f"{db}.{name}", at="" if epoch is None else f" at epoch {epoch}")

@@ -6,27 +6,20 @@ Must not know: what is done to a table.
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.host.log_files import Lasting
 from syncmgr.job.channel.description import ChannelDescription
-from syncmgr.job.snapshot.retention import Kept
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.lake.port import Upkeep
+from syncmgr.meta.store import Store
 
 UPKEEP: Final = "upkeep"
 EXPIRY: Final = "expiry"
 
 log = logging.getLogger(__name__)
-
-
-class Store(Protocol):
-    """Which jobs there are, and what their tables must keep."""
-
-    def jobs(self, *, live: bool) -> Collection[SyncJob]: ...
-    def kept(self, job_id: JobId, tokens: Sequence[str], since: float) -> Kept: ...
 
 
 class TargetUpkeep:
@@ -55,7 +48,7 @@ class TargetUpkeep:
         def of(job: SyncJob, channel: ChannelDescription) -> None:
             target = channel.target_db, channel.target
             tokens = [each.token for each in job.channels if (each.target_db, each.target) == target]
-            self._lake.expire(*target, self._store.kept(job.id, tokens, time.time() - self._keep_second()))
+            self._lake.expire(*target, self._store.epochs.kept(job.id, tokens, time.time() - self._keep_second()))
 
         self._each_target(EXPIRY, of)
 
@@ -66,7 +59,7 @@ class TargetUpkeep:
         if not self._lake.serves:
             return  # Spark itself says why
         found = dict[str, str]()
-        for job in self._store.jobs(live=True):
+        for job in self._store.jobs.all(live=True):
             for channel in {(each.target_db, each.target): each for each in reversed(job.channels)}.values():
                 try:
                     do(job, channel)

@@ -39,8 +39,8 @@ from syncmgr.host.private import without_secrets
 from syncmgr.lake.lake import Lake
 from syncmgr.lake.spark.queries.queries import Queries
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import sqlite_url
-from syncmgr.meta.lease import Lease
+from syncmgr.meta.database.engine import sqlite_url
+from syncmgr.meta.database.lease import Lease
 from syncmgr.meta.store import Store
 from syncmgr.pipeline import worker_process
 from syncmgr.sources.registry import KINDS
@@ -67,8 +67,8 @@ class Frontend:
         self.lake = _lake_of(settings, without_secrets(os.environ))
         self.queries = _queries_of(settings, self.lake)
         self._store = open_store(settings)
-        self._lease = Lease(self._store, name_of(settings.folder("meta_dir")), _replaced)
-        self.catalog = Catalog(self.lake.tables, self._store.target_of)
+        self._lease = Lease(self._store.database, name_of(settings.folder("meta_dir")), _replaced)
+        self.catalog = Catalog(self.lake.tables, self._store.jobs.target_of)
         self.users = Users(self._store.accounts)
         self._pool = ThreadPoolExecutor(settings.number("max_sync_task_threads_num"), thread_name_prefix="sync-task")
         self.jobs = self._jobs()

@@ -78,7 +78,7 @@ class Runs:
             finish_second=partial(settings.seconds, "pause_timeout_second"),
             families=tuple(map(pattern_of, patterns(job))),
             leaves_out=Can.STOP_TABLE in job.source.can,
-            synced_until=max(job.synced_until or 0.0, self._store.figures(job.id).synced_until or 0.0),
+            synced_until=max(job.synced_until or 0.0, self._store.epochs.figures(job.id).synced_until or 0.0),
         )
 
     def _of(self, job: SyncJob) -> JobSettings:

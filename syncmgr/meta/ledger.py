@@ -49,7 +49,7 @@ class JobLedger:
         """Raises DEAD_LETTERS_FULL."""
         dead = self._unread(epoch.dead)
         self._refuse_too_many(dead)
-        self._store.add_intent(self._job_id, replace(epoch, dead=dead))
+        self._store.epochs.add_intent(self._job_id, replace(epoch, dead=dead))
         self._tell_dead(dead)
 
     def _unread(self, dead: tuple[DeadLetter, ...]) -> tuple[DeadLetter, ...]:
@@ -77,35 +77,35 @@ class JobLedger:
     def commit_epoch(self, epoch: Epoch, committed: Mapping[str, ChannelCommitted], *, consistent: bool = True) -> None:
         now = time.time()
         since = now - self._keep_second()
-        self._store.commit_epoch(self._job_id, epoch, committed, at=now, keep_since=since, consistent=consistent)
+        self._store.epochs.commit(self._job_id, epoch, committed, at=now, keep_since=since, consistent=consistent)
         if epoch.ddl is not None:
             for token, done in epoch.ddl.done.items():
                 log.info("job %s: %s: %s (%s)", self._name, self._label(token), done, epoch.ddl.statement)
 
     def hold(self) -> None:
         """Raises META_OWNED where another frontend has taken over."""
-        self._store.hold()
+        self._store.database.hold()
 
     def progress(self) -> Mapping[str, ChannelProgress]:
-        return self._store.progress(self._job_id)
+        return self._store.epochs.progress(self._job_id)
 
     def intents(self) -> list[Epoch]:
-        return self._store.intents(self._job_id)
+        return self._store.epochs.intents(self._job_id)
 
     def backlog(self) -> list[Epoch]:
-        return self._store.backlog(self._job_id)
+        return self._store.epochs.backlog(self._job_id)
 
     def commit_channel(self, number: int, token: str, outcome: ChannelCommitted) -> None:
-        self._store.commit_channel(self._job_id, number, token, outcome)
+        self._store.epochs.commit_channel(self._job_id, number, token, outcome)
 
     def gather(self, token: str, numbers: Sequence[int]) -> None:
-        self._store.gather(self._job_id, token, numbers)
+        self._store.epochs.gather(self._job_id, token, numbers)
 
     def learn(self, token: str, source: SourceTable) -> None:
-        self._store.learn(token, source)
+        self._store.jobs.learn(token, source)
 
     def describe(self, channel: ChannelDescription) -> None:
-        self._store.describe(channel)
+        self._store.jobs.describe(channel)
 
     def loads(self) -> Mapping[str, Load]:
         return self._store.loads.of(self._job_id)
@@ -165,4 +165,4 @@ class JobLedger:
         return self._store.asked.until(self._job_id)
 
     def last_epoch(self) -> Epoch | None:
-        return self._store.last_epoch(self._job_id)
+        return self._store.epochs.last(self._job_id)

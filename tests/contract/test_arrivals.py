@@ -25,7 +25,8 @@ from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.database.engine import sqlite_url
+from syncmgr.meta.jobs import JobStore
 from syncmgr.meta.store import Store
 from syncmgr.sources.cancellation import Cancellation
 from syncsql import Name
@@ -165,7 +166,7 @@ class House:
         channel = make_channel(token=name, source=source, target_db=target_db, target=target)
         self.lake.there[target_db, target] = make_target(db=target_db, name=target)
         job = make_job(name=name, channels=(channel,), statement=parsed.statement.sql())
-        job_id = self.store.add(job, NOW, 0.0).id
+        job_id = self.store.jobs.add(job, NOW, 0.0).id
         self.jobs.lives.tick()
         return job_id
 
@@ -207,7 +208,7 @@ class House:
 
     @property
     def job(self) -> SyncJob:
-        job = self.store.by_id(self.id)
+        job = self.store.jobs.by_id(self.id)
         assert job is not None
         return job
 
@@ -282,8 +283,8 @@ def test_what_nobody_told_joins_once_all_is_read_that_was_there(house: House) ->
     run = house.runs[house.id]
     until(lambda: run.waited, why="a look that came too early")
     assert house.joined == {}
-    house.store.add_intent(house.id, Epoch(number=1, end=house.last, last_seq=0))
-    house.store.commit_epoch(house.id, Epoch(number=1, end=house.last, last_seq=0), {}, at=1.0, keep_since=0.0)
+    house.store.epochs.add_intent(house.id, Epoch(number=1, end=house.last, last_seq=0))
+    house.store.epochs.commit(house.id, Epoch(number=1, end=house.last, last_seq=0), {}, at=1.0, keep_since=0.0)
     until(lambda: run.told == ["finish"])
     assert house.joined == {"shop.late": "ods.late"}
 
@@ -366,8 +367,8 @@ def test_a_table_that_is_found_and_cannot_join_is_told_once(house: House) -> Non
     """No statement in the binlog is there to tell it, and each start looks again."""
     house.come(LATE)
     house.keyless.add(LATE)
-    house.store.add_intent(house.id, Epoch(number=1, end=NOW, last_seq=0))
-    house.store.commit_epoch(house.id, Epoch(number=1, end=NOW, last_seq=0), {}, at=1.0, keep_since=0.0)
+    house.store.epochs.add_intent(house.id, Epoch(number=1, end=NOW, last_seq=0))
+    house.store.epochs.commit(house.id, Epoch(number=1, end=NOW, last_seq=0), {}, at=1.0, keep_since=0.0)
     for _ in range(2):
         house.jobs.lives.recover()
         house.ends[house.id]()
@@ -400,7 +401,7 @@ def test_a_target_that_another_job_takes_meanwhile_is_looked_at_again(house: Hou
 
     def take(_: TargetTable) -> None:
         taken = make_channel(token="taken", source=make_source_table(name="x"), target_db="ods", target="t")
-        house.store.add(make_job(name="job2", channels=(taken,), statement="CREATE SYNC"), NOW, 0.0)
+        house.store.jobs.add(make_job(name="job2", channels=(taken,), statement="CREATE SYNC"), NOW, 0.0)
 
     house.lake.before_make = take
     house.come(SHOP)
@@ -442,14 +443,14 @@ def test_tables_join_together_or_none_does(house: House) -> None:
 
 def test_a_table_that_joined_without_an_answer_has_joined(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Metadata that store, and fail to say so, leave the target where it is; the next answer ends the run."""
-    alter = Store.alter
+    alter = JobStore.alter
 
-    def lost(self: Store, *given: Any, **named: Any) -> None:
+    def lost(self: JobStore, *given: Any, **named: Any) -> None:
         alter(self, *given, **named)
         raise SyncError(Code.META_DOWN, reason="the connection was lost")
 
     house.come(SHOP)
-    monkeypatch.setattr(Store, "alter", lost)
+    monkeypatch.setattr(JobStore, "alter", lost)
     house.lake.unmake = lambda _: None  # type: ignore[method-assign] # as the real one does of a target of a job
     with pytest.raises(SyncError, match="connection was lost"):
         house.told(SHOP)
@@ -596,7 +597,7 @@ def test_what_is_given_up_while_it_asks_changes_nothing(house: House, change: Ca
     with pytest.raises(SyncError) as caught, mine.here():
         change(house)
     assert caught.value.code is Code.INTERRUPTED
-    assert (house.job, len(house.store.jobs()), house.lake.numbers) == (before, 1, [])
+    assert (house.job, len(house.store.jobs.all()), house.lake.numbers) == (before, 1, [])
     assert house.runs[house.id].told == []
     house.lake.before_look = print
     change(house)  # nothing was in the way but that
@@ -631,7 +632,7 @@ def test_a_lake_that_hangs_keeps_no_job_from_its_statements(
         finally:
             hanging.goes_on.set()
     assert house.job.state is JobState.PAUSED
-    stopped = house.store.by_id(other)
+    stopped = house.store.jobs.by_id(other)
     assert stopped is not None
     assert stopped.state is JobState.CANCELLED
     assert {run.job.name for run in house.runs.values()} == {"job1", "job2", "job3"}
@@ -690,7 +691,7 @@ def test_a_new_job_looks_for_what_came_too_fast(house: House) -> None:
     create(house, "job2", "FROM `else`.* INTO ods.*")
 
     def sources() -> list[str]:
-        return [channel.source.name for channel in house.store.by_name("demo", "job2").channels]
+        return [channel.source.name for channel in house.store.jobs.by_name("demo", "job2").channels]
 
     assert sources() == [*"abcde"]
     house.jobs.lives.tick()
@@ -709,7 +710,7 @@ def test_jobs_are_bounded(house: House) -> None:
     house.jobs._planner._inspect = inspect
     house.jobs.stop(Name(name="job1"), "demo")
     create(house, "job2", "FROM `else`.* INTO ods.*")
-    assert [job.name for job in house.store.jobs(live=True)] == ["job2"]
+    assert [job.name for job in house.store.jobs.all(live=True)] == ["job2"]
 
 
 def test_jobs_that_are_created_beside_each_other_are_bounded_too(house: House) -> None:
@@ -721,7 +722,7 @@ def test_jobs_that_are_created_beside_each_other_are_bounded_too(house: House) -
         create(house, "job2", "FROM `else`.* INTO ods.*")
     assert raised.value.code is Code.TOO_MANY_JOBS
     assert ("ods", "x") not in house.lake.there
-    assert {job.name for job in house.store.jobs(live=True)} == {"job1", "first"}
+    assert {job.name for job in house.store.jobs.all(live=True)} == {"job1", "first"}
 
 
 def create(house: House, name: str, channels: str) -> None:

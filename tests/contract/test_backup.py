@@ -34,7 +34,7 @@ from syncmgr.job.position import Position
 from syncmgr.job.state import JobState
 from syncmgr.lake.iceberg import catalog_file
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.staged import staged_files
 from syncmgr.meta.store import Store
 from tests.support import metadata
@@ -62,8 +62,8 @@ class House:
         for name in ("meta", "lake", "staging"):
             (self.var / name).mkdir(parents=True)
         self.store = self.opened()
-        self.store.take_over("the old host", None)
-        self.job = self.store.add(make_job(), START, 1.0)
+        self.store.database.take_over("the old host", None)
+        self.job = self.store.jobs.add(make_job(), START, 1.0)
         lake = self.var / "lake"
         self.catalog = SqlCatalog("lake", uri=f"sqlite:///{lake}/catalog.db", warehouse=str(lake))
         with closing(sqlite3.connect(lake / "catalog.db")) as catalog:
@@ -123,9 +123,9 @@ def test_what_is_saved_comes_back(house: House, tmp_path: Path) -> None:
     house.restore(tmp_path / "copy")
     assert house.rows() == table == [1, 2]
     with closing(house.opened()) as store:
-        [job] = store.jobs()
+        [job] = store.jobs.all()
         assert job.source.password == house.job.source.password
-        assert store.owner() is None
+        assert store.database.owner() is None
     assert (house.var / "meta" / "secret.key").stat().st_mode & 0o077 == 0
     assert (tmp_path / "copy").stat().st_mode & 0o077 == 0
 
@@ -156,13 +156,13 @@ def test_a_frontend_without_tables_is_saved(tmp_path: Path) -> None:
         other = House(tmp_path / f"of {copy}")
         other.restore(tmp_path / copy)
         with closing(other.opened()) as store:
-            assert store.jobs() == []
+            assert store.jobs.all() == []
 
 
 def test_it_comes_back_elsewhere(house: House, tmp_path: Path) -> None:
     """Nothing that comes back names the old folders."""
     intent = Epoch(number=1, end=START, last_seq=0, files={"token-1": (house.stage("rows"),)})
-    house.store.add_intent(house.job.id, intent)
+    house.store.epochs.add_intent(house.job.id, intent)
     house.back_up(tmp_path / "copy")
     house.close()
     shutil.rmtree(house.var)
@@ -174,7 +174,7 @@ def test_it_comes_back_elsewhere(house: House, tmp_path: Path) -> None:
     assert [Path(each["metadata-file"]).is_relative_to(other.var) for each in older] == [True]
     assert str(house.var) not in Path(older[0]["metadata-file"]).read_text()
     with closing(other.opened()) as store:
-        [epoch] = store.intents(house.job.id)
+        [epoch] = store.epochs.intents(house.job.id)
         [file] = epoch.files["token-1"]
     assert Path(file.path).read_bytes() == b"rows"
     assert Path(file.path).is_relative_to(other.var / "staging")
@@ -243,18 +243,18 @@ def test_which_staged_rows_are_saved(house: House, tmp_path: Path) -> None:
     house.stage("of no epoch")
     prepared = {"x": Prepared(files={"token-1": (old,)})}
     first = Epoch(number=1, end=START, last_seq=0, files={"token-1": (waiting,)}, prepared=prepared)
-    house.store.add_intent(house.job.id, first)
-    house.store.commit_epoch(house.job.id, first, {}, at=1.0, keep_since=0.0)
+    house.store.epochs.add_intent(house.job.id, first)
+    house.store.epochs.commit(house.job.id, first, {}, at=1.0, keep_since=0.0)
     prepared = {"x": Prepared(files={"token-1": (open_xa,)})}
     second = Epoch(number=2, end=START, last_seq=0, files={"token-1": (intended,)}, prepared=prepared)
-    house.store.add_intent(house.job.id, second)
+    house.store.epochs.add_intent(house.job.id, second)
     Path(old.path).unlink()
     house.back_up(tmp_path / "copy")
     saved = {Path(name).stem for name in manifest.read(tmp_path / "copy").files if name.startswith(manifest.STAGING)}
     assert saved == {"waiting", "intended", "open"}
     done = {"token-1": ChannelCommitted(snapshot=1)}
-    house.store.commit_epoch(house.job.id, second, done, at=2.0, keep_since=0.0)
-    house.store.commit_channel(house.job.id, 1, "token-1", done["token-1"])
+    house.store.epochs.commit(house.job.id, second, done, at=2.0, keep_since=0.0)
+    house.store.epochs.commit_channel(house.job.id, 1, "token-1", done["token-1"])
     copy = tmp_path / "meta.db"
     moment.copy_database(house.var / "meta" / "meta.db", copy)
     assert staged_files(copy) == {open_xa.path: open_xa.bytes}
@@ -263,7 +263,7 @@ def test_which_staged_rows_are_saved(house: House, tmp_path: Path) -> None:
 def test_staged_rows_of_a_stopped_job_are_not_wanted(house: House, tmp_path: Path) -> None:
     """They go with it."""
     lost = StagedFile(path=str(house.var / "staging" / "gone"), rows=1, bytes=1)
-    house.store.add_intent(house.job.id, Epoch(number=1, end=START, last_seq=0, files={"token-1": (lost,)}))
+    house.store.epochs.add_intent(house.job.id, Epoch(number=1, end=START, last_seq=0, files={"token-1": (lost,)}))
     assert_is_refused(Code.BACKUP_LACKS, "staged rows", lambda: house.back_up(tmp_path / "copy"))
     with closing(sqlite3.connect(house.var / "meta" / "meta.db")) as meta, meta:
         meta.execute("UPDATE jobs SET finished_at = 1.0, state = ?", (JobState.CANCELLED.value,))
@@ -275,16 +275,16 @@ def test_nobody_writes_while_both_are_held(house: House) -> None:
     files = (house.var / "meta" / "meta.db", house.var / "lake" / "catalog.db")
     beaten, appended = threading.Event(), threading.Event()
     threads = [
-        threading.Thread(target=lambda: (house.store.beat("the old host"), beaten.set())),
+        threading.Thread(target=lambda: (house.store.database.beat("the old host"), beaten.set())),
         threading.Thread(target=lambda: (house.table.append(ROWS), appended.set())),
     ]
     with moment.held(*files):
-        before = house.store.owner(), len(house.table.metadata.snapshots)
+        before = house.store.database.owner(), len(house.table.metadata.snapshots)
         for thread in threads:
             thread.start()
         assert not beaten.wait(0.5)
         assert not appended.wait(0.5)
-        assert house.store.owner() == before[0]
+        assert house.store.database.owner() == before[0]
         assert len(house.catalog.load_table("shop.orders").metadata.snapshots) == before[1]
     assert beaten.wait(HANG_SECOND)
     assert appended.wait(HANG_SECOND)
@@ -356,7 +356,7 @@ def test_what_goes_soonest_is_noted_in_the_moment(
 ) -> None:
     """Staged rows go with the next commit, a table's metadata with the twentieth."""
     staged = house.stage("rows")
-    house.store.add_intent(house.job.id, Epoch(number=1, end=START, last_seq=0, files={"token-1": (staged,)}))
+    house.store.epochs.add_intent(house.job.id, Epoch(number=1, end=START, last_seq=0, files={"token-1": (staged,)}))
     hold, held = Backup._hold, []
 
     def hold_and_commit(backup: Backup) -> object:

@@ -68,13 +68,13 @@ def test_what_a_server_keeps_comes_back(house: ServedHouse, tmp_path: Path, make
     assert {name: table(other.url, name) for name in tables} == tables
     assert not (other.var / "meta" / "meta.db").exists()
     with closing(other.opened()) as store:
-        assert store.owner() is None
-        assert store.jobs() == [house.job]
+        assert store.database.owner() is None
+        assert store.jobs.all() == [house.job]
         assert store.ddl.of(house.job.id) == [DDL]
         channel = house.job.channels[0]
         assert channel.target_db
-        store.forget(house.job.id)
-        assert store.add(make_job(), START, 1.0).id > house.job.id
+        store.jobs.forget(house.job.id)
+        assert store.jobs.add(make_job(), START, 1.0).id > house.job.id
 
 
 def test_it_moves_between_a_file_and_a_server(house: ServedHouse, tmp_path: Path, make: Make) -> None:
@@ -83,18 +83,18 @@ def test_it_moves_between_a_file_and_a_server(house: ServedHouse, tmp_path: Path
     file = House(tmp_path / "file")
     file.restore(tmp_path / "first")
     with closing(file.opened()) as store:
-        assert store.jobs() == [house.job]
+        assert store.jobs.all() == [house.job]
     file.back_up(tmp_path / "second")
     other = ServedHouse(tmp_path / "other", make())
     other.restore(tmp_path / "second")
     with closing(other.opened()) as store:
-        assert store.jobs() == [house.job]
+        assert store.jobs.all() == [house.job]
         assert store.ddl.of(house.job.id) == [DDL]
 
 
 def test_nobody_writes_in_the_moment(house: ServedHouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A frontend waits until the copy is made, its change is not in it, and it gets no error."""
-    writer = Thread(target=lambda: house.store.keep_synced_until(house.job.id, 77.0))
+    writer = Thread(target=lambda: house.store.jobs.keep_synced_until(house.job.id, 77.0))
 
     def write(point: CrashPoint) -> None:
         if point is CrashPoint.BACKUP_HELD:
@@ -125,7 +125,7 @@ def test_a_restore_that_fails_leaves_the_server_empty(
         assert_is_refused(Code.BACKUP_FAILED, "no room", lambda: other.restore(tmp_path / "copy"))
     other.restore(tmp_path / "copy")
     with closing(other.opened()) as store:
-        assert store.jobs() == [house.job]
+        assert store.jobs.all() == [house.job]
 
 
 def test_a_server_without_metadata_is_refused(tmp_path: Path, make: Make) -> None:

@@ -13,7 +13,7 @@ from syncmgr.job.sync_job import JobId
 from syncmgr.lake.upkeep.fold import Fold
 from syncmgr.lake.upkeep.upkeep import OLD_SNAPSHOTS, SMALL_FILES, Kind, TableUpkeep, compact, expire
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.store import Store
 from tests.support import metadata
 from tests.support.spark_session import FOREIGN_ROW, SPARK, LakeTable, Tables, in_pyiceberg
@@ -140,15 +140,15 @@ def job_with_a_stopped_table(store: Store, table: LakeTable) -> JobId:
     """The other one goes on."""
     goes_on = make_channel(token=table.token, target_db=table.db, target=table.name)
     channels = goes_on, make_channel(token="stopped", target="stopped")
-    return store.add(make_job(channels=channels), Position(), 0.0).id
+    return store.jobs.add(make_job(channels=channels), Position(), 0.0).id
 
 
 def count(store: Store, job: JobId, number: int, done: ChannelCommitted, token: str, *, consistent: bool) -> None:
     """An epoch that is stored; every point before it is too old."""
     epoch = Epoch(number=number, end=Position(offset=number), last_seq=number)
-    store.add_intent(job, epoch)
+    store.epochs.add_intent(job, epoch)
     now = time.time()
-    store.commit_epoch(job, epoch, {token: done}, at=now, keep_since=now, consistent=consistent)
+    store.epochs.commit(job, epoch, {token: done}, at=now, keep_since=now, consistent=consistent)
 
 
 def listed(table: LakeTable) -> list[int]:
@@ -168,12 +168,12 @@ def test_a_job_without_a_consistent_point_is_expired_by_time(tables: Tables, sto
     iceberg, snapshots = table.lake.iceberg(), listed(table)
     at = iceberg.committed_at(iceberg.load(table.db, table.name), snapshots[-3])
     assert at is not None
-    kept = store.kept(job, [table.token], at / 1000)
+    kept = store.epochs.kept(job, [table.token], at / 1000)
     assert kept.point is None
     until(lambda: table.lake.expire(table.db, table.name, kept))
     assert listed(table) == snapshots[-3:]
     table.sql(FOREIGN_ROW)
-    last = store.kept(job, [table.token], time.time())
+    last = store.epochs.kept(job, [table.token], time.time())
     assert iceberg.oldest_kept(iceberg.load(table.db, table.name), last) == snapshots[-1]
     table.commit([(UPD, 1, 0)])
 
@@ -187,7 +187,7 @@ def test_what_is_kept_where_time_alone_does_not_say_it(tables: Tables, store: St
     iceberg, tokens = table.lake.iceberg(), [table.token]
 
     def oldest(since: float) -> int | None:
-        return iceberg.oldest_kept(iceberg.load(table.db, table.name), store.kept(job, tokens, since))
+        return iceberg.oldest_kept(iceberg.load(table.db, table.name), store.epochs.kept(job, tokens, since))
 
     table.sql(FOREIGN_ROW)
     assert oldest(time.time()) is None, "nothing was committed"

@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
-from syncmgr.meta import store as store_module
 from syncmgr.meta.codec import Vault
+from syncmgr.meta.database import database
 from syncmgr.meta.store import Store
 from tests.contract.test_backup_served import asking
 from tests.support import metadata
@@ -61,13 +61,13 @@ def test_narrow_tables_are_refused_with_their_cure(
 ) -> None:
     """As an earlier version has made them: what is in them stays."""
     with monkeypatch.context() as earlier:
-        earlier.setattr(store_module, "refuse_charset", lambda _: None)
+        earlier.setattr(database, "refuse_charset", lambda _: None)
         with closing(opened(narrow, tmp_path)) as store:
-            store.add(make_job(), Position(), 1.0)
+            store.jobs.add(make_job(), Position(), 1.0)
     said = refusal(narrow, tmp_path)
     type_in(narrow, said.partition("utf8mb4; ")[2])
     with closing(opened(narrow, tmp_path)) as store:
-        [job] = store.jobs()
+        [job] = store.jobs.all()
         assert job.name == make_job().name
     keep_a_name(narrow, tmp_path)
     with asking(narrow) as connection:
@@ -101,7 +101,7 @@ def type_in(url: str, statements: str) -> None:
 
 def keep_a_name(url: str, folder: Path) -> None:
     with closing(opened(url, folder)) as store:
-        store.add(make_job(name=NAME, channels=(make_channel(token="other", target=NAME),)), Position(), 1.0)
-        kept = store.by_name("demo", NAME)
+        store.jobs.add(make_job(name=NAME, channels=(make_channel(token="other", target=NAME),)), Position(), 1.0)
+        kept = store.jobs.by_name("demo", NAME)
     assert kept is not None
     assert kept.channels[0].target == NAME

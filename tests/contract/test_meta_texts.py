@@ -13,9 +13,9 @@ from sqlalchemy.engine import make_url
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
 from syncmgr.job.position import Position
-from syncmgr.meta import versions
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import engine_of
+from syncmgr.meta.database import versions
+from syncmgr.meta.database.engine import engine_of
 from syncmgr.meta.store import Store
 from tests.contract.test_backup import House
 from tests.contract.test_backup_served import ServedHouse
@@ -44,11 +44,11 @@ def store(url: str, tmp_path: Path) -> Iterator[Store]:
 
 def test_long_statements_come_back(store: Store) -> None:
     """Of a job with hundreds of tables, and of a server's DDL, with what was done with it."""
-    job = store.add(make_job(statement=LONG), Position(), 1.0)
+    job = store.jobs.add(make_job(statement=LONG), Position(), 1.0)
     record = replace(RECORD, statement=LONG, outcome=LONG)
     store.ddl.refuse(job.id, record)
     assert store.ddl.settle(job.id, LONG)
-    assert store.by_id(job.id) == job
+    assert store.jobs.by_id(job.id) == job
     assert job.statement == LONG
     assert store.ddl.of(job.id) == [replace(record, state=DdlState.APPLY, instead=LONG)]
 
@@ -62,7 +62,7 @@ def test_an_earlier_version_is_widened(url: str, tmp_path: Path) -> None:
     with asking(url) as connection:
         connection.execute(text(f"{filled} VALUES (7, 'demo', 'old', 'CANCELLED', 1, '{{}}', '{{}}', 'ü', 0, 0)"))
     with closing(metadata.opened(url, Vault(tmp_path / "secret.key"))) as store:
-        assert store.add(make_job(statement=LONG), Position(), 1.0).statement == LONG
+        assert store.jobs.add(make_job(statement=LONG), Position(), 1.0).statement == LONG
     with asking(url) as connection:
         assert set(connection.execute(text("SELECT statement FROM jobs")).scalars()) == {"ü", LONG}
         assert [column["nullable"] for column in inspect(connection).get_columns("ddl")][-2:] == [False, True]
@@ -91,7 +91,7 @@ def test_no_text_is_cut(url: str, tmp_path: Path) -> None:
     lax = url if is_postgres else f"{url}?init_command=SET%20sql_mode%3D''"
     record = replace(RECORD, statement="\0") if is_postgres else TOO_WIDE
     with closing(metadata.opened(lax, Vault(tmp_path / "secret.key"))) as store:
-        job = store.add(make_job(), Position(), 1.0)
+        job = store.jobs.add(make_job(), Position(), 1.0)
         with pytest.raises(SyncError) as refused:
             store.ddl.refuse(job.id, record)
         assert refused.value.code is Code.META_UNFIT

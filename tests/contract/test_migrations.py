@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 from sqlalchemy import Engine, event, inspect, text
 
-from syncmgr.meta import versions
-from syncmgr.meta.engine import engine_of, sqlite_url
+from syncmgr.meta.database import versions
+from syncmgr.meta.database.engine import engine_of, sqlite_url
 from syncmgr.meta.tables import METADATA
 from tests.support.servers.databases import Make
 

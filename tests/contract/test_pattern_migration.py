@@ -13,7 +13,7 @@ from syncmgr.control.statement_text import pattern_of
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.position import Position
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import engine_of, sqlite_url
+from syncmgr.meta.database.engine import engine_of, sqlite_url
 from syncmgr.meta.migrations.versions.v0013_patterns import newer, older, rewritten
 from syncmgr.meta.store import Store
 from syncsql import Channel, CreateSync, Shards, Tables, parse
@@ -92,7 +92,7 @@ def test_stored_jobs_are_written_anew_and_back(tmp_path: Path) -> None:
     url, vault = sqlite_url(tmp_path), Vault(tmp_path / "secret.key")
     new = statement([new for _, new in CASES])
     store = metadata.opened(url, vault)
-    job = store.add(make_job(statement=new), Position(), 0.0)
+    job = store.jobs.add(make_job(statement=new), Position(), 0.0)
     config, engine = Config(), engine_of(url)
     config.set_main_option("script_location", str(Path(syncmgr.meta.store.__file__).parent / "migrations"))
     with engine.begin() as connection:
@@ -104,19 +104,19 @@ def test_stored_jobs_are_written_anew_and_back(tmp_path: Path) -> None:
     store.close()
     engine.dispose()
     again = metadata.opened(url, vault)
-    assert again.by_id(job.id) == job
+    assert again.jobs.by_id(job.id) == job
     again.close()
 
 
 def version(store: Store) -> str:
-    with store._reading() as connection:
+    with store.database.reading() as connection:
         return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
 
 
 def set_back(store: Store, to: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(syncmgr.meta.store.__file__).parent / "migrations"))
-    with store._engine.begin() as connection:
+    with store.database.engine.begin() as connection:
         config.attributes.update(connection=connection, between=lambda _: None)
         command.downgrade(config, to)
 
@@ -125,18 +125,18 @@ def test_the_texts_of_a_frontend_that_lives_stay(tmp_path: Path) -> None:
     """A newer frontend that waits beside it, or is refused, changes nothing; the one that takes over migrates."""
     url, vault = sqlite_url(tmp_path), Vault(tmp_path / "secret.key")
     living, waiting = metadata.opened(url, vault), Store(url, vault)
-    assert living.take_over("one", None)
+    assert living.database.take_over("one", None)
     set_back(living, "0012")
     waiting.close()
     waiting = Store(url, vault)
     assert version(waiting) == "0012"
-    assert not waiting.take_over("two", None)
+    assert not waiting.database.take_over("two", None)
     assert version(waiting) == "0012"
-    assert waiting.take_over("two", waiting.owner())
-    waiting.migrate()
+    assert waiting.database.take_over("two", waiting.database.owner())
+    waiting.database.migrate()
     assert version(waiting) > "0012"
     with pytest.raises(SyncError) as refused:
-        living.migrate()
+        living.database.migrate()
     assert refused.value.code is Code.META_OWNED
     living.close()
     waiting.close()

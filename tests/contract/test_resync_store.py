@@ -21,7 +21,7 @@ from syncmgr.job.state import JobEvent
 from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import SourceColumn, SourceTable, TargetTable, TargetType
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.store import Store
 from syncsql import Name, ResyncTable
 from tests.support import metadata
@@ -49,9 +49,9 @@ class House:
 
     def __init__(self, store: Store, source: SourceTable, target: TargetTable, **channel: Any) -> None:
         self.store = store
-        job = store.add(make_job(channels=(replace(ORDERS, **channel), LINES), statement=STATEMENT), NOW, 0.0)
+        job = store.jobs.add(make_job(channels=(replace(ORDERS, **channel), LINES), statement=STATEMENT), NOW, 0.0)
         self.id = job.id
-        store.save(job.on(JobEvent.STARTED, at=1.0))
+        store.jobs.save(job.on(JobEvent.STARTED, at=1.0))
         found = SimpleNamespace(tables=(source,), start=NOW, known_at=NOW, unique_keys=((("id",),),))
         catalog: Any = SimpleNamespace(table=lambda _db, _name: target)
         nobody: Any = None
@@ -60,7 +60,7 @@ class House:
 
     @property
     def job(self) -> SyncJob:
-        job = self.store.by_id(self.id)
+        job = self.store.jobs.by_id(self.id)
         assert job is not None
         return job
 
@@ -77,7 +77,7 @@ def test_a_second_resync_keeps_what_the_first_was_to_change(store: Store, times:
     house = House(store, now, make_target(), stopped=Stop(reason="it cannot be followed"))
     for _ in range(times):
         house.resync()
-    store.part(house.id)
+    store.jobs.part(house.id)
     load = store.loads.of(house.id)["token-1"]
     assert [column.name for column in becoming(make_target(), load.changes).columns] == ["id", "status", "w"]
 
@@ -91,13 +91,13 @@ def test_what_resync_has_made_of_a_table_outlives_the_run(store: Store) -> None:
     added = {"token-1": (AddField(name="v1", type=TargetType(name="BIGINT")),)}
     step = DdlStep(statement="s", channels={"token-1": ORDERS}, changes=added, done={"token-1": "added"})
     epoch = Epoch(number=1, end=NOW, last_seq=0, ddl=step)
-    store.add_intent(house.id, epoch)
+    store.epochs.add_intent(house.id, epoch)
     house.resync()
     wanted = house.job.channels[0]
     assert wanted.source == now
-    store.commit_epoch(house.id, epoch, {"token-1": ChannelCommitted(snapshot=None)}, at=1.0, keep_since=0.0)
-    store.learn("token-1", source)
+    store.epochs.commit(house.id, epoch, {"token-1": ChannelCommitted(snapshot=None)}, at=1.0, keep_since=0.0)
+    store.jobs.learn("token-1", source)
     assert house.job.channels[0] == wanted
     stop = Stop(reason="a statement that came later")
-    store.describe(replace(ORDERS, stopped=stop))
+    store.jobs.describe(replace(ORDERS, stopped=stop))
     assert house.job.channels[0] == replace(wanted, stopped=stop)

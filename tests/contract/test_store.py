@@ -34,7 +34,7 @@ from syncmgr.job.types.schema import GeneratedColumn, SourceTable, TargetType, U
 from syncmgr.meta import ddl_log
 from syncmgr.meta.channels import Joining
 from syncmgr.meta.codec import Vault, channel_json, channel_of
-from syncmgr.meta.engine import sqlite_url
+from syncmgr.meta.database.engine import sqlite_url
 from syncmgr.meta.ledger import JobLedger
 from syncmgr.meta.migrations.versions.v0015_keys import without_doubt
 from syncmgr.meta.store import Store
@@ -54,16 +54,16 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_a_job_comes_back_as_it_was(store: Store) -> None:
     """What is stored is read back equal: source, channels, properties, password included."""
-    job = store.add(make_job(properties={"max_retry": "3"}), START, 99.0)
-    assert store.by_id(job.id) == job
-    assert store.by_name("demo", "job1") == job
-    assert store.jobs("demo") == [job]
+    job = store.jobs.add(make_job(properties={"max_retry": "3"}), START, 99.0)
+    assert store.jobs.by_id(job.id) == job
+    assert store.jobs.by_name("demo", "job1") == job
+    assert store.jobs.all("demo") == [job]
     assert job.source.password == "s3cret"
 
 
 def test_no_password_lies_in_the_clear(store: Store, tmp_path: Path) -> None:
     """The metadata file holds no password; its key is readable by the owner alone."""
-    store.add(make_job(), START, 0.0)
+    store.jobs.add(make_job(), START, 0.0)
     store.close()
     assert not any(b"s3cret" in path.read_bytes() for path in tmp_path.iterdir())
     assert (tmp_path / "secret.key").stat().st_mode & 0o077 == 0
@@ -73,50 +73,50 @@ def test_a_canal_job_comes_back_as_it_was(store: Store) -> None:
     """Another kind of source, and the list by which its columns are mapped."""
     places = (Listed(name="id", type="BIGINT"), Listed(name="passed_over"))
     channel = make_channel(places=places, source=SourceTable(db="shop", name="orders", columns=()))
-    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0)
-    assert store.by_id(job.id) == job
+    job = store.jobs.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0)
+    assert store.jobs.by_id(job.id) == job
 
 
 def test_what_rows_told_is_kept(store: Store) -> None:
     """The next worker, and the next frontend, hold the rows against the same columns."""
     channel = make_channel(source=SourceTable(db="shop", name="orders", columns=()))
-    job = store.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0)
+    job = store.jobs.add(make_job(source=make_canal(), channels=(channel,)), Position(), 99.0)
     JobLedger(store, job.id, lambda: 900.0).learn("token-1", make_source_table())
-    found = store.by_id(job.id)
+    found = store.jobs.by_id(job.id)
     assert found is not None
     assert found.channels[0].source == make_source_table()
 
 
 def test_a_torn_epoch_is_no_consistent_point(store: Store) -> None:
     """Inside a transaction there is nothing that could be read back; the next whole epoch is a point again."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     for number, whole in ((1, False), (2, True)):
         epoch = Epoch(number=number, end=replace(START, offset=number, whole=whole), last_seq=0)
-        store.add_intent(job.id, epoch)
+        store.epochs.add_intent(job.id, epoch)
         committed = {"token-1": ChannelCommitted(snapshot=number)}
-        store.commit_epoch(job.id, epoch, committed, at=1.0, keep_since=0.0)
-        assert store.oldest_snapshot("token-1", job.id) == (2 if whole else None)
+        store.epochs.commit(job.id, epoch, committed, at=1.0, keep_since=0.0)
+        assert store.epochs.oldest_snapshot("token-1", job.id) == (2 if whole else None)
 
 
 def test_open_xa_transactions_are_named_by_the_newest_epoch_alone(store: Store) -> None:
     """Whoever reads on from the last epoch knows what was prepared before it; older epochs need it no more."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     waiting = {
         "X'78',X'',1": Prepared(files={"token-1": (StagedFile(path="/s/xa.parquet", rows=3, bytes=9),)}, bytes=70),
         "X'79',X'',1": Prepared(),
     }
     first = Epoch(number=1, end=START, last_seq=0, prepared=waiting)
-    store.add_intent(job.id, first)
-    assert store.last_epoch(job.id) == first
-    assert store.intents(job.id) == [first]
-    store.commit_epoch(job.id, first, {}, at=1.0, keep_since=0.0)
-    assert store.last_epoch(job.id) == first
-    assert store.figures(job.id).prepared == 1
+    store.epochs.add_intent(job.id, first)
+    assert store.epochs.last(job.id) == first
+    assert store.epochs.intents(job.id) == [first]
+    store.epochs.commit(job.id, first, {}, at=1.0, keep_since=0.0)
+    assert store.epochs.last(job.id) == first
+    assert store.epochs.figures(job.id).prepared == 1
     second = Epoch(number=2, end=START, last_seq=0)
-    store.add_intent(job.id, second)
-    store.commit_epoch(job.id, second, {}, at=2.0, keep_since=0.0)
-    assert store.figures(job.id).prepared == 0
-    with store._engine.connect() as connection:
+    store.epochs.add_intent(job.id, second)
+    store.epochs.commit(job.id, second, {}, at=2.0, keep_since=0.0)
+    assert store.epochs.figures(job.id).prepared == 0
+    with store.database.engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM epochs WHERE prepared IS NOT NULL").scalar() == 0
 
 
@@ -124,7 +124,7 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
     """A meta.db without the newest columns opens, and what is in it stays."""
     vault = Vault(tmp_path / "secret.key")
     store = metadata.opened(sqlite_url(tmp_path), vault)
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     store.close()
     with closing(sqlite3.connect(tmp_path / "meta.db")) as old:
         for column in ("prepared", "waiting", "ddl"):
@@ -140,8 +140,8 @@ def test_metadata_of_the_version_before_is_brought_up_to_date(tmp_path: Path) ->
         old.execute("UPDATE alembic_version SET version_num = '0001'")
         old.commit()
     store = metadata.opened(sqlite_url(tmp_path), vault)
-    assert store.by_id(job.id) == job
-    assert store.last_epoch(job.id) == Epoch(number=0, end=START, last_seq=0)
+    assert store.jobs.by_id(job.id) == job
+    assert store.epochs.last(job.id) == Epoch(number=0, end=START, last_seq=0)
     store.close()
 
 
@@ -155,8 +155,8 @@ def test_metadata_of_a_newer_version_are_refused(tmp_path: Path) -> None:
         Store(url, Vault(tmp_path / "key"))
     assert caught.value.code is Code.META_NEWER
     with pytest.raises(SyncError, match="schema 9999"):
-        waiting.take_over("me", None)
-    assert waiting.owner() is None
+        waiting.database.take_over("me", None)
+    assert waiting.database.owner() is None
     waiting.close()
 
 
@@ -183,7 +183,7 @@ def test_a_doubt_of_the_version_before_is_forgotten() -> None:
 
 def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     """The intent has the channels and the changes; the committed epoch makes them those of the job, and is told."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     [before] = job.channels
     alter = PastDdl(text="x", db="shop", modes=Modes(strict=True))
     shadow = Shadow(db="shop", name="_orders_new", alters=(alter,), triggers=(("pt_osc_shop_orders_del", "DELETE"),))
@@ -211,14 +211,14 @@ def test_ddl_is_remembered_with_its_epoch(store: Store) -> None:
     assert JobLedger(store, job.id, lambda: 900.0).settled(refused.position) == store.ddl.of(job.id)[0]
     assert store.ddl.settle(job.id, None)
     assert store.ddl.of(job.id) == [replace(refused, state=DdlState.SKIP)]
-    store.add_intent(job.id, epoch)
-    assert store.intents(job.id) == [epoch]
-    assert store.by_id(job.id) == job
-    store.commit_epoch(job.id, epoch, {}, at=1.0, keep_since=0.0)
-    stored = store.by_id(job.id)
+    store.epochs.add_intent(job.id, epoch)
+    assert store.epochs.intents(job.id) == [epoch]
+    assert store.jobs.by_id(job.id) == job
+    store.epochs.commit(job.id, epoch, {}, at=1.0, keep_since=0.0)
+    stored = store.jobs.by_id(job.id)
     assert stored is not None
     assert stored.channels == (after,)
-    assert store.last_epoch(job.id) == replace(epoch, ddl=None)
+    assert store.epochs.last(job.id) == replace(epoch, ddl=None)
     [told] = store.ddl.of(job.id)
     assert (told.table, told.state, told.outcome, told.at) == (before.source.label, DdlState.DONE, "d", 5.0)
 
@@ -229,7 +229,7 @@ def test_a_statement_that_stopped_a_table_is_told_as_past_once_the_table_is_back
     again = make_channel(
         token="again", source=make_source_table(name="again"), target="again", stopped=Stop(reason="why")
     )
-    job = store.add(make_job(channels=(make_channel(), lines, again)), START, 0.0)
+    job = store.jobs.add(make_job(channels=(make_channel(), lines, again)), START, 0.0)
     for channel in job.channels:
         store.ddl.note(job.id, stopped_by_ddl(channel.source.label))
     JobLedger(store, job.id, lambda: 900.0).catch_up(["token-1", "again"])
@@ -250,15 +250,15 @@ def test_a_statement_after_which_its_table_stops_was_not_followed(
     store: Store, *, rows_since: bool, state: DdlState
 ) -> None:
     """Where the very next rows have other columns; rows that were read between them acquit it."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     step = DdlStep(statement="ALTER", at=5.0, done={"token-1": "nothing to do"})
-    store.add_intent(job.id, Epoch(number=1, end=replace(START, offset=200), last_seq=0, ddl=step))
-    [ddl] = store.intents(job.id)
-    store.commit_epoch(job.id, ddl, {}, at=1.0, keep_since=0.0)
+    store.epochs.add_intent(job.id, Epoch(number=1, end=replace(START, offset=200), last_seq=0, ddl=step))
+    [ddl] = store.epochs.intents(job.id)
+    store.epochs.commit(job.id, ddl, {}, at=1.0, keep_since=0.0)
     files = {"token-1": (StagedFile(path="/s/2", rows=1, bytes=9),)} if rows_since else {}
     rows = Epoch(number=2, end=replace(START, offset=300), last_seq=1, files=files)
-    store.add_intent(job.id, rows)
-    store.commit_epoch(job.id, rows, dict.fromkeys(files, ChannelCommitted(snapshot=1)), at=2.0, keep_since=0.0)
+    store.epochs.add_intent(job.id, rows)
+    store.epochs.commit(job.id, rows, dict.fromkeys(files, ChannelCommitted(snapshot=1)), at=2.0, keep_since=0.0)
     JobLedger(store, job.id, lambda: 900.0).overturn("token-1", "column 'a' is gone")
     [told] = store.ddl.of(job.id)
     assert told.state is state
@@ -268,24 +268,24 @@ def test_a_statement_after_which_its_table_stops_was_not_followed(
 def test_only_so_much_ddl_is_remembered(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job keeps its newest records."""
     monkeypatch.setattr(ddl_log, "KEPT", 20)
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     token = job.channels[0].token
     for number in range(1, 26):
         epoch = Epoch(number=number, end=START, last_seq=0, ddl=DdlStep(statement=str(number), done={token: "d"}))
-        store.add_intent(job.id, epoch)
-        store.commit_epoch(job.id, epoch, {}, at=float(number), keep_since=float(number))
+        store.epochs.add_intent(job.id, epoch)
+        store.epochs.commit(job.id, epoch, {}, at=float(number), keep_since=float(number))
     kept = store.ddl.of(job.id)
     assert (len(kept), kept[0].statement, kept[-1].statement) == (20, "6", "25")
 
 
 def test_the_second_of_the_newest_answer_is_kept(store: Store) -> None:
     """It only grows, whatever else is stored of the job, until it is settled; other jobs have their own."""
-    job, other = store.add(make_job(), START, 0.0), store.add(make_job(name="job2", channels=()), START, 0.0)
+    job, other = store.jobs.add(make_job(), START, 0.0), store.jobs.add(make_job(name="job2", channels=()), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0)
     assert ledger.asked_until() == 0
     for second in (1_800_000_000, 1_800_000_005, 1_800_000_003):
         ledger.keep_asked(second)
-    store.save(job.on(JobEvent.STARTED, at=1.0))
+    store.jobs.save(job.on(JobEvent.STARTED, at=1.0))
     assert ledger.asked_until() == 1_800_000_005
     assert store.asked.until(other.id) == 0
     store.asked.settle(job.id)
@@ -296,32 +296,32 @@ def test_the_second_of_the_newest_answer_is_kept(store: Store) -> None:
 
 def test_a_change_is_compared_and_set(store: Store) -> None:
     """Whoever holds an old version of a job cannot save it over a newer one."""
-    job = store.add(make_job(), START, 0.0)
-    store.save(job.on(JobEvent.STARTED, at=1.0))
+    job = store.jobs.add(make_job(), START, 0.0)
+    store.jobs.save(job.on(JobEvent.STARTED, at=1.0))
     with pytest.raises(SyncError) as raised:
-        store.save(job.on(JobEvent.STOPPED, at=2.0))
+        store.jobs.save(job.on(JobEvent.STOPPED, at=2.0))
     assert raised.value.code is Code.STALE_JOB
-    stored = store.by_id(job.id)
+    stored = store.jobs.by_id(job.id)
     assert stored is not None
     assert stored.state is JobState.RUNNING
 
 
 def test_a_name_and_a_target_are_free_again_when_cancelled(store: Store) -> None:
     """A live job's name and targets are taken; a cancelled job's are free, and the live job is found first."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     with pytest.raises(SyncError, match="already exists"):
-        store.add(make_job(channels=()), START, 0.0)
+        store.jobs.add(make_job(channels=()), START, 0.0)
     with pytest.raises(SyncError, match=r"already the target of sync job 'demo\.job1'"):
-        store.add(make_job(name="job2", channels=(make_channel(token="other"),)), START, 0.0)
-    store.save(job.on(JobEvent.STOPPED, at=1.0))
-    again = store.add(make_job(channels=(make_channel(token="third"),)), START, 0.0)
-    assert store.by_name("demo", "job1").id == again.id
-    assert store.target_of("demo", "orders") == "demo.job1"
+        store.jobs.add(make_job(name="job2", channels=(make_channel(token="other"),)), START, 0.0)
+    store.jobs.save(job.on(JobEvent.STOPPED, at=1.0))
+    again = store.jobs.add(make_job(channels=(make_channel(token="third"),)), START, 0.0)
+    assert store.jobs.by_name("demo", "job1").id == again.id
+    assert store.jobs.target_of("demo", "orders") == "demo.job1"
 
 
 def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
     """The start is epoch 0; an intent is where reading goes on, a committed epoch is what SHOW tells."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0)
     begin = ledger.last_epoch()
     assert begin is not None
@@ -332,10 +332,10 @@ def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
     ledger.add_intent(epoch)
     assert ledger.intents() == [epoch]
     assert ledger.last_epoch() == epoch
-    assert store.figures(job.id).position == START
+    assert store.epochs.figures(job.id).position == START
     ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=77)})
     assert ledger.intents() == []
-    figures = store.figures(job.id)
+    figures = store.epochs.figures(job.id)
     assert (figures.position, figures.rows, figures.bytes, figures.commits) == (end, 3, 70, 1)
     assert ledger.progress()["token-1"].last_snapshot == 77
 
@@ -343,7 +343,7 @@ def test_reading_goes_on_behind_the_last_intent(store: Store) -> None:
 def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store) -> None:
     """An epoch counts without it; there is a consistent point again behind the last one that it has committed."""
     channels = tuple(make_channel(token=token, target=token) for token in ("token-1", "token-2"))
-    job = store.add(make_job(channels=channels), START, 0.0)
+    job = store.jobs.add(make_job(channels=channels), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: -10.0)
     files = {token: (StagedFile(path=f"/staged/{token}", rows=3, bytes=70),) for token in ("token-1", "token-2")}
     for number in (1, 2):
@@ -352,7 +352,7 @@ def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store)
         ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=10 + number)})
     assert ledger.intents() == []
     assert [(e.number, set(e.files)) for e in ledger.backlog()] == [(1, {"token-2"}), (2, {"token-2"})]
-    assert store.oldest_snapshot("token-1", job.id) is None
+    assert store.epochs.oldest_snapshot("token-1", job.id) is None
     assert ledger.progress()["token-2"].last_epoch == 0
     for number in (1, 2):
         ledger.commit_channel(number, "token-2", ChannelCommitted(snapshot=20 + number))
@@ -360,34 +360,34 @@ def test_a_channel_that_is_behind_keeps_its_files_and_has_no_point(store: Store)
     assert ledger.progress()["token-2"].last_snapshot == 22
     ledger.add_intent(Epoch(number=3, end=START, last_seq=3))
     ledger.commit_epoch(Epoch(number=3, end=START, last_seq=3), {})
-    assert store.oldest_snapshot("token-2", job.id) == 22
+    assert store.epochs.oldest_snapshot("token-2", job.id) == 22
 
 
 def test_old_points_are_forgotten_and_a_job_with_them(store: Store) -> None:
     """Consistent points live as long as they are kept; forgetting a job leaves nothing of it."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0)
     for number in (1, 2):
         epoch = Epoch(number=number, end=START, last_seq=0, files={"token-1": ()})
         ledger.add_intent(epoch)
         ledger.commit_epoch(epoch, {"token-1": ChannelCommitted(snapshot=10 + number)})
-    assert store.oldest_snapshot("token-1", job.id) == 11
+    assert store.epochs.oldest_snapshot("token-1", job.id) == 11
     JobLedger(store, job.id, lambda: -10.0).add_intent(Epoch(number=3, end=START, last_seq=0))
     JobLedger(store, job.id, lambda: -10.0).commit_epoch(Epoch(number=3, end=START, last_seq=0), {})
-    assert store.oldest_snapshot("token-1", job.id) == 12
-    store.forget(job.id)
+    assert store.epochs.oldest_snapshot("token-1", job.id) == 12
+    store.jobs.forget(job.id)
     with pytest.raises(SyncError, match="Unknown sync job 'job1' in database 'demo'"):
-        store.by_name("demo", "job1")
+        store.jobs.by_name("demo", "job1")
     assert ledger.last_epoch() is None
 
 
 def test_a_failure_is_remembered(store: Store) -> None:
     """Msg, failures and the time of the resume outlive a restart of the frontend."""
-    job = store.add(make_job(), START, 0.0)
-    running = store.save(job.on(JobEvent.STARTED, at=1.0))
+    job = store.jobs.add(make_job(), START, 0.0)
+    running = store.jobs.save(job.on(JobEvent.STARTED, at=1.0))
     error = SyncError(Code.WORKER_DIED, status=-9)
-    failed = store.save(running.failed(error, FailType.SUBMIT_FAIL, at=2.0))
-    assert store.by_id(job.id) == failed
+    failed = store.jobs.save(running.failed(error, FailType.SUBMIT_FAIL, at=2.0))
+    assert store.jobs.by_id(job.id) == failed
 
 
 def test_another_key_is_told_apart(tmp_path: Path) -> None:
@@ -442,7 +442,7 @@ PLAN = ChunkPlan(id="p", key=("a", "b"), bounds=(("1", "x'41'"), ("2", "x'42'"))
 def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     """Its plan, the chunks that are in the lake, each counted once, and its upper bound; then it is consistent."""
     channels = (make_channel(), make_channel(token="token-2", target="lines"))
-    job = store.add(make_job(channels=channels), START, 0.0, frozenset({"token-1"}))
+    job = store.jobs.add(make_job(channels=channels), START, 0.0, frozenset({"token-1"}))
     ledger = JobLedger(store, job.id, lambda: 900.0)
     begun_at = ledger.loads()["token-1"].begun_at
     load = Load(token="token-1", stale_since=0.0, begun_at=begun_at)
@@ -454,14 +454,14 @@ def test_a_snapshot_comes_back_as_it_was(store: Store) -> None:
     ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=None, passed_over=True))
     assert ledger.loads()["token-1"] == replace(load, plan=PLAN, done=frozenset({1, 3}), rows=10)
     assert ledger.progress()["token-1"].last_snapshot == 7
-    assert (store.figures(job.id).rows, store.figures(job.id).commits) == (10, 2)
+    assert (store.epochs.figures(job.id).rows, store.epochs.figures(job.id).commits) == (10, 2)
     ledger.end_loads(["token-1"], START)
-    assert store.oldest_snapshot("token-1", job.id) is None
+    assert store.epochs.oldest_snapshot("token-1", job.id) is None
     ledger.catch_up(["token-1"])
     load = ledger.loads()["token-1"]
     assert (load.upper, load.caught_up) == (START, True)
-    assert store.oldest_snapshot("token-1", job.id) == 7
-    store.forget(job.id)
+    assert store.epochs.oldest_snapshot("token-1", job.id) == 7
+    store.jobs.forget(job.id)
     assert store.loads.of(job.id) == {}
 
 
@@ -473,7 +473,7 @@ LETTER = DeadLetter(
 
 def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
     """They are stored with the intent, shown with the commit, and forgotten with the job."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 2)
     epoch = Epoch(number=1, end=START, last_seq=0, dead=(LETTER,))
     ledger.add_intent(epoch)
@@ -481,18 +481,18 @@ def test_dead_letters_count_once_their_epoch_does(store: Store) -> None:
     [again] = ledger.intents()
     ledger.commit_epoch(again, {})
     assert store.dead_letters.of(job.id) == [(1, LETTER)]
-    assert store.figures(job.id).dead_letters == 1
+    assert store.epochs.figures(job.id).dead_letters == 1
     with pytest.raises(SyncError, match="max_dead_letters"):
         ledger.add_intent(replace(epoch, number=2, dead=(LETTER, LETTER)))
     assert ledger.intents() == []
-    store.forget(job.id)
+    store.jobs.forget(job.id)
     assert store.dead_letters.of(job.id) == []
 
 
 def test_a_dead_letter_of_a_snapshot_and_of_the_binlog_is_one(store: Store) -> None:
     """As long as the binlog brings what the snapshot had seen; the same value written again later is another."""
     token = LETTER.token
-    job = store.add(make_job(), FILE_START, 0.0, frozenset({token}))
+    job = store.jobs.add(make_job(), FILE_START, 0.0, frozenset({token}))
     ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 2)
     read, written = replace(LETTER, file="", offset=0), replace(LETTER, row='{"id": 2}')
     ledger.plan_load(token, ChunkPlan(id="p", key=("id",), bounds=(), rows=1))
@@ -502,10 +502,10 @@ def test_a_dead_letter_of_a_snapshot_and_of_the_binlog_is_one(store: Store) -> N
     ledger.add_intent(epoch)
     ledger.commit_epoch(epoch, {})
     assert store.dead_letters.of(job.id) == [(0, read), (1, written)]
-    assert store.figures(job.id).bytes == 1000
+    assert store.epochs.figures(job.id).bytes == 1000
     ledger.catch_up([token])
     ledger.add_chunk(token, 2, ChannelCommitted(snapshot=2, rows=3, dead=(read, replace(written, file="", offset=0))))
-    assert store.figures(job.id).dead_letters == 2
+    assert store.epochs.figures(job.id).dead_letters == 2
     with pytest.raises(SyncError, match="max_dead_letters"):
         ledger.add_intent(replace(epoch, number=2, dead=(LETTER,)))
 
@@ -516,7 +516,9 @@ def test_a_dead_letter_after_what_the_snapshot_saw_is_another(store: Store, keys
     up: each change counts.
     """
     token, place = LETTER.token, FILE_START.offset + 10
-    job = store.add(make_job(channels=(make_channel(token=token, keys=keys),)), FILE_START, 0.0, frozenset({token}))
+    job = store.jobs.add(
+        make_job(channels=(make_channel(token=token, keys=keys),)), FILE_START, 0.0, frozenset({token})
+    )
     ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
     ledger.plan_load(token, ChunkPlan(id="p", key=keys, bounds=(), rows=1, point=None if keys else FILE_START))
     ledger.add_chunk(token, 1, ChannelCommitted(snapshot=1, rows=3, dead=(replace(LETTER, file="", offset=0),)))
@@ -530,7 +532,7 @@ def test_a_dead_letter_after_what_the_snapshot_saw_is_another(store: Store, keys
 
 def test_dead_letters_of_a_chunk_are_told_once(store: Store) -> None:
     """However often the chunk is said to be in the lake."""
-    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
     ledger = JobLedger(store, job.id, lambda: 900.0, lambda: 9)
     for _ in range(2):
         ledger.add_chunk("token-1", 1, ChannelCommitted(snapshot=7, rows=3, dead=(LETTER,)))
@@ -539,7 +541,7 @@ def test_dead_letters_of_a_chunk_are_told_once(store: Store) -> None:
 
 def test_dead_letters_of_a_prepared_transaction_are_remembered(store: Store) -> None:
     """Whoever reads on has them."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     ledger = JobLedger(store, job.id, lambda: 900.0)
     ledger.add_intent(Epoch(number=1, end=START, last_seq=0, prepared={"x": Prepared(bytes=3, dead=(LETTER,))}))
     last = ledger.last_epoch()
@@ -549,59 +551,59 @@ def test_dead_letters_of_a_prepared_transaction_are_remembered(store: Store) -> 
 
 def test_a_channel_is_known_as_long_as_its_job(store: Store) -> None:
     """Also when that was cancelled: what it wrote into a table is ours."""
-    job = store.add(make_job(), START, 0.0)
-    assert store.has_channel("token-1")
-    assert not store.has_channel("theirs")
-    store.forget(job.id)
-    assert not store.has_channel("token-1")
+    job = store.jobs.add(make_job(), START, 0.0)
+    assert store.jobs.has_channel("token-1")
+    assert not store.jobs.has_channel("theirs")
+    store.jobs.forget(job.id)
+    assert not store.jobs.has_channel("token-1")
 
 
 def test_a_channel_joins_a_job(store: Store) -> None:
     """Behind those that it has, with a snapshot of its own; where its target is taken nothing is stored."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     late = make_channel(token="late", target="lines", after=replace(START, offset=200))
     after = job.with_statement("CREATE SYNC with lines")
-    store.alter(after, joining=Joining(channels=(late,), loading=frozenset({"late"})))
-    found = store.by_id(job.id)
+    store.jobs.alter(after, joining=Joining(channels=(late,), loading=frozenset({"late"})))
+    found = store.jobs.by_id(job.id)
     assert found == replace(after, channels=(*job.channels, late))
     load = store.loads.of(job.id)["late"]
     assert load == Load(token="late", stale_since=0.0, begun_at=load.begun_at)
     again = Joining(channels=(replace(late, token="again"),))
     with pytest.raises(SyncError) as raised:
-        store.alter(after.with_statement("CREATE SYNC with lines twice"), joining=again)
+        store.jobs.alter(after.with_statement("CREATE SYNC with lines twice"), joining=again)
     assert raised.value.code is Code.TARGET_IN_USE
-    assert store.by_id(job.id) == found
+    assert store.jobs.by_id(job.id) == found
 
 
 def test_a_channel_leaves_a_job_with_all_that_waits_for_it(store: Store) -> None:
     """Until the run has ended it is there; then neither intents, XA transactions nor dead letters know it any more."""
     stays, leaves = make_channel(), make_channel(token="leaves", target="lines")
-    job = store.add(make_job(channels=(stays, leaves)), START, 0.0)
+    job = store.jobs.add(make_job(channels=(stays, leaves)), START, 0.0)
     files = {token: (StagedFile(path=f"/s/{token}", rows=1, bytes=1),) for token in ("token-1", "leaves")}
     letters = (LETTER, replace(LETTER, token="leaves"))
     prepared = {"x": Prepared(files=files, bytes=3, dead=letters)}
     committed = Epoch(number=1, end=START, last_seq=2, files=files, prepared=prepared, dead=letters)
-    store.add_intent(job.id, committed)
-    store.commit_epoch(job.id, committed, {"token-1": ChannelCommitted(snapshot=5)}, at=1.0, keep_since=0.0)
-    assert store.backlog(job.id) != []
+    store.epochs.add_intent(job.id, committed)
+    store.epochs.commit(job.id, committed, {"token-1": ChannelCommitted(snapshot=5)}, at=1.0, keep_since=0.0)
+    assert store.epochs.backlog(job.id) != []
     step = DdlStep(
         statement="TRUNCATE",
         channels={"leaves": leaves, "token-1": stays},
         changes={"leaves": (EmptyTable(),)},
         done={"leaves": "emptied"},
     )
-    store.add_intent(job.id, Epoch(number=2, end=START, last_seq=2, prepared=prepared, ddl=step))
+    store.epochs.add_intent(job.id, Epoch(number=2, end=START, last_seq=2, prepared=prepared, ddl=step))
 
     after = job.with_statement("CREATE SYNC without lines")
-    store.alter(after, leaving=("leaves",))
-    assert store.by_id(job.id) == after
-    assert store.target_of("demo", "lines") == "demo.job1"
-    store.part(job.id)
-    assert store.by_id(job.id) == replace(after, channels=(stays,))
-    assert store.target_of("demo", "lines") is None
-    assert store.backlog(job.id) == []
+    store.jobs.alter(after, leaving=("leaves",))
+    assert store.jobs.by_id(job.id) == after
+    assert store.jobs.target_of("demo", "lines") == "demo.job1"
+    store.jobs.part(job.id)
+    assert store.jobs.by_id(job.id) == replace(after, channels=(stays,))
+    assert store.jobs.target_of("demo", "lines") is None
+    assert store.epochs.backlog(job.id) == []
     assert store.dead_letters.of(job.id) == [(1, LETTER)]
-    last = store.last_epoch(job.id)
+    last = store.epochs.last(job.id)
     assert last is not None
     assert last.prepared == {"x": Prepared(files={"token-1": files["token-1"]}, bytes=3, dead=(LETTER,))}
     assert last.ddl == DdlStep(statement="TRUNCATE", channels={"token-1": stays})
@@ -609,14 +611,14 @@ def test_a_channel_leaves_a_job_with_all_that_waits_for_it(store: Store) -> None
 
 def test_what_waits_for_a_channel_is_gathered(store: Store) -> None:
     """Its files of several epochs wait with the last of them, in order; those of other channels stay where they are."""
-    job = store.add(make_job(channels=(make_channel(), make_channel(token="b", target="lines"))), START, 0.0)
+    job = store.jobs.add(make_job(channels=(make_channel(), make_channel(token="b", target="lines"))), START, 0.0)
     for number, tokens in ((1, ("b",)), (2, ("b", "token-1")), (3, ("b",)), (4, ("b",))):
         files = {token: (StagedFile(path=f"/s/{number}-{token}", rows=1, bytes=1),) for token in tokens}
         epoch = Epoch(number=number, end=START, last_seq=number, files=files)
-        store.add_intent(job.id, epoch)
-        store.commit_epoch(job.id, epoch, {}, at=1.0, keep_since=0.0)
-    store.gather(job.id, "b", [1, 2, 3])
-    left = {e.number: {t: [f.path for f in s] for t, s in e.files.items()} for e in store.backlog(job.id)}
+        store.epochs.add_intent(job.id, epoch)
+        store.epochs.commit(job.id, epoch, {}, at=1.0, keep_since=0.0)
+    store.epochs.gather(job.id, "b", [1, 2, 3])
+    left = {e.number: {t: [f.path for f in s] for t, s in e.files.items()} for e in store.epochs.backlog(job.id)}
     assert left == {
         2: {"token-1": ["/s/2-token-1"]},
         3: {"b": ["/s/1-b", "/s/2-b", "/s/3-b"]},
@@ -632,10 +634,10 @@ def opened(store: Store, job: SyncJob, **facts: Any) -> Load:
 
 def test_each_reading_of_a_table_has_its_number(store: Store) -> None:
     """Whoever begins it: RESYNC, or a statement that is met while the rows are read."""
-    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
     found = [store.loads.of(job.id)["token-1"].generation]
-    store.alter(job.with_statement(job.statement), resyncing={"token-1": None})
-    store.part(job.id)
+    store.jobs.alter(job.with_statement(job.statement), resyncing={"token-1": None})
+    store.jobs.part(job.id)
     found.append(store.loads.of(job.id)["token-1"].generation)
     store.loads.begin_anew({"token-1": None})
     found.append(store.loads.of(job.id)["token-1"].generation)
@@ -644,26 +646,26 @@ def test_each_reading_of_a_table_has_its_number(store: Store) -> None:
 
 def test_a_healthy_table_that_is_read_anew_is_as_fresh_as_the_others(store: Store) -> None:
     """Unless its rows were never all there: then nobody can say, however often the reading begins."""
-    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
     ledger = JobLedger(store, job.id, lambda: 900.0)
-    store.alter(job.with_statement(job.statement), resyncing={"token-1": None})
-    store.part(job.id)
+    store.jobs.alter(job.with_statement(job.statement), resyncing={"token-1": None})
+    store.jobs.part(job.id)
     assert store.loads.of(job.id)["token-1"].stale_since == 0.0
     ledger.end_loads(["token-1"], START)
     ledger.catch_up(["token-1"])
-    found = store.by_id(job.id)
+    found = store.jobs.by_id(job.id)
     assert found is not None
-    store.alter(found.with_statement(job.statement), resyncing={"token-1": None})
-    store.part(job.id)
+    store.jobs.alter(found.with_statement(job.statement), resyncing={"token-1": None})
+    store.jobs.part(job.id)
     assert store.loads.of(job.id)["token-1"].stale_since is None
 
 
 def test_a_stop_of_an_earlier_version_has_its_reason(store: Store) -> None:
     """Which was all that it stored; a newer one has its number and times, too, through every restart."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     stop = Stop(reason="why", error=20109, since=5.0, synced_until=4.0)
-    store.describe(replace(job.channels[0], stopped=stop))
-    found = store.by_id(job.id)
+    store.jobs.describe(replace(job.channels[0], stopped=stop))
+    found = store.jobs.by_id(job.id)
     assert found is not None
     assert found.channels[0].stopped == stop
     stored = channel_json(job.channels[0])
@@ -677,66 +679,71 @@ def test_a_stop_of_an_earlier_version_has_its_reason(store: Store) -> None:
 def test_what_waits_is_told_by_channel(store: Store) -> None:
     """Of a job that does not run, from what is stored of its epochs."""
     channels = (make_channel(token="a"), make_channel(token="b", target="lines"))
-    job = store.add(make_job(channels=channels), START, 0.0)
+    job = store.jobs.add(make_job(channels=channels), START, 0.0)
     file = StagedFile(path="/s/1", rows=1, bytes=9)
     epoch = Epoch(number=1, end=START, last_seq=1, files={"a": (file,), "b": (file,)}, source_time=7.0)
-    store.add_intent(job.id, epoch)
-    store.commit_epoch(job.id, epoch, {"a": ChannelCommitted(snapshot=1)}, at=8.0, keep_since=0.0)
-    assert store.waiting(job.id) == {"b": Backlog(epochs=1, bytes=9, since=7.0)}
-    assert store.figures(job.id).synced_until == 7.0
+    store.epochs.add_intent(job.id, epoch)
+    store.epochs.commit(job.id, epoch, {"a": ChannelCommitted(snapshot=1)}, at=8.0, keep_since=0.0)
+    assert store.epochs.waiting(job.id) == {"b": Backlog(epochs=1, bytes=9, since=7.0)}
+    assert store.epochs.figures(job.id).synced_until == 7.0
 
 
 def test_jobs_that_have_ended_are_told_apart(store: Store) -> None:
     """Whoever looks after jobs reads none that nobody looks after; each has its own channels, in their order."""
     channels = (make_channel(token="b", target="b"), make_channel(token="a", target="a"))
-    lives = store.add(make_job(name="lives", channels=channels), START, 0.0)
-    made = store.add(make_job(name="ended", channels=(make_channel(token="c", target="c"),)), START, 0.0)
-    ended = store.save(made.on(JobEvent.STOPPED, at=9.0))
-    assert store.jobs() == [lives, ended]
-    assert store.jobs(live=True) == [lives]
-    assert store.ended() == [(ended.id, 9.0)]
-    assert [channel.token for channel in store.jobs()[0].channels] == ["b", "a"]
+    lives = store.jobs.add(make_job(name="lives", channels=channels), START, 0.0)
+    made = store.jobs.add(make_job(name="ended", channels=(make_channel(token="c", target="c"),)), START, 0.0)
+    ended = store.jobs.save(made.on(JobEvent.STOPPED, at=9.0))
+    assert store.jobs.all() == [lives, ended]
+    assert store.jobs.all(live=True) == [lives]
+    assert store.jobs.ended() == [(ended.id, 9.0)]
+    assert [channel.token for channel in store.jobs.all()[0].channels] == ["b", "a"]
 
 
 def test_how_fresh_a_quiet_source_was_is_kept(store: Store) -> None:
     """It never falls, and whoever changes the job meanwhile is not refused."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     for at, kept in ((50.0, 50.0), (40.0, 50.0), (60.0, 60.0)):
-        store.keep_synced_until(job.id, at)
-        assert store.by_name(job.db, job.name).synced_until == kept
-    store.save(job.on(JobEvent.STARTED, at=70.0))
+        store.jobs.keep_synced_until(job.id, at)
+        assert store.jobs.by_name(job.db, job.name).synced_until == kept
+    store.jobs.save(job.on(JobEvent.STARTED, at=70.0))
 
 
 def test_what_was_gathered_is_as_old_as_the_oldest_of_it(store: Store) -> None:
     """Up to there a table that is behind has all."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     file = StagedFile(path="/s/1", rows=1, bytes=9)
     for number in (1, 2):
         times = {"source_time": 10.0 * number, "oldest_time": 10.0 * number - 5}
-        store.add_intent(job.id, Epoch(number=number, end=START, last_seq=1, files={"token-1": (file,)}, **times))
-        store.commit_epoch(job.id, store.epochs(job.id)[number].epoch, {}, at=8.0, keep_since=0.0)
-    assert store.waiting(job.id)["token-1"].since == 5.0
-    store.gather(job.id, "token-1", [1, 2])
-    assert store.waiting(job.id)["token-1"].since == 5.0
+        store.epochs.add_intent(
+            job.id, Epoch(number=number, end=START, last_seq=1, files={"token-1": (file,)}, **times)
+        )
+        store.epochs.commit(job.id, store.epochs.all(job.id)[number].epoch, {}, at=8.0, keep_since=0.0)
+    assert store.epochs.waiting(job.id)["token-1"].since == 5.0
+    store.epochs.gather(job.id, "token-1", [1, 2])
+    assert store.epochs.waiting(job.id)["token-1"].since == 5.0
 
 
 def test_a_channel_is_read_anew(store: Store) -> None:
     """From the next run on; then its snapshot is open."""
-    job = store.add(make_job(), START, 0.0, frozenset({"token-1"}))
+    job = store.jobs.add(make_job(), START, 0.0, frozenset({"token-1"}))
     JobLedger(store, job.id, lambda: 900.0).end_loads(["token-1"], START)
     again, changes = replace(job.channels[0], after=START), (DropField(name="c"),)
     renewal = Renewal(channel=again, changes=changes, stale_since=40.0)
-    store.alter(job.with_statement(job.statement), resyncing={"token-1": None}, changed=(renewal,))
+    store.jobs.alter(job.with_statement(job.statement), resyncing={"token-1": None}, changed=(renewal,))
     assert store.loads.of(job.id)["token-1"].upper == START
-    assert (store.progress(job.id)["token-1"].resyncing, store.progress(job.id)["token-1"].stale_since) == (True, 40.0)
+    assert (
+        store.epochs.progress(job.id)["token-1"].resyncing,
+        store.epochs.progress(job.id)["token-1"].stale_since,
+    ) == (True, 40.0)
     for _ in range(2):
-        store.part(job.id)
+        store.jobs.part(job.id)
         assert store.loads.of(job.id) == {"token-1": opened(store, job, changes=changes, stale_since=40.0)}
     store.loads.begin_anew({"token-1": None})  # what has not been made is still to be made
     load = store.loads.of(job.id)["token-1"]
     assert (load.changes, load.stale_since) == (changes, 40.0)
-    assert not store.progress(job.id)["token-1"].resyncing
-    found = store.by_id(job.id)
+    assert not store.epochs.progress(job.id)["token-1"].resyncing
+    found = store.jobs.by_id(job.id)
     assert found is not None
     assert found.channels == (again,)
 
@@ -745,26 +752,30 @@ def test_channels_of_one_table_stand_at_its_newest_snapshot(store: Store) -> Non
     """In whatever order their commits are told; a consistent point has the rows of all, and another table its own."""
     constant = MappedColumn(target="db", expression="'a'", constant="a")
     shared = [make_channel(token=token, columns=(constant,)) for token in ("a", "b")]
-    job = store.add(make_job(channels=(*shared, make_channel(token="c", target="other"))), START, 0.0)
+    job = store.jobs.add(make_job(channels=(*shared, make_channel(token="c", target="other"))), START, 0.0)
     epoch = Epoch(number=1, end=START, last_seq=1)
-    store.add_intent(job.id, epoch)
+    store.epochs.add_intent(job.id, epoch)
     outcomes = {
         "b": ChannelCommitted(snapshot=12, sequence=2),
         "a": ChannelCommitted(snapshot=11, sequence=1),
         "c": ChannelCommitted(snapshot=13),
     }
-    store.commit_epoch(job.id, epoch, outcomes, at=1.0, keep_since=0.0)
-    assert {token: one.last_snapshot for token, one in store.progress(job.id).items()} == {"a": 12, "b": 12, "c": 13}
-    assert store.epochs(job.id)[-1].snapshots == {"a": 12, "b": 12, "c": 13}
+    store.epochs.commit(job.id, epoch, outcomes, at=1.0, keep_since=0.0)
+    assert {token: one.last_snapshot for token, one in store.epochs.progress(job.id).items()} == {
+        "a": 12,
+        "b": 12,
+        "c": 13,
+    }
+    assert store.epochs.all(job.id)[-1].snapshots == {"a": 12, "b": 12, "c": 13}
     with pytest.raises(SyncError) as raised:
-        store.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", target="other")]))
+        store.jobs.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", target="other")]))
     assert raised.value.code is Code.TARGET_IN_USE
-    store.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", columns=(constant,))]))
+    store.jobs.alter(job.with_statement(""), joining=Joining(channels=[make_channel(token="d", columns=(constant,))]))
 
 
 def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
     """Through restarts; several parts are read together, and never less than what is being read already."""
-    job = store.add(make_job(), START, 0.0)
+    job = store.jobs.add(make_job(), START, 0.0)
     way = job.channels[0].way
     one, other = (KeyRange(way=way, text=text, columns=("id",), lake=text, source=text) for text in ("a", "b"))
     ledger = JobLedger(store, job.id, lambda: 900.0)
@@ -773,8 +784,8 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
         nonlocal job
         for excerpt in excerpts:
             job = job.with_statement(job.statement)
-            store.alter(job, resyncing={"token-1": excerpt})
-        store.part(job.id)
+            store.jobs.alter(job, resyncing={"token-1": excerpt})
+        store.jobs.part(job.id)
         load = store.loads.of(job.id)["token-1"]
         assert (load.plan, load.upper, load.replaces) == (None, None, True)
         return load.excerpt
@@ -798,7 +809,7 @@ def test_a_part_of_a_channel_is_read_anew(store: Store) -> None:
 
 def test_unique_keys_and_generated_columns_are_stored_and_not_known_of_earlier_versions(store: Store) -> None:
     """Tables are equal without them, as rows do not tell them; a job that was stored before has none to go by."""
-    channel = store.add(make_job(), START, 0.0).channels[0]
+    channel = store.jobs.add(make_job(), START, 0.0).channels[0]
     keys = (UniqueKey(name="by_mail", columns=("mail", "")),)
     generated = (GeneratedColumn(name="day", reads=("at", "zone")),)
     source = replace(channel.source, unique=keys, generated=generated)

@@ -11,10 +11,10 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
 
 from syncmgr.errors import SyncError
-from syncmgr.meta import versions
 from syncmgr.meta.codec import Vault
-from syncmgr.meta.engine import engine_of
-from syncmgr.meta.lease import Lease
+from syncmgr.meta.database import versions
+from syncmgr.meta.database.engine import engine_of
+from syncmgr.meta.database.lease import Lease
 from syncmgr.meta.store import Store
 from tests.support.servers.databases import Make, asking
 from tests.support.until import HANG_SECOND, until
@@ -37,7 +37,7 @@ Start = Callable[[str, str], "Queue[str]"]
 def begin(url: str, name: str, folder: Path, said: "Queue[str]") -> None:
     """What a frontend does first, in a process of its own."""
     with closing(Store(url, Vault(folder / name))) as store:
-        lease = Lease(store, name, lambda: said.put("lost"), beat_second=0.2, patience_second=3.0)
+        lease = Lease(store.database, name, lambda: said.put("lost"), beat_second=0.2, patience_second=3.0)
         try:
             lease.take()
             said.put("migrated")

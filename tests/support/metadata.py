@@ -11,5 +11,5 @@ from syncmgr.meta.store import Store
 def opened(url: str, vault: Vault) -> Store:
     """A store of this program's version."""
     store = Store(url, vault)
-    store.migrate()
+    store.database.migrate()
     return store

@@ -25,7 +25,6 @@ MOST_LINES, MOST_METHODS, MOST_FUNCTION_LINES = 400, 25, 50
 # What is yet to be parted: these may shrink, and nothing joins them.
 LARGE = {
     "errors.py": 620,
-    "meta/store.py": 592,
     "sources/mysql/binlog/router.py": 640,
 }
 LARGE_CLASSES = {
@@ -39,7 +38,6 @@ LARGE_CLASSES = {
     "Router": 62,
     "Snapshot": 30,
     "Sorter": 34,
-    "Store": 50,
     "Subscriptions": 31,
     "Words": 27,
     "_Evolution": 26,

@@ -4,31 +4,16 @@ Owns: which change of a job is refused, and what of it is stored.
 Must not know: the runs of jobs, and when they take up what is stored.
 """
 
-from typing import Protocol, assert_never
+from typing import assert_never
 
-from syncmgr.control.alter import resync
 from syncmgr.control.alter.named_channel import channel_of, refuse_cancelled
 from syncmgr.control.alter.resync import LookedAt, Resyncs
 from syncmgr.control.statement_text import altered, excluding, forgetting, means, renamed, without
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.state import JobState
-from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.sync_job import SyncJob
+from syncmgr.meta.store import Store
 from syncsql import AlterSync, JobAlteration, LeaveTable, Name, RenameSync, ResyncTable, SettleDdl
-
-
-class DdlLog(Protocol):
-    """The memory of DDL."""
-
-    def settle(self, job_id: JobId, instead: str | None) -> bool: ...
-
-
-class Store(resync.Store, Protocol):
-    """The memory of jobs."""
-
-    def save(self, job: SyncJob) -> SyncJob: ...
-    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]: ...
-    @property
-    def ddl(self) -> DdlLog: ...
 
 
 class Alterations:
@@ -43,7 +28,7 @@ class Alterations:
         refuse_cancelled(job)
         match node:
             case AlterSync():
-                self._store.save(altered(job, node))
+                self._store.jobs.save(altered(job, node))
             case LeaveTable(table=table):
                 return self._leave(job, table)
             case ResyncTable():
@@ -62,19 +47,19 @@ class Alterations:
         """A table that could not join is left out by the patterns that mean it."""
         without_it = None if table.db is None else excluding(job, table.db, table.name)
         if without_it is not None:
-            self._store.save(without_it)
+            self._store.jobs.save(without_it)
             return True
         channel = channel_of(job, table)
         if not any(means(job, other) for other in job.channels if other is not channel):
             raise SyncError(Code.LAST_CHANNEL, job=job.name, table=channel.source.label)
-        self._store.alter(without(job, channel), leaving=(channel.token,))
+        self._store.jobs.alter(without(job, channel), leaving=(channel.token,))
         return True
 
     def _rename(self, job: SyncJob, to: str) -> None:
-        names = {each.name for each in self._store.jobs(job.db, live=True)}
+        names = {each.name for each in self._store.jobs.all(job.db, live=True)}
         if to in names:
             raise SyncError(Code.JOB_EXISTS, job=to, db=job.db)
-        self._store.save(renamed(job, to))
+        self._store.jobs.save(renamed(job, to))
 
     def _settle(self, job: SyncJob, node: SettleDdl) -> None:
         """What RESUME does with the statement that paused the job. Raises NO_DDL_TO_SETTLE."""
@@ -91,5 +76,5 @@ class Alterations:
         """
         dropped = [channel for channel in job.channels if channel.dropped]
         if dropped and len(dropped) < len(job.channels):
-            self._store.alter(forgetting(job, dropped), leaving=[channel.token for channel in dropped])
+            self._store.jobs.alter(forgetting(job, dropped), leaving=[channel.token for channel in dropped])
         return len(dropped) < len(job.channels)

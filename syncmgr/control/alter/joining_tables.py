@@ -6,7 +6,6 @@ Must not know: the runs of jobs, and when they take up what is stored.
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Protocol
 
 from syncmgr.control.alter.arrivals import Arrivals, arrivals, unseen
 from syncmgr.control.alter.named_channel import kind_of, refuse_cancelled
@@ -17,24 +16,18 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.job_properties import parsed
 from syncmgr.job.source import Can
 from syncmgr.job.sync_job import SyncJob
-from syncmgr.meta.channels import Joining
+from syncmgr.meta.jobs import JobStore
 from syncsql import AddTables, Channel, Shards, Tables
-
-
-class Store(Protocol):
-    """The memory of jobs."""
-
-    def alter(self, job: SyncJob, *, joining: Joining | None = None) -> None: ...
 
 
 class JoiningTables:
     """Plans, which blocks, and stores."""
 
     def __init__(
-        self, store: Store, planner: Planner, survey: Survey, chunk_rows: Callable[[Mapping[str, str]], int]
+        self, jobs: JobStore, planner: Planner, survey: Survey, chunk_rows: Callable[[Mapping[str, str]], int]
     ) -> None:
         """`chunk_rows`: of a job's properties."""
-        self._store = store
+        self._jobs = jobs
         self._planner = planner
         self._survey = survey
         self._chunk_rows = chunk_rows
@@ -68,7 +61,7 @@ class JoiningTables:
         refuse_twice(channel.source.label for channel in (*job.channels, *plan.channels))
         refuse_twice(f"{channel.target_db}.{channel.filled}" for channel in (*job.channels, *plan.channels))
         joining = Arrivals(plans=(plan,), refused={}).joining
-        self._store.alter(with_channels(job, node.channels), joining=joining)
+        self._jobs.alter(with_channels(job, node.channels), joining=joining)
 
     def unseen(self, job: SyncJob) -> frozenset[Table]:
         """The tables that are there by now, that a job's patterns mean and that it has not. Blocks."""
@@ -86,7 +79,7 @@ class JoiningTables:
         _refuse_changed(job, looked_at)
         if _tables(job) != _tables(looked_at) or patterns(job) != patterns(looked_at):
             raise SyncError(Code.STALE_JOB, job=job.name)
-        self._store.alter(job.with_statement(job.statement), joining=coming.joining)
+        self._jobs.alter(job.with_statement(job.statement), joining=coming.joining)
 
 
 def _refuse_changed(job: SyncJob, looked_at: SyncJob) -> None:

@@ -4,9 +4,7 @@ Owns: what source and lake are asked before it, when the columns are renewed, wh
 Must not know: the runs of jobs, how rows are read.
 """
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final, Protocol
 
 from syncmgr.control.alter.named_channel import kind_of, place, refuse_cancelled, resynced, source_name
@@ -17,19 +15,16 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.ddl.stopped_table import made_anew, needs_all_rows
-from syncmgr.job.epoch import Epoch
 from syncmgr.job.freshness import of_table
 from syncmgr.job.job_properties import parsed
-from syncmgr.job.show_sync import Figures
-from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.snapshot.key_range import KeyRange
 from syncmgr.job.snapshot.renewal import Renewal, renewed, terms_of
 from syncmgr.job.snapshot.resync_where import LEAVE_OUT
 from syncmgr.job.source import Can, SourceDescription
 from syncmgr.job.state import JobState
-from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.sync_job import SyncJob
 from syncmgr.job.types.schema import TargetTable
-from syncmgr.meta.channels import ChannelProgress, Joining
+from syncmgr.meta.store import Store
 from syncmgr.sources.port import Inspected
 from syncsql import Expression, JobAlteration, ResyncTable
 
@@ -45,31 +40,6 @@ class Catalog(Protocol):
     """The tables of the lake."""
 
     def table(self, db: str, name: str) -> TargetTable: ...
-
-
-class Loads(Protocol):
-    """The memory of snapshots."""
-
-    def of(self, job_id: JobId) -> Mapping[str, Load]: ...
-
-
-class Store(Protocol):
-    """The memory of jobs."""
-
-    def alter(
-        self,
-        job: SyncJob,
-        *,
-        joining: Joining | None = None,
-        leaving: Collection[str] = (),
-        resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
-        changed: Collection[Renewal] = (),
-    ) -> None: ...
-    def figures(self, job_id: JobId) -> Figures: ...
-    def progress(self, job_id: JobId) -> Mapping[str, ChannelProgress]: ...
-    def intents(self, job_id: JobId) -> Sequence[Epoch]: ...
-    @property
-    def loads(self) -> Loads: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +83,7 @@ class Resyncs:
 
     def _after_statement(self, job: SyncJob, channel: ChannelDescription) -> ChannelDescription:
         """Under the name that the source has for its table once a statement is followed that is stored to be."""
-        for epoch in self._store.intents(job.id):
+        for epoch in self._store.epochs.intents(job.id):
             if epoch.ddl is not None and channel.token in epoch.ddl.channels:
                 named = epoch.ddl.channels[channel.token].source
                 channel = replace(channel, source=replace(channel.source, db=named.db, name=named.name))
@@ -132,11 +102,11 @@ class Resyncs:
 
     def _renewal(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, inspected: Inspected) -> Renewal:
         """From where the server stands now: what the table has missed comes with its rows."""
-        load, at = self._store.loads.of(job.id).get(channel.token), self._store.progress(job.id)[channel.token]
+        load, at = self._store.loads.of(job.id).get(channel.token), self._store.epochs.progress(job.id)[channel.token]
         pending = (*at.changes, *(load.changes if load is not None and load.reshapes else ()))
         read = None if load is None else load.stale
         since = at.stale_since if at.resyncing else read
-        stale = of_table(channel, stale=since, waits=None, job=self._store.figures(job.id).synced_until)
+        stale = of_table(channel, stale=since, waits=None, job=self._store.epochs.figures(job.id).synced_until)
         terms = terms_of(parsed(job.properties))
         try:
             renewal = renewed(channel, inspected.tables[0], inspected.unique_keys[0], target, terms, pending)
@@ -158,7 +128,7 @@ class Resyncs:
         if node.where is None and self._is_renewed(job, channel, target) != (renewal is not None):
             raise SyncError(Code.STALE_JOB, job=job.name)
         changed = () if renewal is None else (renewal,)
-        self._store.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
+        self._store.jobs.alter(job.resynced(), resyncing={channel.token: excerpt}, changed=changed)
 
     def _excerpt(self, job: SyncJob, channel: ChannelDescription, target: TargetTable, where: Expression) -> KeyRange:
         """Raises RESYNC_WHERE, SOURCE_UNKNOWN_COLUMN, NOT_SUPPORTED."""
@@ -186,7 +156,7 @@ class Resyncs:
 
     def _is_pending(self, job: SyncJob, channel: ChannelDescription) -> bool:
         """Whether a statement on the table is stored that RESUME will follow."""
-        steps = [epoch.ddl for epoch in self._store.intents(job.id) if epoch.ddl is not None]
+        steps = [epoch.ddl for epoch in self._store.epochs.intents(job.id) if epoch.ddl is not None]
         return job.state is JobState.PAUSED and any(channel.token in step.concerned for step in steps)
 
     def _stands(self, job: SyncJob, channel: ChannelDescription) -> bool:

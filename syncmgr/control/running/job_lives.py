@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Final
 
 from syncmgr.control.running.live_runs import LiveRuns, Run
 from syncmgr.control.running.new_tables import NewTables
@@ -20,6 +20,7 @@ from syncmgr.job.failure import FailType, fail_type, is_due
 from syncmgr.job.position import Position
 from syncmgr.job.state import JobEvent, JobState
 from syncmgr.job.sync_job import JobId, SyncJob, fail_msg
+from syncmgr.meta.jobs import JobStore
 
 REMEMBER_SECOND: Final = 60.0  # so often the metadata learn how far a source without changes was heard
 
@@ -31,25 +32,13 @@ StartRun = Callable[
 ]
 
 
-class Store(Protocol):
-    """The memory of jobs."""
-
-    def save(self, job: SyncJob) -> SyncJob: ...
-    def part(self, job_id: JobId) -> None: ...
-    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]: ...
-    def ended(self) -> list[tuple[JobId, float]]: ...
-    def by_id(self, job_id: JobId) -> SyncJob | None: ...
-    def forget(self, job_id: JobId) -> None: ...
-    def keep_synced_until(self, job_id: JobId, at: float) -> None: ...
-
-
 class JobLives:
     """Of all jobs of this frontend."""
 
     def __init__(
         self,
         *,
-        store: Store,
+        jobs: JobStore,
         runs: LiveRuns,
         new_tables: NewTables,
         new_run: StartRun,
@@ -58,7 +47,7 @@ class JobLives:
         keep_cancelled_second: Callable[[], float],
     ) -> None:
         """`let_go`: channels whose targets were dropped leave their job; False: it has no other."""
-        self._store = store
+        self._jobs = jobs
         self._runs = runs
         self._new_tables = new_tables
         self._new_run = new_run
@@ -70,12 +59,12 @@ class JobLives:
     def recover(self) -> None:
         """Once at start: what ran when the frontend ended runs again, and looks for tables that it had yet to find."""
         with self._runs.changing:
-            for job in self._store.jobs(live=True):
+            for job in self._jobs.all(live=True):
                 with _logged(job.name):
                     if patterns(job):
                         self._new_tables.expect(job.id)
                 if job.state is JobState.RUNNING:
-                    self._store.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
+                    self._jobs.save(job.on(JobEvent.FE_RESTARTED, at=time.time()))
 
     def tick(self) -> None:
         """Start what is pending, resume what is due, forget what was cancelled long ago: at the next tick where the
@@ -85,23 +74,23 @@ class JobLives:
         with self._runs.changing, _unless_down():
             if self._runs.closing:
                 return
-            for job in self._store.jobs(live=True):
+            for job in self._jobs.all(live=True):
                 with _logged(job.name):
                     self._tend(job, now)
-            for job_id, ended_at in self._store.ended():
+            for job_id, ended_at in self._jobs.ended():
                 with _logged(str(job_id)):
                     self._clear(job_id, now - ended_at)
 
     def _tend(self, job: SyncJob, now: float) -> None:
         if job.state is JobState.PAUSED_BY_ERROR and is_due(job.resume_at, now):
-            job = self._store.save(job.on(JobEvent.RESUMED, at=now))
+            job = self._jobs.save(job.on(JobEvent.RESUMED, at=now))
         run = self._runs.of(job.id)
         if job.state is JobState.RUNNING and run is None:  # its end could not be stored
-            job = self._store.save(job.on(JobEvent.FE_RESTARTED, at=now))
+            job = self._jobs.save(job.on(JobEvent.FE_RESTARTED, at=now))
         if job.state is JobState.RUNNING and run is not None:
             synced_until = run.synced_until()
             if synced_until - (job.synced_until or 0.0) > REMEMBER_SECOND:
-                self._store.keep_synced_until(job.id, synced_until)
+                self._jobs.keep_synced_until(job.id, synced_until)
         if job.state is JobState.PENDING and run is None:
             self._start(job, now)
 
@@ -112,16 +101,16 @@ class JobLives:
         self._drop_staged(job_id)
         passing(CrashPoint.STAGING_REMOVED)
         if second >= self._keep_cancelled_second():
-            self._store.forget(job_id)
+            self._jobs.forget(job_id)
 
     def _start(self, job: SyncJob, now: float) -> None:
         if not self._let_go(job):
-            self._store.save(job.on(JobEvent.TARGET_DROPPED, at=now))
+            self._jobs.save(job.on(JobEvent.TARGET_DROPPED, at=now))
             return
-        self._store.part(job.id)
-        stored = self._store.by_id(job.id)
+        self._jobs.part(job.id)
+        stored = self._jobs.by_id(job.id)
         assert stored is not None, "only a cancelled job is forgotten"
-        job = self._store.save(stored.on(JobEvent.STARTED, at=now))
+        job = self._jobs.save(stored.on(JobEvent.STARTED, at=now))
         passing(CrashPoint.START_STORED)
         run = self._new_run(
             job,
@@ -136,12 +125,12 @@ class JobLives:
 
     def _on_trouble(self, job_id: JobId, error: SyncError | None) -> None:
         with self._runs.changing, _unless_down():
-            job = self._store.by_id(job_id)
+            job = self._jobs.by_id(job_id)
             if job is None or job.state is not JobState.RUNNING:
                 return
             fail = None if error is None else fail_msg(error, fail_type(error.code), at=time.time())
             if fail is not None or job.fail is not None or job.failures:
-                self._store.save(job.troubled(fail))
+                self._jobs.save(job.troubled(fail))
             if fail is not None and (job.fail is None or job.fail.code != fail.code):
                 log.warning("job %s.%s: %s", job.db, job.name, error)
             if fail is None and job.fail is not None:
@@ -152,10 +141,10 @@ class JobLives:
         with self._runs.changing, _unless_down():
             run = self._runs.remove(job_id)
             if run is not None:
-                self._store.keep_synced_until(job_id, run.synced_until())
-            job = self._store.by_id(job_id)
+                self._jobs.keep_synced_until(job_id, run.synced_until())
+            job = self._jobs.by_id(job_id)
             if job is not None and error is not None and job.state is JobState.RUNNING:
-                after = self._store.save(job.failed(error, kind, at=now))
+                after = self._jobs.save(job.failed(error, kind, at=now))
                 log.warning("job %s.%s: %s: %s", job.db, job.name, after.state, error)
         self.wake()
 

@@ -13,7 +13,8 @@ from syncmgr.control import showing
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.state import JobState
-from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.sync_job import JobId
+from syncmgr.meta.jobs import JobStore
 
 ENDING_SECOND: Final = 10.0  # the last commit of a stopped job on the same target is waited for so long
 
@@ -30,21 +31,14 @@ class Run(showing.Run, Protocol):
     def recovers(self) -> bool: ...
 
 
-class Store(Protocol):
-    """The memory of jobs."""
-
-    def part(self, job_id: JobId) -> None: ...
-    def by_id(self, job_id: JobId) -> SyncJob | None: ...
-
-
 class LiveRuns:
     """Safe to use from any thread.
 
     `changing`: load, ask the rule, store: one at a time, and nothing that may wait for a source or for the lake.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, jobs: JobStore) -> None:
+        self._jobs = jobs
         self._runs: dict[JobId, Run] = {}
         self.changing = threading.RLock()
         self.closing = False
@@ -63,7 +57,7 @@ class LiveRuns:
         """What runs commits what it has read and ends; a tick starts it with what is stored."""
         run = self._runs.get(job_id)
         if run is None:
-            self._store.part(job_id)
+            self._jobs.part(job_id)
         else:
             run.finish()
 
@@ -71,7 +65,7 @@ class LiveRuns:
         """The last commit of a stopped job may still be on its way into one of the targets. Raises TARGET_IN_USE."""
         wanted = {(channel.target_db, channel.target) for channel in channels}
         for job_id, run in list(self._runs.items()):
-            ending = self._store.by_id(job_id)
+            ending = self._jobs.by_id(job_id)
             if ending is None or ending.state is not JobState.CANCELLED:
                 continue
             shared = wanted & {(channel.target_db, channel.target) for channel in ending.channels}

@@ -20,12 +20,12 @@ from syncmgr.control.sync_request import Table
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.patterns import Pattern
 from syncmgr.job.ddl.ddl_plan import found_there
-from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState
-from syncmgr.job.epoch import Epoch
+from syncmgr.job.ddl.ddl_step import DdlState
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.source import SourceDescription
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.meta.store import Store
 
 LOOK_SECOND: Final = 1.0  # between two looks for tables of new patterns where the first fails
 
@@ -38,23 +38,6 @@ class Binlog(Protocol):
     def end(self, source: SourceDescription) -> Position: ...
     def named(self, source: SourceDescription, start: Position, families: Sequence[Pattern]) -> frozenset[Table]:
         """The tables of the families that statements behind a place make, as far as a look of a moment sees."""
-
-
-class DdlLog(Protocol):
-    """The memory of DDL."""
-
-    def refused(self, job_id: JobId) -> Sequence[DdlRecord]: ...
-    def note(self, job_id: JobId, record: DdlRecord) -> None: ...
-    def mark_gone(self, job_id: JobId, *, but: Collection[str]) -> None: ...
-
-
-class Store(Protocol):
-    """The memory of jobs."""
-
-    def by_id(self, job_id: JobId) -> SyncJob | None: ...
-    def last_epoch(self, job_id: JobId) -> Epoch | None: ...
-    @property
-    def ddl(self) -> DdlLog: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +75,7 @@ class NewTables:
         None: the job has ended its run, or was altered meanwhile, or another has taken a target, or has yet to end its
         last commit into one: its next run has to tell them again.
         """
-        job = self._store.by_id(job_id)
+        job = self._store.jobs.by_id(job_id)
         if job is None or job.state is not JobState.RUNNING:
             return None
         families = tuple(map(pattern_of, patterns(job)))
@@ -131,14 +114,14 @@ class NewTables:
             run.join(LOOK_SECOND)  # where it ends, the next one looks
 
     def _missed(self, job_id: JobId) -> "_Missed":
-        job = self._store.by_id(job_id)
+        job = self._store.jobs.by_id(job_id)
         assert job is not None
         return _Missed(tables=self._joining.unseen(job), end=self._binlog.end(job.source))
 
     def _took_in(self, job_id: JobId, missed: "_Missed") -> bool:
         if not missed.tables:
             return True
-        last = self._store.last_epoch(job_id)
+        last = self._store.epochs.last(job_id)
         if last is None or not has_passed(last.end, missed.end):
             return False
         told = self.arrived(job_id, missed.tables, None)
@@ -153,7 +136,7 @@ class NewTables:
         """Which of those that were told are the job's already, though its run does not know: it was stored by a call
         that failed. Raises STALE_JOB.
         """
-        job = self._store.by_id(looked_at.id)
+        job = self._store.jobs.by_id(looked_at.id)
         if job is None or job.state is not JobState.RUNNING:
             raise SyncError(Code.STALE_JOB, job=looked_at.name)
         if coming.plans:

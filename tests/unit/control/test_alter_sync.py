@@ -76,7 +76,15 @@ class Shelf:
     def survey(self, source: Any, databases: Sequence[str]) -> Mapping[Any, Any]:
         raise AssertionError("nobody asks for it")
 
-    def jobs(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
+    @property
+    def jobs(self) -> "Shelf":
+        return self
+
+    @property
+    def epochs(self) -> "Shelf":
+        return self
+
+    def all(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
         return list(self.others)
 
     def figures(self, job_id: int) -> Figures:

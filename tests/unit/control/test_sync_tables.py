@@ -17,8 +17,8 @@ def test_a_table_that_leaves_meanwhile_is_no_error() -> None:
     at = SimpleNamespace(last_epoch=3, last_snapshot=7)
     letter = SimpleNamespace(token="joined since")
     store: Any = SimpleNamespace(
-        jobs=lambda: [job],
-        progress=lambda _: {"stays": at},
+        jobs=SimpleNamespace(all=lambda: [job]),
+        epochs=SimpleNamespace(progress=lambda _: {"stays": at}),
         dead_letters=SimpleNamespace(of=lambda _: [(1, letter)]),
     )
     jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
@@ -31,7 +31,8 @@ def test_tables_of_a_job_that_has_ended_have_no_state() -> None:
     """They look neither as if they streamed nor as if somebody were to look after them."""
     job = make_job(state=JobState.CANCELLED, channels=(make_channel(token="a", stopped=Stop(reason="why")),))
     store: Any = SimpleNamespace(
-        jobs=lambda: [job], progress=lambda _: {"a": SimpleNamespace(last_epoch=3, last_snapshot=7)}
+        jobs=SimpleNamespace(all=lambda: [job]),
+        epochs=SimpleNamespace(progress=lambda _: {"a": SimpleNamespace(last_epoch=3, last_snapshot=7)}),
     )
     jobs: Any = SimpleNamespace(overview=lambda job: overview(job, Facts(), 0.0))
     assert [row[11:] for row in History(store, jobs, NO_LAKE).rows("sync_channels")] == [(None,) * 5]
@@ -44,7 +45,9 @@ def test_points_whose_snapshots_have_gone_are_not_listed() -> None:
         SimpleNamespace(epoch=SimpleNamespace(number=number), committed_at=0.0, snapshots={"a": at, "b": at})
         for number, at in ((1, 10), (2, 20), (3, None))
     ]
-    store: Any = SimpleNamespace(jobs=lambda: [make_job(channels=channels)], epochs=lambda _: points)
+    store: Any = SimpleNamespace(
+        jobs=SimpleNamespace(all=lambda: [make_job(channels=channels)]), epochs=SimpleNamespace(all=lambda _: points)
+    )
     asked: list[str] = []
 
     def snapshots(db: str, table: str) -> frozenset[int]:

@@ -33,7 +33,15 @@ class Targets:
 class OneJob:
     """A job of three tables."""
 
-    def jobs(self, *, live: bool) -> Collection[SyncJob]:
+    @property
+    def jobs(self) -> "OneJob":
+        return self
+
+    @property
+    def epochs(self) -> "OneJob":
+        return self
+
+    def all(self, *, live: bool) -> Collection[SyncJob]:
         job = make_job()
         [channel] = job.channels
         return [replace(job, channels=tuple(replace(channel, token=name, target=name) for name in "abc"))]
@@ -43,7 +51,7 @@ class OneJob:
 
 
 def upkeep_of(lake: Targets) -> TargetUpkeep:
-    return TargetUpkeep(lake, OneJob(), lambda _job: False, lambda: 60.0)
+    return TargetUpkeep(lake, OneJob(), lambda _job: False, lambda: 60.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("error", [SyncError(Code.LAKE_FAILED, reason="a reason"), KeyError(7)])

@@ -15,7 +15,7 @@ from typing import Final
 from sqlalchemy.exc import SQLAlchemyError
 
 from syncmgr.errors import Code, SyncError
-from syncmgr.meta.store import Owner, Store
+from syncmgr.meta.database.database import Database, Owner
 
 BEAT_SECOND: Final = 3.0
 PATIENCE_SECOND: Final = 15.0
@@ -29,7 +29,7 @@ class Lease:
 
     def __init__(
         self,
-        store: Store,
+        database: Database,
         frontend: str,
         on_lost: Callable[[], None],
         *,
@@ -37,7 +37,7 @@ class Lease:
         patience_second: float = PATIENCE_SECOND,
     ) -> None:
         """`frontend`: this one's name, the same after every restart. `on_lost`: another has taken over meanwhile."""
-        self._store = store
+        self._database = database
         self._frontend = frontend
         self._on_lost = on_lost
         self._beat_second = beat_second
@@ -49,20 +49,20 @@ class Lease:
         """At once where nobody has it, or an earlier life of ours; else once its owner has given no sign of life for
         long enough; then the metadata are of this program's version. Raises META_OWNED where it lives.
         """
-        while not self._store.take_over(self._frontend, self._free()):
+        while not self._database.take_over(self._frontend, self._free()):
             log.info("another frontend was faster")
         self._thread.start()
-        self._store.migrate()
+        self._database.migrate()
 
     def _free(self) -> Owner | None:
         """The owner that may be replaced."""
-        seen = self._store.owner()
+        seen = self._database.owner()
         if seen is None or seen.frontend == self._frontend:
             return seen
         end = time.monotonic() + self._patience_second
         while time.monotonic() < end:
             self._ended.wait(min(LOOK_SECOND, self._patience_second / 4))
-            now = self._store.owner()
+            now = self._database.owner()
             if now is None:  # it was given back
                 return None
             if now != seen:
@@ -73,7 +73,7 @@ class Lease:
         answers = True
         while not self._ended.wait(self._beat_second):
             try:
-                kept = self._store.beat(self._frontend)
+                kept = self._database.beat(self._frontend)
             except SQLAlchemyError as error:  # nobody else can take over through a database that does not answer
                 if answers:
                     log.warning("the metadata cannot be written: %s", error)
@@ -92,4 +92,4 @@ class Lease:
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()
-            self._store.disown(self._frontend)
+            self._database.disown(self._frontend)

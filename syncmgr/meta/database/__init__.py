@@ -1,0 +1,1 @@
+"""The database of the metadata: its engine, its version, and which frontend owns it."""

@@ -1,0 +1,221 @@
+"""The jobs that the frontend remembers, in SQL.
+
+Owns: reading and writing jobs and their channels, each change in one transaction.
+Must not know: when a job may change, what an epoch holds.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+
+from syncmgr.errors import Code, SyncError
+from syncmgr.job.channel.description import ChannelDescription
+from syncmgr.job.epoch import Epoch
+from syncmgr.job.position import Position
+from syncmgr.job.snapshot.key_range import KeyRange
+from syncmgr.job.snapshot.renewal import Renewal
+from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import JobId, SyncJob
+from syncmgr.job.types.schema import SourceTable
+from syncmgr.meta import channels, codec, epochs
+from syncmgr.meta.channels import Joining
+from syncmgr.meta.database.database import Database
+from syncmgr.meta.tables import JOBS
+
+_PLAIN = (
+    "db",
+    "name",
+    "version",
+    "properties",
+    "statement",
+    "created_at",
+    "last_start_at",
+    "last_stop_at",
+    "finished_at",
+    "failures",
+    "resume_at",
+    "synced_until",
+)
+
+
+class JobStore:
+    """Safe to use from any thread."""
+
+    def __init__(self, database: Database, vault: codec.Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    def add(
+        self,
+        job: SyncJob,
+        start: Position,
+        start_time: float,
+        loading: frozenset[str] = frozenset(),
+    ) -> SyncJob:
+        """Store a new job with its start as epoch 0; its id is given here. `loading`: tokens of the channels whose
+        rows come by a snapshot first. Raises JOB_EXISTS, TARGET_IN_USE.
+        """
+        with self._database.writing() as connection:
+            _refuse_taken(connection, job)
+            result = connection.execute(insert(JOBS).values(**self._job_values(job)))
+            assert result.inserted_primary_key is not None
+            job_id = JobId(result.inserted_primary_key[0])
+            channels.join(connection, job_id, Joining(channels=job.channels, loading=loading))
+            begin = Epoch(number=0, end=start, last_seq=0, source_time=start_time)
+            epochs.begin(connection, job_id, begin, at=job.created_at)
+            return self._job(connection, select(JOBS).where(JOBS.c.id == job_id))[0]
+
+    def save(self, job: SyncJob) -> SyncJob:
+        """Compare and set: the stored job must be the one before. Its channels stay. Raises STALE_JOB."""
+        with self._database.writing() as connection:
+            self._save(connection, job)
+        return job
+
+    def keep_synced_until(self, job_id: JobId, at: float) -> None:
+        """Up to where of its source's time a job's tables are known to have all, unix seconds; it never falls. The
+        version of the job stays.
+        """
+        older = (JOBS.c.id == job_id) & (func.coalesce(JOBS.c.synced_until, 0.0) < at)
+        with self._database.writing() as connection:
+            connection.execute(update(JOBS).where(older).values(synced_until=at))
+
+    def _save(self, connection: Connection, job: SyncJob) -> None:
+        this = (JOBS.c.id == job.id) & (JOBS.c.version == job.version - 1)
+        if connection.execute(update(JOBS).where(this).values(**self._job_values(job))).rowcount != 1:
+            raise SyncError(Code.STALE_JOB, job=job.name)
+
+    def alter(
+        self,
+        job: SyncJob,
+        *,
+        joining: Joining | None = None,
+        leaving: Collection[str] = (),
+        resyncing: Mapping[str, KeyRange | None] = MappingProxyType({}),
+        changed: Collection[Renewal] = (),
+    ) -> None:
+        """Save the job, with channels that it gets, and others that leave or are read anew from the next `part` on:
+        a part of their rows, or all.
+
+        `changed`: what some of them are from here on, and what their targets become with their rows.
+
+        Raises STALE_JOB, TARGET_IN_USE.
+        """
+        with self._database.writing() as connection:
+            self._save(connection, job)
+            if joining is not None:
+                _refuse_targets(connection, joining.channels, f"{job.db}.{job.name}")
+                channels.join(connection, job.id, joining)
+            channels.describe(connection, [renewal.channel for renewal in changed])
+            channels.mark(connection, leaving=leaving, resyncing=resyncing)
+            channels.renew(connection, changed)
+
+    def part(self, job_id: JobId) -> None:
+        """The channels that were told to leave are gone, with all that waits for them, and those that are to be read
+        anew have nothing read. Nothing of the job may run.
+        """
+        with self._database.writing() as connection:
+            channels.part(connection, job_id)
+            channels.resync(connection, job_id)
+
+    def learn(self, token: str, source: SourceTable) -> None:
+        """The columns of a channel's source, which its first rows have told."""
+        with self._database.writing() as connection:
+            channels.learn(connection, token, source)
+
+    def describe(self, channel: ChannelDescription) -> None:
+        """A channel is another from here on."""
+        with self._database.writing() as connection:
+            channels.redescribe(connection, channel)
+
+    def all(self, db: str | None = None, *, live: bool = False) -> list[SyncJob]:
+        """All jobs of a database (of all databases), by id. `live`: but for those that were cancelled."""
+        query = select(JOBS).order_by(JOBS.c.id)
+        query = query.where(JOBS.c.finished_at.is_(None)) if live else query
+        with self._database.reading() as connection:
+            return self._job(connection, query if db is None else query.where(JOBS.c.db == db))
+
+    def count_live(self) -> int:
+        """How many there are that were not cancelled."""
+        query = select(func.count()).select_from(JOBS).where(JOBS.c.finished_at.is_(None))
+        with self._database.reading() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def ended(self) -> list[tuple[JobId, float]]:
+        """When each job was cancelled that is remembered, unix seconds."""
+        query = select(JOBS.c.id, JOBS.c.finished_at).where(JOBS.c.finished_at.is_not(None)).order_by(JOBS.c.id)
+        with self._database.reading() as connection:
+            return [(JobId(row.id), row.finished_at) for row in connection.execute(query)]
+
+    def by_id(self, job_id: JobId) -> SyncJob | None:
+        with self._database.reading() as connection:
+            found = self._job(connection, select(JOBS).where(JOBS.c.id == job_id))
+        return found[0] if found else None
+
+    def by_name(self, db: str, name: str) -> SyncJob:
+        """The live job of that name, else the one that was cancelled last. Raises UNKNOWN_JOB."""
+        with self._database.reading() as connection:
+            query = select(JOBS).where(JOBS.c.db == db, JOBS.c.name == name).order_by(JOBS.c.id)
+            found = self._job(connection, query)
+        if not found:
+            raise SyncError(Code.UNKNOWN_JOB, job=name, db=db)
+        return next((job for job in found if job.state is not JobState.CANCELLED), found[-1])
+
+    def forget(self, job_id: JobId) -> None:
+        with self._database.writing() as connection:
+            connection.execute(delete(JOBS).where(JOBS.c.id == job_id))
+
+    def target_of(self, db: str, table: str) -> str | None:
+        """The job, not cancelled, that a table is a target of."""
+        with self._database.reading() as connection:
+            return channels.owner(connection, db, table)
+
+    def has_channel(self, token: str) -> bool:
+        """Of any job that is remembered, cancelled ones too."""
+        with self._database.reading() as connection:
+            return channels.is_known(connection, token)
+
+    def _job(self, connection: Connection, query: Select[Any]) -> list[SyncJob]:
+        rows = connection.execute(query).all()
+        found = channels.of(connection, [JobId(row.id) for row in rows])
+        return [self._value(row, found.get(JobId(row.id), ())) for row in rows]
+
+    def _value(self, row: Row[Any], channels: tuple[ChannelDescription, ...]) -> SyncJob:
+        plain = {name: getattr(row, name) for name in _PLAIN}
+        return SyncJob(
+            **plain,
+            id=JobId(row.id),
+            state=JobState(row.state),
+            source=codec.source_of(row.source, self._vault),
+            channels=channels,
+            fail=codec.fail_of(row.fail),
+        )
+
+    def _job_values(self, job: SyncJob) -> dict[str, Any]:
+        plain = {name: getattr(job, name) for name in _PLAIN}
+        return plain | {
+            "state": job.state.value,
+            "properties": dict(job.properties),
+            "source": codec.source_json(job.source, self._vault),
+            "fail": codec.fail_json(job.fail),
+        }
+
+
+def _refuse_taken(connection: Connection, job: SyncJob) -> None:
+    live = select(func.count()).where(
+        JOBS.c.db == job.db,
+        JOBS.c.name == job.name,
+        JOBS.c.state != JobState.CANCELLED.value,
+    )
+    if connection.execute(live).scalar_one():
+        raise SyncError(Code.JOB_EXISTS, job=job.name, db=job.db)
+    _refuse_targets(connection, job.channels)
+
+
+def _refuse_targets(connection: Connection, wanted: Iterable[ChannelDescription], job: str | None = None) -> None:
+    """`job`: which gets them; a target of which each channel has a part may be its own."""
+    for channel in wanted:
+        owner = channels.owner(connection, channel.target_db, channel.target)
+        if owner is not None and (channel.part is None or owner != job):
+            raise SyncError(Code.TARGET_IN_USE, table=f"{channel.target_db}.{channel.target}", job=owner)
