@@ -36,9 +36,14 @@ SWAPPED: Final = "took its place"
 STATEMENTS, TOOLS = 1000, 60  # that the corpus has at least
 
 
-def planned(source: SourceTable, before: ChannelDescription | None = None) -> ChannelDescription:
-    """A channel that takes the whole table; `before`: what it was, of which copies and the like stay known."""
-    keys = tuple(column.name for column in sorted(source.columns, key=lambda each: each.key) if column.key)
+def planned(
+    source: SourceTable, before: ChannelDescription | None = None, by: tuple[str, ...] | None = None
+) -> ChannelDescription:
+    """A channel that takes the whole table; `before`: what it was, of which copies and the like stay known. `by`: the
+    unique key by which the target tells rows apart; None: the primary one.
+    """
+    primary = tuple(column.name for column in sorted(source.columns, key=lambda each: each.key) if column.key)
+    keys = primary if by is None else by
     made = plan_channel(
         token=source.db,
         source=source,

@@ -33,15 +33,15 @@ def db(any_server: MysqlServer) -> Iterator[str]:
         yield name
 
 
-def outcome(server: MysqlServer, db: str, *texts: str, again: bool = False) -> str:
+def outcome(server: MysqlServer, db: str, *texts: str, again: bool = False, by: tuple[str, ...] | None = None) -> str:
     """Of a job that is made after these statements, and reads the binlog from before them: why it stops, or "".
 
-    `again`: it is started anew before each statement that it meets.
+    `again`: it is started anew before each statement that it meets. `by`: the columns of the target's key.
     """
     at = latest(server)
     server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v VARCHAR(20))", *(text.format(db=db) for text in texts))
     known, end = facts(server, [(db, "t")]), latest(server)
-    channel = planned(known.tables[0])
+    channel = planned(known.tables[0], by=by)
     described = replace(target(channel.source, channel.keys), writers=(channel.token,) if again else ())
     rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.APPEND, describe=lambda _: described)
     while True:
@@ -90,6 +90,21 @@ def test_rows_from_before_the_key_of_now_stop_the_table(any_server: MysqlServer,
         outcome(any_server, db, *texts)
     assert caught.value.code is Code.SOURCE_SCHEMA
     assert any_server.run(f"SELECT id, v FROM {db}.t") == [(1, "b")]
+
+
+@pytest.mark.parametrize("again", [False, True])
+@ALIKE
+def test_rows_from_before_the_unique_key_of_now_stop_the_table(
+    any_server: MysqlServer, db: str, *, again: bool
+) -> None:
+    """Two of them had one key of the target, which has one row; the other has gone by another key."""
+    texts = [
+        "INSERT INTO {db}.t VALUES (1, 'a'), (2, 'a')",
+        "DELETE FROM {db}.t WHERE id = 2",
+        "CREATE UNIQUE INDEX u ON {db}.t (v)",
+    ]
+    assert "makes a key of v" in outcome(any_server, db, *texts, again=again, by=("v",))
+    assert any_server.run(f"SELECT id, v FROM {db}.t") == [(1, "a")]
 
 
 @ALIKE

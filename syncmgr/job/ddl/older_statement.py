@@ -7,10 +7,12 @@ The columns of before are known from rows alone, which FULL metadata names.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import ImpossibleError, altered, has_charset
+from syncmgr.job.ddl.unique_keys import altered_keys
 from syncmgr.job.ddl.value_loss import retyped, without_null
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Clause, Table
@@ -74,6 +76,28 @@ def _may_retype(clauses: Sequence[Clause], column: SourceColumn) -> bool:
     return False
 
 
+def makes_key(
+    clauses: Sequence[Clause], later: SourceTable, seen: SourceTable | None, keys: Collection[str]
+) -> str | None:
+    """Why rows that were read before may have shared a key of the target, `keys`: it makes one of these columns alone.
+
+    `later`, `seen`: as of `loses`. Where the primary key of later stands for the target's, all rows have told theirs.
+    """
+    wanted = {name.casefold() for name in keys}
+    if any(table is not None and _has_key(table, wanted) for table in (later, seen)):
+        return None
+    primary = [clause.columns for clause in clauses if isinstance(clause, nodes.AddPrimaryKey)]
+    made = [*primary, *(key.columns for key in altered_keys((), clauses) or ())]
+    hit = next((columns for columns in made if columns and wanted.issuperset(map(str.casefold, columns))), None)
+    if hit is None:
+        return None
+    return f"it makes a key of {', '.join(hit)}, by which the target tells rows apart: some that were read may share it"
+
+
+def _has_key(table: SourceTable, wanted: AbstractSet[str]) -> bool:
+    return bool(table.primary) and table.primary <= wanted
+
+
 def behind(tables: Mapping[Table, SourceTable], text: str, db: str, modes: Modes) -> dict[Table, SourceTable]:
     """What is known of tables behind a statement; of others only rows tell it."""
     hit = ddl.meant(text, db, tables, modes)
@@ -84,8 +108,7 @@ def behind(tables: Mapping[Table, SourceTable], text: str, db: str, modes: Modes
 def has_other_key(seen: SourceTable, later: SourceTable, keys: Collection[str]) -> bool:
     """Whether its rows were told apart by another primary key, so that two may share one of the target."""
     wanted = {name.casefold() for name in keys}
-    then, now = seen.primary, later.primary
-    return bool(now) and now <= wanted and not (then and then <= wanted)
+    return _has_key(later, wanted) and not _has_key(seen, wanted)
 
 
 def _behind(seen: SourceTable, text: str, db: str, modes: Modes) -> SourceTable | None:

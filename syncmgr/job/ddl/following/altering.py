@@ -69,5 +69,6 @@ def _pass_by(job: Following, channel: ChannelDescription, clauses: Sequence[node
     seen = job.said.seen.get(table_of(channel))
     if why is None and (seen is not None or channel.token in job.rules.describe(channel).writers):
         why = older_statement.loses(clauses, channel.source, seen, read_ones, job.said.modes)
+        why = why or older_statement.makes_key(clauses, channel.source, seen, channel.source_keys)
     if why is not None:
         raise RefusedError(why)

@@ -1,7 +1,8 @@
 import pytest
 
-from syncmgr.job.ddl.older_statement import behind, has_other_key
-from syncmgr.job.statement.reading import ORDINARY
+from syncmgr.job.ddl.older_statement import behind, has_other_key, makes_key
+from syncmgr.job.statement.nodes import AlterTable
+from syncmgr.job.statement.reading import ORDINARY, read
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
 ORDERS = SourceTable(
@@ -48,6 +49,30 @@ def test_what_is_known_behind_a_statement(statement: str, type_: str | None) -> 
 def test_rows_of_another_key(then: list[str], now: list[str], keys: list[str], *, other: bool) -> None:
     """Two of them may share a key of the target, where the primary key of now stands for it."""
     assert has_other_key(keyed(then), keyed(now), keys) is other
+
+
+@pytest.mark.parametrize(
+    ("clause", "seen", "stops"),
+    [
+        ("ADD UNIQUE (v)", ["id"], True),
+        ("ADD UNIQUE KEY u (V)", None, True),
+        ("ADD UNIQUE (v), ADD INDEX (id)", [], True),
+        ("DROP PRIMARY KEY, ADD PRIMARY KEY (v)", ["id"], True),
+        ("MODIFY v INT UNIQUE", ["id"], True),
+        ("ADD UNIQUE (v)", ["v"], False),
+        ("ADD UNIQUE (v, id)", ["id"], False),
+        ("ADD INDEX (v)", ["id"], False),
+        ("DROP INDEX u", ["id"], False),
+    ],
+)
+def test_a_key_that_is_made_says_that_there_was_none(clause: str, seen: list[str] | None, *, stops: bool) -> None:
+    """Rows from before it may have been two where the target has one, but for a primary key within it, as rows tell."""
+    statement = read(f"ALTER TABLE t {clause}", "d", ORDINARY)
+    assert isinstance(statement, AlterTable)
+    before = None if seen is None else keyed(seen)
+    why = makes_key(statement.clauses, keyed(["id"]), before, ["V"])
+    assert (why is not None) is stops
+    assert makes_key(statement.clauses, keyed(["v"]), before, ["v"]) is None
 
 
 def keyed(names: list[str]) -> SourceTable:
