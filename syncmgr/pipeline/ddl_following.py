@@ -86,7 +86,7 @@ class DdlFollowing:
         meets the statement again, so it may yet say why others do not.
         """
         said, behind = met.said, [step.channels.get(channel.token, channel) for channel in self._channels.now]
-        synced = {(channel.source.db, channel.source.name) for channel in behind}
+        synced = {said.modes.folded((channel.source.db, channel.source.name)) for channel in behind}
         came = [table for table in ddl.arrivals(said.text, said.db, said.modes) if table not in synced]
         came = [table for table in came if any(family.has(table) for family in self._options.families)]
         told = self._listeners.on_arrival(came, met.epoch.end) if came else {}

@@ -5,7 +5,7 @@ Must not know: how rows are decoded, what becomes of a table that differs.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +13,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position, has_passed
+from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, differing
 from syncmgr.sources.mysql.address import MysqlAddress, connect, naming_failures, query
 from syncmgr.sources.mysql.binlog.nameless import Nameless, unexplained
@@ -93,7 +94,8 @@ class UnloggedAlters:
                 self._nameless.asked()
                 for table in self._doubted:  # a statement that is under way keeps everybody else from its table
                     query(connection, f"SELECT 1 FROM {quoted(table)} LIMIT 0")  # noqa: S608 - quoted
-                tables = schemas_of(connection, tuple(self._watched()))
+                folds = int(server.variables["lower_case_table_names"]) > 0
+                tables = _as_known(schemas_of(connection, tuple(self._watched())), self._watched(), folds=folds)
                 return _Answer(tables, server.latest(), named)
         except SyncError as error:
             if error.code not in PASSING:
@@ -124,3 +126,10 @@ class UnloggedAlters:
             self._nameless.settle(answer.tables.keys() - self._doubted)
         if answer.named and not self._nameless.tables:
             self._due = None
+
+
+def _as_known(found: Mapping[Table, SourceTable], known: Iterable[Table], *, folds: bool) -> dict[Table, SourceTable]:
+    """By the names under which they are known here, which may be spelt otherwise where the server `folds` names."""
+    folded = Modes(folds=folds).folded
+    answers = {folded(table): schema for table, schema in found.items()}
+    return {table: answers[folded(table)] for table in known if folded(table) in answers}
