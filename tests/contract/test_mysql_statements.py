@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ import pytest
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.backoff import Retry
+from syncmgr.job.ddl.following.ddl_statement import DdlStatement
 from syncmgr.job.objects.surroundings import Answers
 from syncmgr.sources.mysql import source
 from syncmgr.sources.mysql.address import query
@@ -511,6 +513,52 @@ def test_a_routine_that_uses_temporary_tables_changes_the_synced_one(any_server:
             until(lambda: reader.get() and reader.batches[-1].ddl)
             assert reader.batches[-1].ddl is not None
             assert f"{db}.t" in reader.batches[-1].ddl.statement
+
+
+@pytest.fixture
+def session(any_server: MysqlServer, db: str) -> Iterator[Any]:
+    """One that has its own table t, before the reader connects."""
+    with closing(any_server.connect(database=db)) as connection, connection.cursor() as cursor:
+        cursor.execute(STATEMENT)
+        cursor.execute("CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, v INT)")
+        yield cursor
+
+
+@pytest.mark.parametrize("text", ["TRUNCATE TABLE t", "ALTER TABLE t ADD x INT", "CREATE INDEX i ON t (v)"])
+def test_a_table_that_a_session_made_before_is_not_taken_for_the_synced_one(
+    any_server: MysqlServer, db: str, session: Any, text: str
+) -> None:
+    """Nobody who reads from here on has seen that it was made."""
+    with reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        reader.get()
+        session.execute(text)
+        assert met(reader).doubtful
+        assert any_server.run(f"SELECT COUNT(*) FROM {db}.t") == [(2,)]
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("each", ["ROW", "STATEMENT"])
+def test_a_routine_of_an_old_session_changes_the_synced_one(
+    any_server: MysqlServer, db: str, each: str, *, early: bool
+) -> None:
+    """MySQL says so; on MariaDB a session that was there before the connection leaves it open."""
+    own = "CREATE TEMPORARY TABLE s (id INT); DROP TEMPORARY TABLE s;"
+    any_server.run(f"CREATE PROCEDURE {db}.fill() BEGIN {own} TRUNCATE TABLE {db}.t; END")
+    with closing(any_server.connect()) as old, reading(any_server, {(db, "t"): WANTED}, options=QUICK) as reader:
+        reader.get()
+        with closing(any_server.connect()) as new, (old if early else new).cursor() as cursor:
+            cursor.execute(f"SET SESSION binlog_format = {each}")
+            cursor.execute(f"CALL {db}.fill()")
+            assert met(reader).doubtful is (early and any_server.flavour == "mariadb")
+
+
+def met(reader: Reader) -> DdlStatement:
+    """What the next statement says that is to be followed."""
+    until(lambda: reader.get() and reader.batches[-1].ddl)
+    ddl = reader.batches[-1].ddl
+    assert ddl is not None
+    assert ddl.said is not None
+    return ddl.said
 
 
 def test_a_rename_of_both_kinds_of_tables_is_followed_by_half(mariadb_server: MysqlServer) -> None:

@@ -14,9 +14,9 @@ from syncmgr.job.ddl import ddl
 from syncmgr.job.ddl.alteration import ImpossibleError
 from syncmgr.job.ddl.ddl_step import DdlRecord, DdlState, DdlStep
 from syncmgr.job.ddl.following.altering import alter
-from syncmgr.job.ddl.following.ddl_statement import DdlStatement, Rules, not_followed, shown
+from syncmgr.job.ddl.following.ddl_statement import DOUBTFUL, DdlStatement, Rules, not_followed, shown
 from syncmgr.job.ddl.following.following import Following, table_of
-from syncmgr.job.ddl.following.renaming import rename
+from syncmgr.job.ddl.following.renaming import refuse_left, rename
 from syncmgr.job.ddl.following.whole_tables import create, drop, trigger, truncate
 from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl_policy import Action, Kind, OnDdl
@@ -33,15 +33,20 @@ def plan_ddl(said: DdlStatement, channels: Sequence[ChannelDescription], rules: 
     try:
         _run(following)
     except (RefusedError, ImpossibleError) as error:
-        raise not_followed(following.at, str(error), said.text, following.unrenewable) from None
-    return following.step()
+        reason = DOUBTFUL if said.doubtful else str(error)
+        raise not_followed(following.at, reason, said.text, following.unrenewable) from None
+    step = following.step()
+    changed = step.concerned | step.resynced if said.doubtful else ()
+    for token in sorted(changed):  # else it makes no difference which of the two it was about
+        raise not_followed(table_of(following.before[token]), DOUBTFUL, said.text)
+    return step
 
 
 def skip(said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """What an operator wants passed over: no target changes; what is known of the sources' columns is kept up."""
     forced = replace(rules, policy=OnDdl.IGNORE, deeds={}, forced=True)
     try:
-        step = plan_ddl(said, channels, forced)
+        step = plan_ddl(said, () if said.doubtful else channels, forced)
     except SyncError as error:
         if error.code is not Code.SOURCE_DDL:
             raise
@@ -64,7 +69,7 @@ def settle(
 def _apply(text: str, said: DdlStatement, channels: Sequence[ChannelDescription], rules: Rules) -> DdlStep:
     """What an operator wrote says what the target becomes, whatever the policy, and from the columns of now on."""
     modes = replace(said.modes, ansi_quotes=False, no_backslash=False, strict=True)
-    meant = replace(said, text=text, modes=modes, unknown=frozenset())
+    meant = replace(said, text=text, modes=modes, unknown=frozenset(), doubtful=False)
     step = plan_ddl(meant, channels, replace(rules, policy=OnDdl.EVOLVE, deeds={}))
     if not step.done:
         tables = ddl.meant(said.text, said.db, [table_of(channel) for channel in channels], said.modes)
@@ -122,9 +127,11 @@ def _unread(job: Following, error: UnclearError) -> None:
 
 def _follow(job: Following, statement: nodes.Statement) -> None:  # noqa: C901 - one row per statement
     match statement:
-        case nodes.AlterTable():
+        case nodes.AlterTable(table=table):
+            refuse_left(job, table)
             alter(job, statement)
         case nodes.ChangeIndex(table=table, clauses=clauses):
+            refuse_left(job, table)
             alter(job, nodes.AlterTable(table=table, clauses=clauses))
         case nodes.CreateTable():
             create(job, statement)
@@ -133,7 +140,7 @@ def _follow(job: Following, statement: nodes.Statement) -> None:  # noqa: C901 -
         case nodes.DropTables(tables=tables, temporary=temporary):
             drop(job, [] if temporary else [c for t in tables for c in job.of(t)])
             for table in () if temporary else tables:
-                job.reshape(table, lambda _: None)
+                job.reshape(table, lambda shadow: shadow if shadow.left and job.said.modes.mariadb else None)
         case nodes.DropDatabase(name=name):
             drop(job, [c for c in job.channels.values() if job.same_name(c.source.db, name)])
         case nodes.CreateDatabase(name=name, replaces=replaces):
@@ -141,6 +148,7 @@ def _follow(job: Following, statement: nodes.Statement) -> None:  # noqa: C901 -
         case nodes.RenameTables(pairs=pairs, if_exists=if_exists):
             rename(job, renamed(pairs, job.said.own, job.said.modes)[0], if_exists=if_exists)
         case nodes.TruncateTable(table=table):
+            refuse_left(job, table)
             truncate(job, job.of(table))
         case nodes.Other():
             pass

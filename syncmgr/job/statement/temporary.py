@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable
 from syncmgr.job.statement.nodes import (
     AlterTable,
     ChangeIndex,
-    DropTables,
     MergeTables,
     RenameTables,
     Table,
@@ -43,17 +42,23 @@ def is_temporary(text: str, db: str, own: Collection[Table], modes: Modes, *, us
             return False
 
 
-def dropped(text: str, db: str, modes: Modes) -> tuple[Table, ...]:
-    """Temporary tables that it drops, as those are logged with which a session ends; folded."""
+def may_be_temporary(text: str, db: str, modes: Modes, *, numbered: bool, names_databases: bool) -> bool:
+    """Whether the one that it alters or empties may be, where the binlog tells that such a table was used.
+
+    MySQL's DDL bears the `numbered` transaction where the table is no temporary one, and its engine has transactions;
+    TRUNCATE does in any case, but says the database where it is one.
+    """
     try:
         statement = read(text, db, modes)
     except UnclearError:
-        return ()
+        return False
     match statement:
-        case DropTables(tables=tables, temporary=True):
-            return tuple(map(modes.folded, tables))
+        case TruncateTable():
+            return not numbered or names_databases
+        case AlterTable() | ChangeIndex():
+            return not numbered
         case _:
-            return ()
+            return False
 
 
 def renamed(pairs: Iterable[Pair], own: Collection[Table], modes: Modes) -> tuple[tuple[Pair, ...], frozenset[Table]]:

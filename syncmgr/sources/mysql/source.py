@@ -260,6 +260,7 @@ class MysqlSource:
         self._refusals.clear()
         self._refuse_torn(self._stream.server)
         self._router.connected(self._stream.server, by_gtid=self._stream.by_gtid, shares_id=self._stream.in_galera)
+        self._subscriptions.unlogged.connected(self._stream.begun)
         self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
         self._subscriptions.explicit_defaults = self._stream.explicit_defaults
         self._subscriptions.session_defaults = self._stream.session_defaults

@@ -19,6 +19,11 @@ from syncmgr.job.statement.reading import Modes
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 SHOWN_STATEMENT: Final = 500
+DOUBTFUL: Final = (
+    "its session has used temporary tables, and may have made one of this name before the job was connected, so that it"
+    " may be about that one; SKIP DDL if it was, APPLY DDL with its text if it was about the synced table, or RESYNC"
+    " TABLE, which reads that as it is"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +32,7 @@ class DdlStatement:
 
     `seen`: tables as the rows before it told them. `unknown`: those whose stored schema is of a later place.
     `logs_cascades`: whether rows that a foreign key changes have events on that server. `own`: temporary tables of its
-    session, which hide others of their names.
+    session, which hide others of their names. `doubtful`: it may be about one that nobody has seen made.
     """
 
     text: str
@@ -38,6 +43,7 @@ class DdlStatement:
     unknown: frozenset[Table] = frozenset()
     logs_cascades: bool = False
     own: frozenset[Table] = frozenset()
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

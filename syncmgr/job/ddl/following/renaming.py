@@ -112,6 +112,20 @@ def refuse_successor(job: Following, name: Table) -> None:
             job.reshape(name, lambda _: None)
 
 
+def refuse_left(job: Following, name: Table) -> None:
+    """What is done to a table by a name that it left is done to another one, or it has not left it: MariaDB logs RENAME
+    of a temporary table like any other.
+    """
+    if not job.said.modes.mariadb or any(job.names(channel, name) for channel in job.channels.values()):
+        return
+    for channel in job.channels.values():
+        if any(shadow.left and (shadow.db, shadow.name) == name for shadow in channel.shadows):
+            job.at = table_of(channel)
+            there = ".".join(name)
+            why = "the name that this one had before a RENAME, so another table was renamed, such as a temporary one"
+            job.refuse(Kind.SWAP_TABLE, f"it is about {there}, {why}; RESYNC TABLE {there} reads {there} again")
+
+
 def _swap(job: Following, channel: ChannelDescription, shadow: Shadow, other: Table) -> None:
     """The rows are those of the shadow, which were copied; the change is what was done to the shadow's columns."""
     if table_of(channel) in job.said.unknown:

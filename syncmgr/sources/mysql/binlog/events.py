@@ -25,12 +25,13 @@ MARIADB_GROUP_COMMIT: Final = 2  # eight bytes of it stand before the xid
 MARIADB_PREPARED_XA: Final = 64
 MARIADB_COMPLETED_XA: Final = 128
 MARIADB_ALTER_BEGINS, MARIADB_ALTER_FAILED = 2, 8  # of the extra flags
+ORIGIN: Final = slice(5, 9)  # of every event: the server_id of the server that has written it first
 CREATED: Final = slice(71, 75)  # of a FORMAT_DESCRIPTION: when its server started; 0 where it ran already
 MAX_GTID_BYTES: Final = 4 << 20  # of all GTIDs of a server, some 250,000 intervals
 LOAD_HEADER: Final = 13  # bytes that EXECUTE_LOAD_QUERY has more than QUERY
 
 # status variables of a QUERY event
-FLAGS, EXPLICIT_DEFAULTS = 0, 16
+FLAGS, EXPLICIT_DEFAULTS, TRANSACTION = 0, 16, 17
 MARIADB_EXPLICIT_DEFAULTS: Final = 1 << 24  # of the flags
 SQL_MODE, OLD_CATALOG, CHARSET, TIME_ZONE, CATALOG, INVOKER, UPDATED_DATABASES, MICROSECONDS = 1, 2, 4, 5, 6, 11, 12, 13
 MARIADB_MICROSECONDS: Final = 128
@@ -83,7 +84,10 @@ class Query:
     explicit_defaults: bool | None = None  # explicit_defaults_for_timestamp of MySQL 8 and later, None where not told
     flags: int = 0  # of the session, as they are told
     thread: int = 0  # whose session it was
+    origin: int = 0  # the server_id of that session's server
     temporary: bool = False  # whether it, or one before it in the same call of a routine, used a temporary table
+    numbered: bool = False  # whether it bears its transaction's number, as MySQL's DDL does
+    names_databases: bool = False  # whether it says which databases it has used
 
     @property
     def mariadb_explicit_defaults(self) -> bool:
@@ -114,6 +118,9 @@ def query(event: bytes) -> Query:
         explicit_defaults=session[EXPLICIT_DEFAULTS] != b"\0" if EXPLICIT_DEFAULTS in session else None,
         flags=int.from_bytes(session.get(FLAGS, b""), "little"),
         thread=thread,
+        origin=int.from_bytes(event[ORIGIN], "little"),
+        numbered=TRANSACTION in session,
+        names_databases=UPDATED_DATABASES in session,
         temporary=bool(event[17] & wire.FLAG_THREAD_SPECIFIC),
     )
 
@@ -138,6 +145,7 @@ def _session(variables: bytes) -> dict[int, bytes]:
             found[code] = cursor.take(cursor.uint(1)) + cursor.take(cursor.uint(1))
         elif code == UPDATED_DATABASES:
             count = cursor.uint(1)
+            found[code] = bytes([count])
             for _ in range(count if count < MANY_DATABASES else 0):
                 while cursor.uint(1):
                     pass

@@ -17,6 +17,7 @@ from syncmgr.job.source_history.logged import WHOLE_JSON
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog import compressed, events
 from syncmgr.sources.mysql.binlog.changes import RowsOfTable
+from syncmgr.sources.mysql.binlog.sessions import Begun
 from syncmgr.sources.mysql.binlog.subscriptions import Subscribed, Subscriptions
 from syncmgr.sources.mysql.binlog.undelivered import CompressedTail, Part, RowBuffer, TableBuffer
 from syncmgr.sources.mysql.binlog.xa import Branches
@@ -122,7 +123,7 @@ class Router:
         if not by_gtid:
             self._gtids, self._last, self._last_event = None, "", b""
         if self.server and self.server != server:
-            self._subscriptions.sessions_ended()
+            self._subscriptions.unlogged.sessions_ended()  # of the other one
             self._end_file, self._end_offset, self._end_created = "", 0, 0
             self._file, self._offset, self._created = "", 0, 0
         self.server = server
@@ -511,7 +512,7 @@ class Router:
         at = int.from_bytes(data[start : start + 4], "little")
         passed = self._subscriptions.passed(self._gtid_now, self._behind(data, start))
         here = replace(self.position(), file=self._file, offset=self._begin_of(data, start))
-        own = self._subscriptions.own_tables(said)
+        own = self._subscriptions.unlogged.own_tables(said)
         if not self._subscriptions.stands_for_rows(said, at, here, passed) and not self._alters_nothing:
             if self._subscriptions.begins(said):
                 self._in_transaction = True
@@ -550,6 +551,8 @@ class Router:
     def _rotate(self, data: memoryview, start: int, end: int) -> None:
         self._file, self._offset = events.rotate(bytes(data[start:end]))
         artificial = data[start + 17] & wire.FLAG_ARTIFICIAL  # where a dump begins, which by GTID may lie far back
+        if artificial and self._end_file not in {"", self._file}:
+            self._subscriptions.unlogged.forget_sessions()  # the server may have begun one that is passed by
         if self._between_transactions and not (artificial and self._end_file and not self._is_later()):
             if self._file != self._end_file:
                 self._end_created = 0  # its head follows
@@ -580,10 +583,28 @@ class Router:
     def _format(self, data: memoryview, start: int, end: int) -> None:
         self._created = int.from_bytes(data[start : start + 4], "little")
         self._routes.clear()
+        begins = events.begins_server(data[start:end])
+        if begins and self._is_later():
+            self._undo_open()
         if self._between_transactions and self._file == self._end_file:
-            if not self._end_created and events.begins_server(data[start:end]):
-                self._subscriptions.sessions_ended()
+            if not self._end_created and begins:
+                self._server_began(data[start:end])
             self._end_created = self._created
+
+    def _undo_open(self) -> None:
+        """As the server has, which wrote the begin of it alone before it crashed."""
+        if self._delivered_tables:
+            label = ".".join(min(self._delivered_tables))
+            reason = f"the begin of a transaction that a crash has undone, with rows of {label}"
+            raise self._unsupported(reason, table=label)
+        self._delivered = self._skip = None
+        self._waiting.forget_open()
+        self._begin()
+        self._end_file, self._end_offset, self._end_created = self._file, self._offset, 0
+
+    def _server_began(self, head: memoryview) -> None:
+        origin = int.from_bytes(head[events.ORIGIN], "little")
+        self._subscriptions.unlogged.sessions_ended(None if self._shares_id else Begun(origin=origin))
 
     def _previous(self, data: memoryview, start: int, end: int) -> None:
         if self._by_gtid and self._gtids is None and self._offset <= FILE_HEAD:

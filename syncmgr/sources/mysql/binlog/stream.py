@@ -29,6 +29,7 @@ from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, connect, naming_failures, query, unreachable
 from syncmgr.sources.mysql.binlog.continuation.continuation import Continuation, position_lost
 from syncmgr.sources.mysql.binlog.events import encode_gtids, has_checksum
+from syncmgr.sources.mysql.binlog.sessions import Begun
 from syncmgr.sources.mysql.server.server import Server
 from syncmgr.sources.mysql.wire import FIRST_OFFSET
 
@@ -132,6 +133,7 @@ class BinlogStream:
             self._address, server, self._connection, self._start, options.read_timeout, self._another
         )
         continuation.check(gtids)
+        self.begun = self._sessions_from(server)
         if self.mariadb:
             query(self._connection, "SET @mariadb_slave_capability=4")
             if gtids:
@@ -144,6 +146,15 @@ class BinlogStream:
             self._dump_gtid(gtids, options.server_id)
         else:
             self._dump_file(options.server_id, by_gtid=bool(gtids))
+
+    def _sessions_from(self, server: Server) -> Begun | None:
+        """Those that begin after this connection. Nodes of Galera write what sessions of others did, and may be called
+        alike.
+        """
+        if self.in_galera:
+            return None
+        [row] = query(self._connection, "SELECT CONNECTION_ID() thread")  # a proxy greets with a number of its own
+        return Begun(origin=int(server.variables["server_id"]), thread=int(row["thread"]), end=server.end())
 
     @contextlib.contextmanager
     def _another(self, begin: Position) -> "Iterator[BinlogStream]":

@@ -18,7 +18,7 @@ from syncmgr.job.ddl.session_zone import SessionZone
 from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.statement.temporary import is_temporary
+from syncmgr.job.statement.temporary import is_temporary, may_be_temporary
 from syncmgr.job.statement.words import folded_table
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
@@ -55,7 +55,7 @@ class Subscriptions:
     those of a MariaDB do. `system_zone`: what the server calls its own time zone.
     `logs_cascades`: its binlog has the rows that foreign keys change; `keys_beside`: as of Modes. All are set by who
     connects.
-    `unlogged`: where a statement that stands for rows leads.
+    `unlogged`: where a statement that stands for rows leads, and what is known of sessions.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Subscriptions:
         self.system_zone = ""
         self.logs_cascades, self.keys_beside = False, True
         self._address = address
-        self._unlogged = unlogged
+        self.unlogged = unlogged
         self._families = families
         self._most_cells = most_cells
         self._nameless = nameless or Nameless(table for table, each in tables.items() if each.nameless)
@@ -233,15 +233,7 @@ class Subscriptions:
         rows were read after it.
         """
         tables = [table for table in self.tables if table not in passed]
-        return self._unlogged.heed(query, self._modes(query), tables, at, here)
-
-    def own_tables(self, query: Query) -> frozenset[Table]:
-        """The temporary ones of its session, before it was looked at for standing for rows."""
-        return self._unlogged.own_tables(query)
-
-    def sessions_ended(self) -> None:
-        """All that were there, as a server's end ends them."""
-        self._unlogged.sessions_ended()
+        return self.unlogged.heed(query, self._modes(query), tables, at, here)
 
     def begins(self, query: Query) -> bool:
         """Whether it is a CREATE TABLE whose rows follow in its transaction."""
@@ -257,12 +249,18 @@ class Subscriptions:
         if own and is_temporary(query.text, query.db, own, self._modes(query), used=query.temporary):
             return None
         concerned = ddl.meant(query.text, query.db, self.followed, self._modes(query), with_rows=with_rows)
-        said = replace(self._said(query, at), own=own) if followable else None
+        doubtful = self._is_doubtful(query, here)
+        said = replace(self._said(query, at), own=own, doubtful=doubtful) if followable else None
         if not concerned and said is not None:
             concerned = self._joining(said)
         self._met = query
-        self._unlogged.follow(query, self._modes(query), concerned)
         return Ddl(table=concerned[0], statement=query.text, rows_survive=False, said=said) if concerned else None
+
+    def _is_doubtful(self, query: Query, here: Position) -> bool:
+        if not query.temporary or self.unlogged.knows_session(query, here):
+            return False
+        told = {"numbered": query.numbered, "names_databases": query.names_databases}
+        return may_be_temporary(query.text, query.db, self._modes(query), **told)
 
     def _joining(self, said: DdlStatement) -> tuple[Table, ...]:
         """Of no table that is read, but of one that is to be."""
@@ -317,7 +315,7 @@ class Subscriptions:
         """What is read after a DDL statement at that place."""
         tables, most = subscriptions(channels, here), self._most_cells
         self._nameless.renamed(table for table, each in tables.items() if each.nameless)
-        made = Subscriptions(tables, self._address, self._unlogged, self._families, self._nameless, most_cells=most)
+        made = Subscriptions(tables, self._address, self.unlogged, self._families, self._nameless, most_cells=most)
         made.mariadb, made.folds = self.mariadb, self.folds
         made.explicit_defaults, made.session_defaults = self.explicit_defaults, self.session_defaults
         made.system_zone = self.system_zone

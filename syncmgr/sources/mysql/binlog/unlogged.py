@@ -11,24 +11,19 @@ from typing import Final
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
-from syncmgr.job.objects.invalidation import Late, Place, after
+from syncmgr.job.objects.invalidation import MOST, Late, Place, after
 from syncmgr.job.objects.reach import Reach, reach
 from syncmgr.job.objects.surroundings import Answers, Known, Unasked, own_tables, told, unasked, used
 from syncmgr.job.position import Position
 from syncmgr.job.statement.reading import Modes
-from syncmgr.job.statement.temporary import dropped
 from syncmgr.job.statement.writing import selected, stands_for_rows
 from syncmgr.sources.mysql.binlog.events import Query
+from syncmgr.sources.mysql.binlog.sessions import Begun
 
 Ask = Callable[[Unasked, Modes], Answers]  # of as many as it can; raises StreamLostError where of none
 Keep = Callable[[int], None]  # the second of an answer, over every end of this process
 SHOWN: Final = 200  # characters of a statement in an error
 MOST_NAMES: Final = 5
-MOST_FOLLOWED: Final = 1000
-HIDDEN: Final = (
-    "a session drops a temporary table of its name, which it had made before reading began, so that an earlier"
-    " statement of that session may have been about that one; RESYNC TABLE reads the table as it is"
-)
 NOT_KNOWN: Final = "used objects that are not known any more"
 
 
@@ -42,7 +37,8 @@ class Unlogged:
         self._keep = keep
         self._kept = asked_until
         self._known = Known(forgotten=asked_until)
-        self._followed = frozenset[tuple[int, Table]]()  # where a session may have had a table of its own in mind
+        self._begun: Begun | None = None  # sessions of which nothing has passed unseen
+        self._newest: Begun | None = None  # those that begin after the last connection
 
     def heed(
         self, query: Query, modes: Modes, tables: Collection[Table], at: int, before: Position | None = None
@@ -50,9 +46,8 @@ class Unlogged:
         """Whether it is such a statement, and not DDL; `at`: its second, `before`: where it begins.
 
         Raises SOURCE_NOT_ROW, SOURCE_UNSEEN where rows of these tables may have changed by it, SOURCE_LATE where that
-        was judged of an earlier one by what this one has made, SOURCE_SCHEMA where an earlier one was another table's.
+        was judged of an earlier one by what this one has made.
         """
-        self._refuse_hidden(query, modes, tables)
         if stands_for_rows(query.text, modes):
             self._refuse(query, modes, tables)
             return True
@@ -68,26 +63,22 @@ class Unlogged:
         """The temporary ones of its session, before `heed` has taken it."""
         return own_tables(self._known, query.thread)
 
-    def sessions_ended(self) -> None:
-        """All that were there, as a server's end ends them."""
+    def connected(self, begun: Begun | None) -> None:
+        """`begun`: the sessions that begin after it; None: it cannot be told which do."""
+        self._newest, self._begun = begun, self._begun or begun
+
+    def forget_sessions(self) -> None:
+        """Those that were there may have ended unseen."""
+        self.sessions_ended(self._newest)
+
+    def sessions_ended(self, begun: Begun | None = None) -> None:
+        """All that were there, as a server's end ends them; `begun`: those of it since."""
         self._known = replace(self._known, temporary=frozenset())
-        self._followed = frozenset()
+        self._begun = begun
 
-    def follow(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
-        """A statement that was taken for one on these tables: a temporary one of its name may have been made before
-        reading began.
-        """
-        if query.temporary:
-            more = ((query.thread, modes.folded(table)) for table in tables)
-            self._followed = frozenset([*self._followed, *more][-MOST_FOLLOWED:])
-
-    def _refuse_hidden(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
-        gone = dropped(query.text, query.db, modes) if query.temporary and self._followed else ()
-        unseen = set(gone).difference(self.own_tables(query))
-        for table in tables:
-            name = modes.folded(table)
-            if name in unseen and (query.thread, name) in self._followed:
-                raise SyncError(Code.SOURCE_SCHEMA, table=".".join(table), reason=HIDDEN)
+    def knows_session(self, query: Query, here: Position) -> bool:
+        """Whether all temporary tables of its session are known. `here`: where it begins."""
+        return self._begun is not None and self._begun.has(query.thread, query.origin, here)
 
     def _refuse(self, query: Query, modes: Modes, tables: Collection[Table]) -> None:
         found = self._reached(query, modes, tables)
@@ -134,4 +125,6 @@ class Unlogged:
         if isinstance(found, Late):
             done = used(self._known, found.tables[:MOST_NAMES]) or NOT_KNOWN
             raise SyncError(Code.SOURCE_LATE, address=self._address, done=done, statement=query.text[:SHOWN])
+        if len(self._known.temporary) >= MOST and not found.temporary:
+            self._begun = None  # too many to keep: what sessions have is not known any more
         self._known = found

@@ -140,6 +140,11 @@ class Server:
         """Name -> size, the oldest first. Raises SOURCE_GRANT_MISSING."""
         return {str(row["Log_name"]): int(row["File_size"]) for row in self.privileged("SHOW BINARY LOGS")}
 
+    def end(self) -> Position:
+        """Of the binlog, as a place in its files alone. Raises SOURCE_GRANT_MISSING."""
+        row = self._binlog_status()[0]
+        return Position(file=str(row["File"]), offset=int(row["Position"]), server=self.id)
+
     def latest(self) -> Position:
         """The end of the binlog. Raises SOURCE_GRANT_MISSING."""
         row = self._binlog_status()[0]

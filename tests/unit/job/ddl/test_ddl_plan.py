@@ -93,6 +93,7 @@ def followed(
     held: frozenset[tuple[str, str]] = frozenset(),
     logs_cascades: bool = False,
     own: frozenset[tuple[str, str]] = frozenset(),
+    doubtful: bool = False,
 ) -> DdlStep:
     modes = Modes(strict=strict, mariadb=mariadb)
     said = DdlStatement(
@@ -104,6 +105,7 @@ def followed(
         seen=seen or {},
         logs_cascades=logs_cascades,
         own=own,
+        doubtful=doubtful,
     )
     rules = Rules(
         policy=policy,
@@ -1189,3 +1191,65 @@ def test_a_temporary_table_of_its_name_is_renamed_first(pairs: str, name: str) -
     step = followed(f"RENAME TABLE {pairs}", mariadb=True, own=own)
     assert step.channels.get("token-orders", channel()).source.name == name
     assert followed("RENAME TABLE orders TO x", own=own).channels["token-orders"].source.name == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("TRUNCATE TABLE orders", True),
+        ("TRUNCATE TABLE orders", False),
+        ("ALTER TABLE orders ADD x INT", True),
+        ("ALTER TABLE orders DROP a", False),
+        ("ALTER TABLE mine RENAME TO orders", True),
+    ],
+)
+def test_a_statement_that_may_be_about_a_temporary_table_stops_the_one_of_its_name(text: str, *, holds: bool) -> None:
+    """In place of emptying it, or altering what is known of it."""
+    reason = refusal(text, doubtful=True, holds=holds)
+    assert "on table 'shop.orders'" in reason
+    assert "may be about that one; SKIP DDL if it was, APPLY DDL" in reason
+
+
+def test_a_statement_that_changes_nothing_may_be_about_either_table() -> None:
+    """Also by the job's own policy."""
+    assert followed("CREATE INDEX i ON orders (a)", doubtful=True).concerned == frozenset()
+    keeps = followed("TRUNCATE TABLE orders", doubtful=True, deeds=deeds_of({"on_truncate": "ignore"}))
+    assert keeps.done == {"token-orders": "the target keeps its rows"}
+    assert "SKIP DDL" in refusal("ALTER TABLE _orders_gho ADD x INT", through(CHANGELOG, GHOST)[0], doubtful=True)
+
+
+@pytest.mark.parametrize("text", ["TRUNCATE TABLE orders", "ALTER TABLE orders MODIFY a BIGINT"])
+def test_an_operator_says_which_table_it_was(text: str) -> None:
+    """SKIP DDL: a temporary one, of which nothing is kept; APPLY DDL: the synced one."""
+    said = DdlStatement(text=text, db="shop", modes=Modes(strict=True), moment=MOMENT, doubtful=True)
+    rules = Rules(policy=OnDdl.EVOLVE, append_on_change=AppendOnChange.ERROR, describe=lambda _: TARGET)
+    passed = skip(said, (channel(),), rules)
+    assert (passed.done, passed.concerned) == ({"token-orders": "skipped"}, frozenset())
+    place = {"position": Position(), "at": 0.0, "table": "shop.orders", "statement": text}
+    record = DdlRecord(**place, state=DdlState.STOPPED, outcome="", instead=text)  # type: ignore[arg-type]
+    assert settle(record, said, (channel(),), rules).changes == followed(text).changes
+
+
+@pytest.mark.parametrize("text", ["TRUNCATE TABLE orders", "ALTER TABLE orders DROP a", "CREATE INDEX i ON orders (a)"])
+def test_what_mariadb_does_under_a_name_that_a_table_left_shows_that_it_did_not(text: str) -> None:
+    """RENAME of a temporary table is logged like any other; rows that are gone would stay in the target."""
+    left = followed("RENAME TABLE orders TO x", mariadb=True).channels["token-orders"]
+    reason = refusal(text, left, mariadb=True)
+    assert "on table 'shop.x'" in reason
+    assert "RESYNC TABLE shop.orders reads shop.orders again" in reason
+    assert not followed(text, left).changes
+    dropped = followed("DROP TABLE IF EXISTS orders", left, mariadb=True).channels.get(left.token, left)
+    assert "another table gets the name" in refusal("CREATE TABLE orders (id INT)", dropped, mariadb=True)
+
+
+@pytest.mark.parametrize("text", ["ALTER TABLE orders ADD UNIQUE (b)", "CREATE UNIQUE INDEX u ON orders (b)"])
+def test_an_older_statement_that_makes_the_key_of_the_target_stops_it(text: str) -> None:
+    """Where rows were read before it, here or in an earlier life."""
+    target = replace(TARGET, keys=("b",))
+    by_b = plan_channel(token="token-orders", source=SOURCE, unique_keys=[("b",)], target=target, items=(), where=None)
+    table = {("shop", "orders"): SOURCE}
+    assert "some that were read may share it" in refusal(text, by_b, target=target, holds=False, seen=table)
+    written = replace(target, writers=("token-orders",))
+    assert "some that were read may share it" in refusal(text, by_b, target=written, holds=False)
+    assert followed(text, by_b, target=target, holds=False).concerned == frozenset()
+    followed(text, holds=False, seen=table)

@@ -1,4 +1,6 @@
 import struct
+from dataclasses import replace
+from typing import Final
 
 import pytest
 
@@ -9,8 +11,10 @@ from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql import wire
+from syncmgr.sources.mysql.binlog import events
 from syncmgr.sources.mysql.binlog.events import Query, xid_of
 from syncmgr.sources.mysql.binlog.router import Limits, Router
+from syncmgr.sources.mysql.binlog.sessions import Begun
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.binlog.unlogged import Unlogged
 
@@ -124,9 +128,9 @@ def test_a_gtid_behind_an_open_one_leaves_no_hole(caplog: pytest.LogCaptureFixtu
     assert "has no end that is known" in caplog.text
 
 
-def query(text: str) -> bytes:
+def query(text: str, variables: bytes = b"") -> bytes:
     """Of a session that has used a temporary table."""
-    body = struct.pack("<IIBHH", 1, 0, 1, 0, 0) + b"d\0" + text.encode()
+    body = struct.pack("<IIBHH", 1, 0, 1, 0, len(variables)) + variables + b"d\0" + text.encode()
     made = bytearray(event(wire.QUERY, 500, body))
     made[17] = wire.FLAG_THREAD_SPECIFIC
     return bytes(made)
@@ -157,21 +161,100 @@ def test_a_temporary_table_lives_as_long_as_its_session(between: list[bytes], *,
     assert (router.take().ddl is not None) is followed
 
 
-@pytest.mark.parametrize("made", [False, True])
-def test_a_temporary_table_that_nobody_has_seen_made_is_known_by_its_end(*, made: bool) -> None:
-    """Whose statements were followed as those on the synced table, since reading began after it."""
-    tables = {("d", "t"): Subscription(columns=())}
-    start = Position(file="binlog.000001", offset=4, server="s")
-    router = Router(Subscriptions(tables, "db1:3306", unlogged()), Limits(), start, "db1:3306", {})
-    told = [query("CREATE TEMPORARY TABLE t (id INT)")] if made else []
-    for each in (*told, query("TRUNCATE t")):
+HERE = Position(file="binlog.000001", offset=400, server="s")  # before the statements of `query`
+
+
+@pytest.mark.parametrize(
+    ("begun", "doubtful"),
+    [
+        (None, True),
+        (Begun(origin=1, thread=0, end=HERE), False),
+        (Begun(origin=1, thread=1, end=HERE), True),
+        (Begun(origin=2, thread=0, end=HERE), True),
+        (Begun(origin=1, thread=0, end=replace(HERE, offset=600)), True),
+    ],
+)
+def test_which_table_a_session_means_is_known_where_all_of_it_was_read(begun: Begun | None, *, doubtful: bool) -> None:
+    """It began after the connection: its number is higher, on the same server, which has not started since."""
+    router = following(begun, query("TRUNCATE t"))
+    assert doubt(router) is doubtful
+
+
+XID, DATABASE = bytes([events.TRANSACTION]) + bytes(8), bytes([events.UPDATED_DATABASES]) + b"\x01d\0"
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "doubtful"),
+    [
+        ("TRUNCATE TABLE t", b"", True),
+        ("TRUNCATE TABLE t", DATABASE, True),
+        ("TRUNCATE TABLE t", DATABASE + XID, True),
+        ("TRUNCATE TABLE t", XID, False),
+        ("ALTER TABLE t ADD x INT", DATABASE, True),
+        ("ALTER TABLE t ADD x INT", DATABASE + XID, False),
+        ("CREATE INDEX i ON t (x)", DATABASE, True),
+        ("CREATE INDEX i ON t (x)", DATABASE + XID, False),
+        ("DROP TABLE t", DATABASE, False),
+    ],
+)
+def test_mysql_says_which_statements_are_about_no_temporary_table(
+    text: str, variables: bytes, *, doubtful: bool
+) -> None:
+    """By the number of their transaction. DDL of a temporary one lacks it; TRUNCATE of one has it, and its database."""
+    assert doubt(following(None, query(text, variables))) is doubtful
+
+
+def test_what_begins_with_the_server_is_known() -> None:
+    """Whoever else has its number; another server's sessions may have begun before."""
+    start = [query("CREATE TEMPORARY TABLE t (id INT)"), event(wire.ROTATE, 0, struct.pack("<Q", 4) + b"binlog.000002")]
+    begun = Begun(origin=1, thread=9, end=replace(HERE, offset=10**6))
+    assert not doubt(following(begun, *start, head(1_700_000_000), query("TRUNCATE t")))
+    assert doubt(following(begun, *start, head(0), query("ALTER TABLE u ADD x INT")))
+
+
+FAKE: Final = struct.Struct("<H").pack(wire.FLAG_ARTIFICIAL)
+
+
+def rotate(number: int, *, artificial: bool) -> bytes:
+    """To the head of another file; `artificial`: as a dump begins."""
+    made = event(wire.ROTATE, 0, struct.pack("<Q", 4) + f"binlog.{number:06}".encode())
+    return made[:17] + FAKE + made[19:] if artificial else made
+
+
+def test_what_a_session_had_is_not_known_behind_a_file_that_nobody_has_read() -> None:
+    """The server may have started anew in it, and the number be another session's."""
+    made = query("CREATE TEMPORARY TABLE t (id INT)")
+    kept = following(None, made, rotate(2, artificial=False), head(0), rotate(2, artificial=True), query("TRUNCATE t"))
+    assert kept.take().ddl is None
+    assert doubt(following(None, made, rotate(3, artificial=True), head(0), query("TRUNCATE t")))
+    begun = Begun(origin=1, end=HERE)
+    assert not doubt(following(begun, made, rotate(3, artificial=True), head(0), query("TRUNCATE t")))
+
+
+BEGUN: Final = event(wire.MARIADB_GTID, 300, struct.pack("<QIB", 7, 0, 0) + bytes(6))
+
+
+@pytest.mark.parametrize("artificial", [False, True])
+def test_a_crash_amid_a_transaction_ends_the_sessions_too(*, artificial: bool) -> None:
+    """MariaDB leaves its begin in the file, and begins another one."""
+    crash = BEGUN, rotate(2, artificial=artificial), head(1_700_000_000)
+    router = following(None, query("CREATE TEMPORARY TABLE t (id INT)"), *crash, query("TRUNCATE t"))
+    assert not doubt(router)
+    assert router.position().file == "binlog.000002"
+
+
+def following(begun: Begun | None, *told: bytes) -> Router:
+    tables = {("d", name): Subscription(columns=()) for name in ("t", "u")}
+    subscribed = Subscriptions(tables, "db1:3306", unlogged())
+    subscribed.unlogged.connected(begun)
+    router = Router(subscribed, Limits(), Position(file="binlog.000001", offset=4, server="s"), "db1:3306", {})
+    for each in told:
         router.feed(memoryview(each), [(0, len(each))], 0)
-    assert (router.take().ddl is None) is made
-    end = query("DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`,`other`")
-    if made:
-        router.feed(memoryview(end), [(0, len(end))], 0)
-        return
-    with pytest.raises(SyncError, match="RESYNC TABLE reads the table as it is") as caught:
-        router.feed(memoryview(end), [(0, len(end))], 0)
-    assert caught.value.code is Code.SOURCE_SCHEMA
-    assert caught.value.context["table"] == "d.t"
+    return router
+
+
+def doubt(router: Router) -> bool:
+    met = router.take().ddl
+    assert met is not None
+    assert met.said is not None
+    return met.said.doubtful

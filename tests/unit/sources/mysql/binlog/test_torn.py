@@ -16,7 +16,7 @@ from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.stream import Chunk
 from syncmgr.sources.mysql.binlog.subscriptions import Subscription, Subscriptions
 from syncmgr.sources.mysql.source import MysqlSource, SourceOptions
-from tests.unit.sources.mysql.binlog.test_router import event, transaction, unlogged
+from tests.unit.sources.mysql.binlog.test_router import event, head, transaction, unlogged
 
 TABLE: Final = SourceTable(db="d", name="t", columns=(SourceColumn(name="a", type="int"),))
 MAP: Final = event(wire.TABLE_MAP, 0, b"\x07" + bytes(7) + b"\x01d\0\x01t\0\x01\x03\x00\x01")
@@ -53,11 +53,26 @@ def test_the_position_before_a_torn_transaction_is_none_to_stop_at() -> None:
     assert last.end.offset == 1331
 
 
+def test_a_transaction_that_a_crash_has_cut_off_has_no_rows() -> None:
+    """MariaDB leaves its begin in the file, and has undone it when it begins the next one."""
+    torn = router()
+    begin = event(wire.MARIADB_GTID, 300, struct.pack("<QIB", 7, 0, 0) + bytes(6)), MAP, event(wire.WRITE_V2, 400, ROW)
+    start = event(wire.ROTATE, 0, struct.pack("<Q", 4) + b"b.000002"), head(1_700_000_000)
+    feed(torn, *begin, *start, *begin, event(wire.XID, 500, bytes(8)))
+    assert torn.take().events == 1
+    torn = router()
+    feed(torn, *begin, event(wire.WRITE_V2, 500, ROW))
+    assert torn.take().open
+    with pytest.raises(SyncError, match=r"a transaction that a crash has undone, with rows of d\.t") as caught:
+        feed(torn, *start)
+    assert caught.value.context["table"] == "d.t"
+
+
 class Server:
     """In place of a stream: what each read brings, and then nothing."""
 
     server, by_gtid, mariadb, folds, named, place = "s", False, False, False, True, 4
-    in_galera = False
+    in_galera, begun = False, None
     explicit_defaults, session_defaults, system_zone = True, False, "UTC"
     logs_cascades, keys_beside = True, False
     received = asked_at = 0
