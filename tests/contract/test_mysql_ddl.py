@@ -406,3 +406,18 @@ def test_what_a_session_makes_of_a_timestamp_is_told(any_server: MysqlServer, db
     assert made == facts(any_server, [(db, "t")]).tables[0].column("c")
     shown = any_server.run("SET time_zone = '+00:00'", f"SELECT CAST(c AS CHAR) FROM {db}.t")
     assert shown == [("2023-11-14 22:13:20" if explicit == "OFF" else None,)]
+
+
+def test_columns_that_a_search_for_texts_takes_for_one_are_two(any_server: MysqlServer) -> None:
+    """As they are for the server; also the one alone that is read has its own values."""
+    need_names(any_server)
+    sigma, mu = "\u03c3", "\u03bc"
+    names = ("straße", "strasse", "ς", sigma, "\u00b5", mu)
+    with database(any_server) as db:
+        columns = ", ".join(f"`{name}` INT" for name in names)
+        any_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, {columns})")
+        wanted = Subscription(columns=("id", "strasse", sigma, mu), keys=("id",))
+        with reading(any_server, {(db, "t"): wanted}) as reader:
+            any_server.run(f"INSERT INTO {db}.t VALUES (1, 2, 3, 4, 5, 6, 7)")
+            reader.until(latest(any_server))
+            assert reader.rows((db, "t")) == [{"id": 1, "strasse": 3, sigma: 5, mu: 7, OP: 0}]

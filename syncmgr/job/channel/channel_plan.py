@@ -13,6 +13,7 @@ from syncmgr.errors import Code, SyncError, gathered
 from syncmgr.job.channel.description import ChannelDescription, MappedColumn, literal, quoted
 from syncmgr.job.channel.shard import DATABASE, check_apart
 from syncmgr.job.types.fitting import Fit, fit
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable, TargetColumn, TargetTable
 from syncmgr.job.types.target import spark_cast
 
@@ -180,8 +181,8 @@ def check_key_covers(
     unique_keys: Sequence[tuple[str, ...]],
 ) -> None:
     """Two source rows must never share a target key, or one of them would be lost."""
-    folded = {name.casefold() for name in source_keys}
-    if any({name.casefold() for name in key} <= folded for key in unique_keys):
+    folded = {folded_name(name) for name in source_keys}
+    if any({folded_name(name) for name in key} <= folded for key in unique_keys):
         return
     known = " or ".join("(" + ", ".join(key) + ")" for key in unique_keys)
     reason = f"its UNIQUE KEY must include all columns of a primary or NOT NULL unique key of {source.label}" + (

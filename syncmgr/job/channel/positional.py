@@ -13,6 +13,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.channel_plan import ColumnItem, Condition
 from syncmgr.job.channel.description import ChannelDescription, Listed, MappedColumn, quoted
 from syncmgr.job.types.column_range import fits
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import MAX_DECIMAL_DIGITS, SourceColumn, SourceTable, TargetTable
 from syncmgr.job.types.target import parse_type, spark_cast
 
@@ -42,7 +43,7 @@ def plan_positional(
     filled = [place.name for place in places if place.type]
     columns = (*(_plain(name, target) for name in filled), *(_computed(item, target) for item in computed))
     _check_filled(target, [column.target for column in columns], filled)
-    names = {place.name.casefold(): place.name for place in places}
+    names = {folded_name(place.name): place.name for place in places}
     wanted = {*filled, *known}
     return ChannelDescription(
         token=token,
@@ -51,7 +52,7 @@ def plan_positional(
         target=target.name,
         columns=columns,
         keys=target.keys,
-        source_keys=tuple(names[key.casefold()] for key in target.keys),
+        source_keys=tuple(names[folded_name(key)] for key in target.keys),
         reads=tuple(place.name for place in places if place.name in wanted),
         where=where.expression if where else None,
         places=places,
@@ -119,14 +120,14 @@ def _listed(name: str, plain: Sequence[str], target: TargetTable) -> Listed:
     column = target.column(name)
     if column is not None:
         return Listed(name=name, type=column.type.text)
-    listed = {each.casefold() for each in plain}
-    if did_you_mean(name, [c.name for c in target.columns if c.name.casefold() not in listed]):
+    listed = {folded_name(each) for each in plain}
+    if did_you_mean(name, [c.name for c in target.columns if folded_name(c.name) not in listed]):
         raise SyncError(Code.UNKNOWN_COLUMN, column=name, where=target.label)  # a slip, no source column to pass over
     return Listed(name=name)
 
 
 def _known(name: str, places: Sequence[Listed], table: tuple[str, str]) -> str:
-    found = next((place for place in places if place.name.casefold() == name.casefold()), None)
+    found = next((place for place in places if folded_name(place.name) == folded_name(name)), None)
     if found is None or not found.type:
         hint = "; an expression reads names of the column list that are columns of the target"
         raise SyncError(Code.SOURCE_UNKNOWN_COLUMN, table=".".join(table), column=name, hint=hint)
@@ -151,9 +152,9 @@ def _computed(item: ColumnItem, target: TargetTable) -> MappedColumn:
 
 
 def _check_filled(target: TargetTable, filled: Sequence[str], plain: Sequence[str]) -> None:
-    listed = {name.casefold() for name in plain}
+    listed = {folded_name(name) for name in plain}
     for key in target.keys:
-        if key.casefold() not in listed:
+        if folded_name(key) not in listed:
             reason = f"key column '{key}' is not in the channel's column list"
             raise SyncError(Code.NO_CHANNEL_KEY, table=target.label, reason=reason)
     for column in target.columns:
@@ -164,9 +165,9 @@ def _check_filled(target: TargetTable, filled: Sequence[str], plain: Sequence[st
 def _refuse_duplicates(names: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in names:
-        if name.casefold() in seen:
+        if folded_name(name) in seen:
             raise SyncError(Code.DUPLICATE_COLUMN, column=name)
-        seen.add(name.casefold())
+        seen.add(folded_name(name))
 
 
 def _declared(place: Listed) -> SourceColumn:

@@ -24,6 +24,7 @@ from syncmgr.job.statement.nodes import (
     RenameColumn,
 )
 from syncmgr.job.types.column_type import characters, converted, in_charset, of_bytes, sized
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import LABELLED, TEXT, GeneratedColumn, SourceColumn, SourceTable, read_by
 
 
@@ -81,7 +82,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
     columns: list[Column] = []
     placed: list[tuple[Column, Place | None]] = []
     for old in table.columns:
-        fate = fates.get(old.name.casefold())
+        fate = fates.get(folded_name(old.name))
         match fate:
             case None:
                 columns.append(Column(now=old, before=old))
@@ -94,7 +95,7 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
             case DropColumn():
                 pass
     _place(columns, [*placed, *_added(table, clauses)], clauses)
-    names = [column.now.name.casefold() for column in columns]
+    names = [folded_name(column.now.name) for column in columns]
     if len(set(names)) < len(names):
         raise ImpossibleError("two columns would have one name")
     charset = _charset(table, clauses)
@@ -110,14 +111,14 @@ def altered(table: SourceTable, clauses: Sequence[Clause]) -> Alteration:
         unique=unique,
         generated=None if table.generated is None else tuple(_generated(table.generated, columns)),
     )
-    dropped = tuple(c for c in table.columns if isinstance(fates.get(c.name.casefold()), DropColumn))
+    dropped = tuple(c for c in table.columns if isinstance(fates.get(folded_name(c.name)), DropColumn))
     return Alteration(table=after, columns=tuple(columns), dropped=dropped, index_dropped=index_dropped)
 
 
 def renewed(table: SourceTable, statement: CreateTable) -> tuple[Clause, ...]:
     """What makes of a table's columns those of a new table of its name."""
-    made = {definition.column.name.casefold() for definition in statement.columns}
-    clauses: list[Clause] = [DropColumn(name=c.name) for c in table.columns if c.name.casefold() not in made]
+    made = {folded_name(definition.column.name) for definition in statement.columns}
+    clauses: list[Clause] = [DropColumn(name=c.name) for c in table.columns if folded_name(c.name) not in made]
     place = Place()
     for definition in statement.columns:
         old = table.column(definition.column.name)
@@ -153,9 +154,9 @@ def composed(first: Alteration, second: Alteration) -> Alteration:
 
 def recomputed(alteration: Alteration, read_ones: Collection[str]) -> str | None:
     """Of columns that are read, by their names before, one whose values the server may have computed anew, in words."""
-    changed = {column.now.name.casefold() for column in alteration.columns if not column.reads_alike}
-    names = {name.casefold() for name in read_ones}
-    pairs = [(c.before.name.casefold(), c.now.name.casefold()) for c in alteration.columns if c.before is not None]
+    changed = {folded_name(column.now.name) for column in alteration.columns if not column.reads_alike}
+    names = {folded_name(name) for name in read_ones}
+    pairs = [(folded_name(c.before.name), folded_name(c.now.name)) for c in alteration.columns if c.before is not None]
     read_now = {now for before, now in pairs if before in names}
     generated = alteration.table.generated
     if generated is None:
@@ -163,25 +164,25 @@ def recomputed(alteration: Alteration, read_ones: Collection[str]) -> str | None
         return "whether columns are generated from those that it changes is not known" if changed and others else None
     hit: set[str] = set()
     for _ in generated:  # one may read another
-        hit |= {g.name.casefold() for g in generated if (changed | hit) & {name.casefold() for name in g.reads}}
-    found = next((each.name for each in generated if each.name.casefold() in hit & read_now), None)
+        hit |= {folded_name(g.name) for g in generated if (changed | hit) & {folded_name(name) for name in g.reads}}
+    found = next((each.name for each in generated if folded_name(each.name) in hit & read_now), None)
     return None if found is None else f"column '{found}' is generated from one that it changes"
 
 
 def _generated(known: Iterable[GeneratedColumn], columns: Sequence[Column]) -> Iterator[GeneratedColumn]:
     """Those behind the statement. An expression has the names of before or of now."""
-    names = {column.before.name.casefold(): column.now.name for column in columns if column.before is not None}
-    by_name = {each.name.casefold(): each for each in known}
+    names = {folded_name(column.before.name): column.now.name for column in columns if column.before is not None}
+    by_name = {folded_name(each.name): each for each in known}
     spelled = dict.fromkeys((*names, *(column.now.name for column in columns)))
     for column in columns:
         own = column.now.name
         if column.definition is not None and column.definition.computed:
-            found = {names.get(n.casefold(), n).casefold() for n in read_by(column.definition.expression, spelled)}
-            reads = tuple(c.now.name for c in columns if c is not column and c.now.name.casefold() in found)
+            found = {folded_name(names.get(folded_name(n), n)) for n in read_by(column.definition.expression, spelled)}
+            reads = tuple(c.now.name for c in columns if c is not column and folded_name(c.now.name) in found)
             yield GeneratedColumn(name=own, reads=reads)
-        elif column.definition is None and column.before is not None and column.before.name.casefold() in by_name:
-            reads = by_name[column.before.name.casefold()].reads
-            yield GeneratedColumn(name=own, reads=tuple(names.get(name.casefold(), name) for name in reads))
+        elif column.definition is None and column.before is not None and folded_name(column.before.name) in by_name:
+            reads = by_name[folded_name(column.before.name)].reads
+            yield GeneratedColumn(name=own, reads=tuple(names.get(folded_name(name), name) for name in reads))
 
 
 Fate = DropColumn | RenameColumn | ChangeColumn
@@ -199,7 +200,7 @@ def _fates(table: SourceTable, clauses: Iterable[Clause]) -> dict[str, Fate]:
             case _:
                 continue
         if table.column(name) is not None:
-            found[name.casefold()] = clause
+            found[folded_name(name)] = clause
         elif not forgiven:
             raise ImpossibleError(f"column '{name}' was not known")
     return found
@@ -207,12 +208,12 @@ def _fates(table: SourceTable, clauses: Iterable[Clause]) -> dict[str, Fate]:
 
 def _added(table: SourceTable, clauses: Iterable[Clause]) -> list[tuple[Column, Place | None]]:
     """IF NOT EXISTS means the table as it was, and what the clauses before define."""
-    there = {column.name.casefold() for column in table.columns}
+    there = {folded_name(column.name) for column in table.columns}
     found = []
     for clause in clauses:
         if not isinstance(clause, AddColumn | ChangeColumn):
             continue
-        name = clause.definition.column.name.casefold()
+        name = folded_name(clause.definition.column.name)
         if isinstance(clause, AddColumn) and not (clause.if_not_exists and name in there):
             made = Column(now=clause.definition.column, definition=clause.definition, moved=clause.place is not None)
             found.append((made, clause.place))
@@ -226,21 +227,21 @@ def _place(columns: list[Column], waiting: list[tuple[Column, Place | None]], cl
     A column that is to be moved stands where it stood until its own clause comes.
     """
     order = {
-        clause.definition.column.name.casefold(): number
+        folded_name(clause.definition.column.name): number
         for number, clause in enumerate(clauses)
         if isinstance(clause, AddColumn | ChangeColumn)
     }
-    for column, place in sorted(waiting, key=lambda each: order[each[0].now.name.casefold()]):
+    for column, place in sorted(waiting, key=lambda each: order[folded_name(each[0].now.name)]):
         columns[:] = [each for each in columns if each is not column]
         if place is None:
             columns.append(column)
         elif place.after is None:
             columns.insert(0, column)
         else:
-            names = [each.now.name.casefold() for each in columns]
-            if place.after.casefold() not in names:
+            names = [folded_name(each.now.name) for each in columns]
+            if folded_name(place.after) not in names:
                 raise ImpossibleError(f"column '{place.after}' was not known")
-            columns.insert(names.index(place.after.casefold()) + 1, column)
+            columns.insert(names.index(folded_name(place.after)) + 1, column)
 
 
 def _defined(definition: ColumnDefinition, old: SourceColumn) -> SourceColumn:
@@ -304,9 +305,9 @@ def has_charset(column: SourceColumn) -> bool:
 
 def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Column]) -> tuple[list[str], bool]:
     """The names of its columns, folded, none where a part of it is no column; and whether another index went."""
-    renamed = {c.before.name.casefold(): c.now.name.casefold() for c in columns if c.before is not None}
+    renamed = {folded_name(c.before.name): folded_name(c.now.name) for c in columns if c.before is not None}
     old = sorted((c for c in table.columns if c.key), key=lambda c: c.key)
-    keys = [renamed[c.name.casefold()] for c in old if c.name.casefold() in renamed]
+    keys = [renamed[folded_name(c.name)] for c in old if folded_name(c.name) in renamed]
     dropped = False
     for clause in clauses:
         match clause:
@@ -321,9 +322,9 @@ def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Co
     for clause in clauses:
         match clause:
             case AddPrimaryKey(columns=names):
-                keys = [] if any(name.startswith("(") for name in names) else [name.casefold() for name in names]
+                keys = [] if any(name.startswith("(") for name in names) else [folded_name(name) for name in names]
             case AddColumn(definition=definition) | ChangeColumn(definition=definition) if definition.primary:
-                keys = [definition.column.name.casefold()]
+                keys = [folded_name(definition.column.name)]
             case _:
                 pass
     return keys, dropped
@@ -331,6 +332,6 @@ def _primary_key(table: SourceTable, clauses: Iterable[Clause], columns: list[Co
 
 def _keyed(column: Column, keys: list[str]) -> Column:
     """A column of the primary key is NOT NULL."""
-    folded = column.now.name.casefold()
+    folded = folded_name(column.now.name)
     place = keys.index(folded) + 1 if folded in keys else 0
     return replace(column, now=replace(column.now, key=place, nullable=column.now.nullable and not place))

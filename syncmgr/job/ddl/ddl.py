@@ -15,6 +15,7 @@ from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import ORDINARY, Modes, UnclearError, read
 from syncmgr.job.statement.table.keys import CASCADING
+from syncmgr.job.types.folding import folded_name
 
 __all__ = [
     "Concern",
@@ -247,7 +248,7 @@ def _alter(statement: nodes.AlterTable, effect: _Effect) -> None:
             case nodes.MergeTables(tables=tables):
                 effect.loses(*tables)
             case _:
-                effect.columns |= {name.casefold() for name in renewed(clause)}
+                effect.columns |= {folded_name(name) for name in renewed(clause)}
 
 
 def cascades(clause: nodes.Clause) -> bool:
@@ -277,6 +278,6 @@ def renewed(clause: nodes.Clause) -> tuple[str, ...]:
             return old, new
         case nodes.ChangeColumn(old=old, definition=definition):
             new = definition.column.name
-            return (old, new) if definition.computed or old.casefold() != new.casefold() else ()
+            return (old, new) if definition.computed or folded_name(old) != folded_name(new) else ()
         case _:
             return ()

@@ -30,6 +30,7 @@ from syncmgr.job.statement.nodes import ColumnDefinition, Default, DefaultKind
 from syncmgr.job.types.column_range import fits
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import (
     SourceColumn,
     TargetColumn,
@@ -78,9 +79,9 @@ class _Evolution:
         self._plain: dict[str, _Plain] = {}  # by source column as it was, folded
         for mapped in channel.columns:
             if mapped.source is not None:
-                self._plain[mapped.source.casefold()] = _Plain(_column(target, mapped.target), mapped.source)
-        self._keys = {name.casefold() for name in channel.source_keys}
-        self._reads = {name.casefold() for name in channel.reads}
+                self._plain[folded_name(mapped.source)] = _Plain(_column(target, mapped.target), mapped.source)
+        self._keys = {folded_name(name) for name in channel.source_keys}
+        self._reads = {folded_name(name) for name in channel.reads}
         self._read_now: set[str] = set()
         self._now: dict[str, str] = {}  # by name as it was, folded
         self._added: list[_Plain] = []
@@ -107,8 +108,8 @@ class _Evolution:
             source=self._alteration.table,
             columns=self._columns(),
             keys=self._keys_now(),
-            source_keys=tuple(self._now[name.casefold()] for name in self._channel.source_keys),
-            reads=tuple(c.name for c in self._alteration.table.columns if c.name.casefold() in self._read_now),
+            source_keys=tuple(self._now[folded_name(name)] for name in self._channel.source_keys),
+            reads=tuple(c.name for c in self._alteration.table.columns if folded_name(c.name) in self._read_now),
             left=(*self._channel.left, *self._left),
         )
         changes = (*made.drops, *made.renames, *made.others, *made.moves, *made.fills)
@@ -116,7 +117,7 @@ class _Evolution:
 
     def _keys_now(self) -> tuple[str, ...]:
         """What tells the channels of a target apart stays where it is."""
-        names = iter(self._plain[name.casefold()].target.name for name in self._channel.source_keys)
+        names = iter(self._plain[folded_name(name)].target.name for name in self._channel.source_keys)
         constants = {column.target for column in self._channel.columns if column.constant is not None}
         return tuple(key if key in constants else next(names) for key in self._channel.keys)
 
@@ -138,7 +139,7 @@ class _Evolution:
         return kind not in self._terms.deeds and set(RULES[kind].values()) != {Action.PAUSE}
 
     def _drop(self, column: SourceColumn) -> None:
-        folded = column.name.casefold()
+        folded = folded_name(column.name)
         if folded not in self._reads:
             return
         if folded in self._keys:
@@ -163,11 +164,11 @@ class _Evolution:
             raise RefusedError(f"it {verb} column '{name}', which an expression or WHERE of the channel reads")
 
     def _change(self, column: Column, before: SourceColumn) -> None:
-        folded, now = before.name.casefold(), column.now
+        folded, now = folded_name(before.name), column.now
         self._now[folded] = now.name
         if folded not in self._reads:
             return
-        self._read_now.add(now.name.casefold())
+        self._read_now.add(folded_name(now.name))
         plain = self._plain.get(folded)
         if before.name != now.name:
             self._rename(before, now, plain)
@@ -178,13 +179,13 @@ class _Evolution:
             self._comment(column, plain)
 
     def _rename(self, before: SourceColumn, now: SourceColumn, plain: _Plain | None) -> None:
-        if before.name.casefold() != now.name.casefold():
+        if folded_name(before.name) != folded_name(now.name):
             self._refuse_computed(before.name, "renames")
         if plain is None:
             return
         plain.source = now.name
         told = f"column '{before.name}' to '{now.name}'"
-        if not self._channel.follows or plain.target.name.casefold() != before.name.casefold():
+        if not self._channel.follows or folded_name(plain.target.name) != folded_name(before.name):
             self._done.append(f"reads {told} into '{plain.target.name}' as before")
             return
         if self._deed(Kind.RENAME_COLUMN, f"it renames {told}") is Action.KEEP or self._shares:
@@ -200,7 +201,7 @@ class _Evolution:
     def _stays(self, name: str, *, freed: Collection[str] = ()) -> bool:
         """Whether a target column of that name stays beside it. `freed`: names, folded, that are yet to be given up."""
         column = self._target.column(name)
-        if column is None or column.name.casefold() in freed:
+        if column is None or folded_name(column.name) in freed:
             return False
         gone = [each.name for each in self._changes.drops if isinstance(each, DropField)]
         gone += [each.old for each in self._changes.renames if isinstance(each, RenameField)]
@@ -209,7 +210,7 @@ class _Evolution:
     def _renamed(self) -> set[str]:
         """Names of source columns, folded, that have another behind the statement."""
         pairs = ((c.before.name, c.now.name) for c in self._alteration.columns if c.before is not None)
-        return {old.casefold() for old, new in pairs if old != new and old.casefold() in self._plain}
+        return {folded_name(old) for old, new in pairs if old != new and folded_name(old) in self._plain}
 
     def _retype(self, column: Column, before: SourceColumn, plain: _Plain | None) -> None:
         now = column.now
@@ -287,7 +288,7 @@ class _Evolution:
         if not now.nullable or plain.target.nullable:
             return
         what = f"column '{now.name}' becomes NULL"
-        if before.name.casefold() in self._keys:
+        if folded_name(before.name) in self._keys:
             raise RefusedError(f"{what}, and is in the target's key")
         if self._deed(Kind.NULLABLE, what) is Action.KEEP:
             return
@@ -326,7 +327,7 @@ class _Evolution:
         if value is not None and fills:
             self._changes.fills.append(FillField(name=name, value=value))
         self._added.append(_Plain(there or TargetColumn(name=name, type=kind), name))
-        self._read_now.add(name.casefold())
+        self._read_now.add(folded_name(name))
         did = "added" if there is None else "fills"
         self._done.append(f"{did} column '{name}' {(there or self._added[-1].target).type.text}{told}")
 
@@ -378,7 +379,7 @@ class _Evolution:
         if not self._channel.keys:
             return
         old, new = self._channel.source.primary, self._alteration.table.primary
-        keys = {self._now[name.casefold()].casefold() for name in self._channel.source_keys}
+        keys = {folded_name(self._now[folded_name(name)]) for name in self._channel.source_keys}
         covered = bool(old) and old <= self._keys
         if covered and not (new and new <= keys):
             self._deed(Kind.KEY, "its primary key is no more within the target's key, so two rows could share one")

@@ -17,6 +17,7 @@ from syncmgr.job.ddl.value_loss import retyped, without_null
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Clause, Table
 from syncmgr.job.statement.reading import Modes, UnclearError, read
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceColumn, SourceTable
 
 UNKNOWN: Final = "may change the values of rows that were read, whose type is not known this far back"
@@ -27,12 +28,12 @@ def matters(clauses: Sequence[Clause], later: SourceTable, read_ones: Collection
 
     `read_ones`: its columns that are read.
     """
-    names = {name.casefold() for name in read_ones}
-    touched = [name for clause in clauses for name in ddl.renewed(clause) if name.casefold() in names]
+    names = {folded_name(name) for name in read_ones}
+    touched = [name for clause in clauses for name in ddl.renewed(clause) if folded_name(name) in names]
     if touched:
         return f"it adds, drops, renames or recomputes column '{touched[0]}'"
     generated = later.generated
-    reads_generated = generated is None or any(each.name.casefold() in names for each in generated)
+    reads_generated = generated is None or any(folded_name(each.name) in names for each in generated)
     if reads_generated and any(map(ddl.retypes, clauses)):
         return "it may change a column from which one that is read is generated"
     return None
@@ -45,14 +46,14 @@ def loses(
 
     Raises ImpossibleError.
     """
-    names = {name.casefold() for name in read_ones}
+    names = {folded_name(name) for name in read_ones}
     if seen is None:
-        hit = next((c.name for c in later.columns if c.name.casefold() in names and _may_retype(clauses, c)), None)
+        hit = next((c.name for c in later.columns if folded_name(c.name) in names and _may_retype(clauses, c)), None)
         return None if hit is None else f"column '{hit}': it {UNKNOWN}"
     alteration = altered(seen, clauses)
     for column in alteration.columns:
         before, now, definition = column.before, column.now, column.definition
-        if before is None or before.name.casefold() not in names or not (definition or column.recoded):
+        if before is None or folded_name(before.name) not in names or not (definition or column.recoded):
             continue
         dated = definition is not None and definition.dated
         why = retyped(before, now, strict=modes.strict, pads=modes.pads)
@@ -66,7 +67,7 @@ def _may_retype(clauses: Sequence[Clause], column: SourceColumn) -> bool:
     for clause in clauses:
         match clause:
             case nodes.ChangeColumn(old=name):
-                if name.casefold() == column.name.casefold():
+                if folded_name(name) == folded_name(column.name):
                     return True
             case nodes.ConvertCharset():
                 if has_charset(column):
@@ -83,12 +84,12 @@ def makes_key(
 
     `later`, `seen`: as of `loses`. Where the primary key of later stands for the target's, all rows have told theirs.
     """
-    wanted = {name.casefold() for name in keys}
+    wanted = {folded_name(name) for name in keys}
     if any(table is not None and _has_key(table, wanted) for table in (later, seen)):
         return None
     primary = [clause.columns for clause in clauses if isinstance(clause, nodes.AddPrimaryKey)]
     made = [*primary, *(key.columns for key in altered_keys((), clauses) or ())]
-    hit = next((columns for columns in made if columns and wanted.issuperset(map(str.casefold, columns))), None)
+    hit = next((columns for columns in made if columns and wanted.issuperset(map(folded_name, columns))), None)
     if hit is None:
         return None
     return f"it makes a key of {', '.join(hit)}, by which the target tells rows apart: some that were read may share it"
@@ -107,7 +108,7 @@ def behind(tables: Mapping[Table, SourceTable], text: str, db: str, modes: Modes
 
 def has_other_key(seen: SourceTable, later: SourceTable, keys: Collection[str]) -> bool:
     """Whether its rows were told apart by another primary key, so that two may share one of the target."""
-    wanted = {name.casefold() for name in keys}
+    wanted = {folded_name(name) for name in keys}
     return _has_key(later, wanted) and not _has_key(seen, wanted)
 
 

@@ -17,6 +17,7 @@ from syncmgr.job.statement.nodes import (
     Quiet,
     RenameColumn,
 )
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import UniqueKey
 
 
@@ -34,8 +35,8 @@ def altered_keys(keys: Sequence[UniqueKey] | None, clauses: Sequence[Clause]) ->
 
 def remaining(keys: Iterable[UniqueKey], clauses: Iterable[Clause]) -> tuple[UniqueKey, ...]:
     """Those that no clause drops, by their names."""
-    dropped = {clause.name.casefold() for clause in clauses if isinstance(clause, DropIndex) and clause.sure}
-    return tuple(key for key in keys if key.name.casefold() not in dropped)
+    dropped = {folded_name(clause.name) for clause in clauses if isinstance(clause, DropIndex) and clause.sure}
+    return tuple(key for key in keys if folded_name(key.name) not in dropped)
 
 
 def _renamed(clauses: Iterable[Clause]) -> Iterator[tuple[str, str | None]]:
@@ -43,17 +44,17 @@ def _renamed(clauses: Iterable[Clause]) -> Iterator[tuple[str, str | None]]:
     for clause in clauses:
         match clause:
             case DropColumn(name=name):
-                yield name.casefold(), None
+                yield folded_name(name), None
             case RenameColumn(old=old, new=new):
-                yield old.casefold(), new
+                yield folded_name(old), new
             case ChangeColumn(old=old, definition=definition):
-                yield old.casefold(), definition.column.name
+                yield folded_name(old), definition.column.name
             case _:
                 pass
 
 
 def _columns(key: UniqueKey, names: dict[str, str | None]) -> tuple[str, ...]:
-    now = (names.get(column.casefold(), column) for column in key.columns)
+    now = (names.get(folded_name(column), column) for column in key.columns)
     return tuple(column for column in now if column is not None)
 
 

@@ -20,6 +20,7 @@ from syncmgr.job.rows.batch import FILE, OFFSET, OP, PLACE, WHEN, ChangeKind
 from syncmgr.job.rows.dead_letter import DeadLetter
 from syncmgr.job.types.cells import Unheld
 from syncmgr.job.types.fitting import Fit, beyond, fit
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import TargetTable, TargetType
 
 SHOWN: Final = 1024  # characters of one value in a dead letter
@@ -56,7 +57,7 @@ def rules_of(
     if policy is None:
         return ValueRules(policy=OnValueError.STOP)
     target = describe(channel)
-    keys = {key.casefold() for key in channel.keys}
+    keys = {folded_name(key) for key in channel.keys}
     bounds = []
     for mapped in channel.columns:
         column = target.column(mapped.target)
@@ -67,7 +68,7 @@ def rules_of(
         bound = Bound(
             column=source.name,
             nullable=column.nullable,
-            key=column.name.casefold() in keys,
+            key=folded_name(column.name) in keys,
             type=column.type if looked_at else None,
         )
         bounds.append(bound)

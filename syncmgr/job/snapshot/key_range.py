@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from syncmgr.job.channel.description import ChannelDescription, quoted
 from syncmgr.job.ddl.lake_change import DropField, LakeChange, RenameField, RetypeField
+from syncmgr.job.types.folding import folded_name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,9 +34,9 @@ class KeyRange:
 def key_columns(channel: ChannelDescription) -> dict[str, str]:
     """The target's key columns by the source columns behind them."""
     expressions = {quoted(name): name for name in channel.source_keys}
-    keys = {key.casefold() for key in channel.keys}
+    keys = {folded_name(key) for key in channel.keys}
     filled = ((expressions.get(each.expression), each.target) for each in channel.columns)
-    return {name: target for name, target in filled if name is not None and target.casefold() in keys}
+    return {name: target for name, target in filled if name is not None and folded_name(target) in keys}
 
 
 def widened(one: KeyRange | None, other: KeyRange | None) -> KeyRange | None:

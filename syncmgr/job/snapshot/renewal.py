@@ -15,6 +15,7 @@ from syncmgr.job.ddl_policy import RULES, Action, Kind
 from syncmgr.job.job_properties import JobProperties
 from syncmgr.job.types.derived_type import derived, widened
 from syncmgr.job.types.fitting import Fit, fit
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import (
     SourceColumn,
     SourceTable,
@@ -130,21 +131,21 @@ class _Renewing:
     def _is_anothers(self, name: str, source: str) -> bool:
         """Whether another column of now has the name of that target column, which kept it as its own was renamed."""
         other = self._now.column(name) if self._channel.follows and self._terms.adds else None
-        return other is not None and other.name.casefold() != source.casefold()
+        return other is not None and folded_name(other.name) != folded_name(source)
 
     def made(self) -> Renewal:
         """The channel as it reads now."""
         by_target = {each.target: each.source for each in self._plain if each.source is not None}
         constants = {each.target for each in self._computed if each.constant is not None}
         keys = [by_target[key] for key in self._channel.keys if key not in constants]
-        plain = {name.casefold() for name in by_target.values()}
-        reads = plain | ({name.casefold() for name in self._channel.reads} - self._plainly_read())
+        plain = {folded_name(name) for name in by_target.values()}
+        reads = plain | ({folded_name(name) for name in self._channel.reads} - self._plainly_read())
         channel = replace(
             self._channel,
             source=self._now,
             columns=(*self._plain, *self._computed),
             source_keys=tuple(keys),
-            reads=tuple(column.name for column in self._now.columns if column.name.casefold() in reads),
+            reads=tuple(column.name for column in self._now.columns if folded_name(column.name) in reads),
             left=(*(name for name in self._channel.left if name not in by_target), *self._left),
             gone=False,
             shadows=(),
@@ -153,7 +154,7 @@ class _Renewing:
 
     def _plainly_read(self) -> set[str]:
         """Source columns, folded, that are read for a target column alone, and for no expression."""
-        names = (each.source.casefold() for each in self._channel.columns if each.source is not None)
+        names = (folded_name(each.source) for each in self._channel.columns if each.source is not None)
         return {name for name in names if not self._is_in_expression(name)}
 
     def _is_in_expression(self, name: str) -> bool:

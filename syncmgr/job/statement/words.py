@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
+from syncmgr.job.types.folding import folded_table
+
 T = TypeVar("T")
 
 WORD: Final = "word"  # keyword or bare name: which of them, the reader decides
@@ -25,18 +27,6 @@ END: Final = "end"
 
 class UnclearError(ValueError):
     """A statement that cannot be read to its end."""
-
-
-def folded_name(name: str) -> str:
-    """In lower case as a server has it: each character by itself, and one for one. Python's own looks around it for a
-    sigma at the end, and makes two of a dotted I.
-    """
-    return "".join(character.lower()[0] for character in name)
-
-
-def folded_table(table: tuple[str, str]) -> tuple[str, str]:
-    """Of a database and in it."""
-    return folded_name(table[0]), folded_name(table[1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

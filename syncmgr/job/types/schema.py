@@ -11,6 +11,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from syncmgr.job.types.folding import folded_name
+
 MAX_COLUMNS: Final = 4096  # of a table, and so of an answer; MySQL's own limit
 INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 TEXT: Final = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
@@ -117,7 +119,7 @@ class SourceTable:
     @property
     def primary(self) -> frozenset[str]:
         """The columns of its primary key, folded."""
-        return frozenset(column.name.casefold() for column in self.columns if column.key)
+        return frozenset(folded_name(column.name) for column in self.columns if column.key)
 
     @property
     def label(self) -> str:
@@ -125,8 +127,8 @@ class SourceTable:
 
     def column(self, name: str) -> SourceColumn | None:
         """MySQL compares column names without case."""
-        folded = name.casefold()
-        return next((c for c in self.columns if c.name.casefold() == folded), None)
+        folded = folded_name(name)
+        return next((c for c in self.columns if folded_name(c.name) == folded), None)
 
 
 def arrow_type(column: SourceColumn) -> pa.DataType:  # noqa: C901, PLR0911, PLR0912 - one row per MySQL type
@@ -178,7 +180,7 @@ def has_arrow_type(column: SourceColumn) -> bool:
 
 def differing(known: SourceTable, found: SourceTable) -> str | None:
     """In words, by what rows without names would be misread: the order of the columns, and their labels."""
-    names, now = ([column.name.casefold() for column in table.columns] for table in (known, found))
+    names, now = ([folded_name(column.name) for column in table.columns] for table in (known, found))
     if names != now:
         shown = [", ".join(column.name for column in table.columns) for table in (found, known)]
         return f"its columns are ({shown[0]}), the job knows ({shown[1]})"
@@ -240,5 +242,5 @@ class TargetTable:
         return f"{self.db}.{self.name}"
 
     def column(self, name: str) -> TargetColumn | None:
-        folded = name.casefold()
-        return next((c for c in self.columns if c.name.casefold() == folded), None)
+        folded = folded_name(name)
+        return next((c for c in self.columns if folded_name(c.name) == folded), None)

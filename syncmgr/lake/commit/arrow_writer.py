@@ -18,6 +18,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, ChangeKind
+from syncmgr.job.types.folding import folded_name
 from syncmgr.lake.commit.rows import DATA, KIND, PLAIN_COLUMN, filled
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.arrow import arrow_schema
@@ -78,8 +79,8 @@ def plain(channel: ChannelCommit, layout: Layout, location: str) -> Plain | None
 
     Raises UNKNOWN_COLUMN, COLUMN_NOT_COVERED.
     """
-    by_target = {mapped.target.casefold(): mapped for mapped in channel.columns}
-    fills = tuple(by_target.get(column.field.name.casefold()) for column in filled(channel, layout))
+    by_target = {folded_name(mapped.target): mapped for mapped in channel.columns}
+    fills = tuple(by_target.get(folded_name(column.field.name)) for column in filled(channel, layout))
     part = _part(channel, layout)
     if channel.where or part is None or not all(map(_is_plain, fills)):
         return None

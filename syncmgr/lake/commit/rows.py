@@ -16,6 +16,7 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.channel.description import literal
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
+from syncmgr.job.types.folding import folded_name
 from syncmgr.lake.iceberg.layout import Field, Layout, PartitionField
 from syncmgr.lake.spark.chunk_relation import relation
 from syncmgr.lake.spark.chunk_values import refused
@@ -93,13 +94,13 @@ def filled(channel: ChannelCommit, layout: Layout) -> tuple[Filled, ...]:
         if field is None:
             raise SyncError(Code.UNKNOWN_COLUMN, column=mapped.target, where=f"{channel.db}.{channel.table}")
         texts[field.id] = mapped.expression
-    keys = {key.casefold() for key in channel.keys}
+    keys = {folded_name(key) for key in channel.keys}
     columns = []
     for field in layout.fields:
         if field.required and field.id not in texts:
             raise SyncError(Code.COLUMN_NOT_COVERED, column=field.name, table=f"{channel.db}.{channel.table}")
         sql = f"CAST({texts.get(field.id, 'NULL')} AS {spark_type(field)})"
-        key = field.name.casefold() in keys
+        key = folded_name(field.name) in keys
         columns.append(Filled(field=field, expression=texts.get(field.id), sql=sql, key=key))
     return tuple(columns)
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from syncmgr.job.types.folding import folded_name
+
 FORMAT_VERSION: Final = "format-version"  # Iceberg takes it as a property and keeps it elsewhere
 UUID: Final = "uuid"  # a word that Iceberg takes as no property
 CHANGES: Final = "syncmgr.changes"  # told, and never stored: how often the table was changed since it was made
@@ -49,8 +51,8 @@ class Layout:
     identifier: tuple[int, ...] = ()
 
     def field(self, name: str) -> Field | None:
-        folded = name.casefold()
-        return next((f for f in self.fields if f.name.casefold() == folded), None)
+        folded = folded_name(name)
+        return next((f for f in self.fields if folded_name(f.name) == folded), None)
 
     def by_id(self, field_id: int) -> Field:
         return next(f for f in self.fields if f.id == field_id)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from syncmgr.job.channel.description import MappedColumn
 from syncmgr.job.epoch import ChannelCommit
 from syncmgr.job.rows.batch import OP, SEQ, ChangeKind
+from syncmgr.job.types.folding import folded_name
 from syncmgr.lake.iceberg.layout import Field, Layout
 from syncmgr.lake.index.key_index import Keys, Words, joined
 
@@ -76,7 +77,7 @@ def seeded(shape: KeyShape) -> KeyShape:
 
 def refuse_other_key(keys: Iterable[str], shape: KeyShape) -> None:
     """Raises UnindexableError where a channel's key is not the one by which the table is indexed."""
-    if {key.casefold() for key in keys} != {each.name.casefold() for each in shape.fields}:
+    if {folded_name(key) for key in keys} != {folded_name(each.name) for each in shape.fields}:
         names = ", ".join(each.name for each in shape.fields)
         raise UnindexableError(f"the table's identifier ({names}) is not the key of the job ({', '.join(keys)})")
 
@@ -109,8 +110,8 @@ def epoch_keys(channel: ChannelCommit, shape: KeyShape) -> EpochKeys:
 
     Raises UnindexableError where a source type has no canonical form in its target type.
     """
-    mapped = {one.target.casefold(): one for one in channel.columns}
-    sources = [mapped[field.name.casefold()] for field in shape.fields]
+    mapped = {folded_name(one.target): one for one in channel.columns}
+    sources = [mapped[folded_name(field.name)] for field in shape.fields]
     names = [_plain(one.expression) for one in sources if one.constant is None]
     rows = pa.concat_tables([pq.read_table(file.path, columns=[*names, OP, SEQ]) for file in channel.files])
     changes = len(rows)

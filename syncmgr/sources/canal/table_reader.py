@@ -19,6 +19,7 @@ from syncmgr.job.objects.untold import doubts
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.statement import nodes
 from syncmgr.job.types.cells import Unheld
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources.canal.synced import Altered
 from syncmgr.sources.canal.values.canal_text import check_exact
@@ -73,9 +74,9 @@ class LearnedTable:
         names = source_names(self._channel.places, self._source)
         why = doubts(self._source, altered.clauses)
         why |= {name: f"it adds, drops, renames or recomputes column '{name}'" for name in altered.columns}
-        touched = [name for name in self._channel.reads if names[name].casefold() in why]
+        touched = [name for name in self._channel.reads if folded_name(names[name]) in why]
         if touched:
-            reason = f"{why[names[touched[0]].casefold()]}"
+            reason = f"{why[folded_name(names[touched[0]])]}"
             raise not_followed(self.table, reason, altered.statement)
 
     def _check_places(self, altered: Altered) -> None:

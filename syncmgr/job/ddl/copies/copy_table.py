@@ -12,6 +12,7 @@ from syncmgr.job.ddl.terms import RefusedError
 from syncmgr.job.ddl.unique_keys import remaining
 from syncmgr.job.statement import nodes
 from syncmgr.job.statement.nodes import Table
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.keeping import kept
 from syncmgr.job.types.schema import SourceColumn, SourceTable, UniqueKey
 
@@ -21,8 +22,8 @@ def refuse_refilled(alteration: Alteration, copy: Table) -> None:
 
     Raises RefusedError.
     """
-    dropped = {column.name.casefold() for column in alteration.dropped}
-    again = (c.now.name for c in alteration.columns if c.before is None and c.now.name.casefold() in dropped)
+    dropped = {folded_name(column.name) for column in alteration.dropped}
+    again = (c.now.name for c in alteration.columns if c.before is None and folded_name(c.now.name) in dropped)
     if (name := next(again, None)) is not None:
         raise RefusedError(f"its copy {'.'.join(copy)} has another column '{name}', into which values may be copied")
 
@@ -48,8 +49,8 @@ def refuse_lossy(table: SourceTable, clauses: Sequence[nodes.Clause], copy: Tabl
 def _brings_key(table: SourceTable, clause: nodes.Clause) -> bool:
     match clause:
         case nodes.AddPrimaryKey(columns=names):
-            keys = {column.name.casefold() for column in table.columns if column.key}
-            return not keys or not keys <= {name.casefold() for name in names}
+            keys = {folded_name(column.name) for column in table.columns if column.key}
+            return not keys or not keys <= {folded_name(name) for name in names}
         case nodes.AddUnique():
             return True
         case nodes.AddColumn(definition=definition) | nodes.ChangeColumn(definition=definition):
@@ -92,15 +93,15 @@ def _is_in_key(column: SourceColumn, keys: Sequence[UniqueKey] | None) -> bool:
     """Where the unique keys are not known, any column may be in one; so may it where one is over more."""
     if column.key or keys is None:
         return True
-    return any(each.casefold() in {column.name.casefold(), ""} for key in keys for each in key.columns)
+    return any(folded_name(each) in {folded_name(column.name), ""} for key in keys for each in key.columns)
 
 
 def _shortens(column: SourceColumn, keys: Sequence[UniqueKey] | None) -> bool:
     """Whether a unique key remains without the column."""
     if keys is None:
         return True
-    names = [{each.casefold() for each in key.columns} for key in keys]
-    return any(column.name.casefold() in key and len(key) > 1 for key in names)
+    names = [{folded_name(each) for each in key.columns} for key in keys]
+    return any(folded_name(column.name) in key and len(key) > 1 for key in names)
 
 
 def _may_join(key: SourceColumn, now: SourceColumn) -> bool:

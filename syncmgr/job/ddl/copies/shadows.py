@@ -11,7 +11,7 @@ from typing import Final
 from syncmgr.job.channel.description import Shadow
 from syncmgr.job.ddl.copies.migration_tool import keeps_up
 from syncmgr.job.statement.nodes import CreateTrigger, Table
-from syncmgr.job.statement.words import folded_table
+from syncmgr.job.types.folding import folded_table
 
 MAX_SHADOWS: Final = 16  # of a table
 

@@ -16,7 +16,7 @@ from syncmgr.job.ddl.lake_change import LakeChange
 from syncmgr.job.ddl.terms import RefusedError, Terms
 from syncmgr.job.ddl_policy import Action, Kind
 from syncmgr.job.statement.nodes import Table
-from syncmgr.job.statement.words import folded_name
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import SourceTable, TargetTable
 
 

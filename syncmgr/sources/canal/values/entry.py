@@ -17,6 +17,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.rows.batch import OP
 from syncmgr.job.rows.routing import ColumnPlan, Image, change_table
 from syncmgr.job.types.cells import Bools, Ints, UnholdableError, slices
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import MAX_COLUMNS, SourceTable, arrow_type
 from syncmgr.sources.canal.proto import entry_pb2
 from syncmgr.sources.canal.values import fields
@@ -42,9 +43,9 @@ class EntryTable:
 
     @property
     def wanted(self) -> tuple[ColumnPlan, ...]:
-        keys = {name.casefold() for name in self.keys}
+        keys = {folded_name(name) for name in self.keys}
         names = dict.fromkeys((*self.columns, *self.keys))
-        return tuple(ColumnPlan(name=name, key=name.casefold() in keys) for name in names)
+        return tuple(ColumnPlan(name=name, key=folded_name(name) in keys) for name in names)
 
 
 class EntryRows:

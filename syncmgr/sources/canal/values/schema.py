@@ -11,6 +11,7 @@ from typing import Final
 from syncmgr.errors import Code, SyncError
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.types.column_type import source_column
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.keeping import keeps_values
 from syncmgr.job.types.schema import TEXT, SourceColumn, SourceTable, has_arrow_type
 from syncmgr.sources.canal.values.time_zone import known_zone
@@ -64,8 +65,8 @@ def found(stored: SourceTable, name: str, headers: Sequence[ColumnHeader]) -> Fo
     known = stored.column(name)
     if known is None:
         raise contradiction(stored, f"column '{name}' is not in the stored schema")
-    folded = name.casefold()
-    place = next((i for i, header in enumerate(headers) if header.name.casefold() == folded), None)
+    folded = folded_name(name)
+    place = next((i for i, header in enumerate(headers) if folded_name(header.name) == folded), None)
     if place is None:
         shown = ", ".join(header.name for header in headers)
         raise contradiction(

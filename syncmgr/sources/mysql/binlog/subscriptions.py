@@ -19,7 +19,7 @@ from syncmgr.job.position import Position, has_passed
 from syncmgr.job.rows.batch import Ddl
 from syncmgr.job.statement.reading import Modes
 from syncmgr.job.statement.temporary import is_temporary, may_be_temporary
-from syncmgr.job.statement.words import folded_table
+from syncmgr.job.types.folding import folded_name, folded_table
 from syncmgr.job.types.schema import SourceTable, arrow_type
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog.cutoff import Cutoff, Gtid, NumbersBackError
@@ -153,9 +153,9 @@ class Subscriptions:
         table_map = replace(parse(body, mariadb=self.mariadb), db=table[0], name=table[1])
         subscription = self.tables[table]
         schema = self._schema(table_map, subscription)
-        keys = {name.casefold() for name in subscription.keys}
+        keys = {folded_name(name) for name in subscription.keys}
         wanted = [
-            self._wanted(table_map, schema, name, key=name.casefold() in keys)
+            self._wanted(table_map, schema, name, key=folded_name(name) in keys)
             for name in dict.fromkeys((*subscription.columns, *subscription.keys))
         ]
         self._check_against_known(table, wanted)

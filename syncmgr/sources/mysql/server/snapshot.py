@@ -16,6 +16,7 @@ from syncmgr.job.channel import channel_state
 from syncmgr.job.position import GtidSet, Order, Position, compare, parse_gtids
 from syncmgr.job.snapshot.chunk import Bound, ChunkPlan, beyond, chunk_rows, even_bounds, is_dense
 from syncmgr.job.snapshot.select_list import quoted as quoted_column
+from syncmgr.job.types.folding import folded_name
 from syncmgr.job.types.schema import INTEGER_BITS, SourceColumn, SourceTable
 from syncmgr.sources.mysql.address import Connection, MysqlAddress, naming_failures, query, unreachable
 from syncmgr.sources.mysql.jdbc import MysqlChunks
@@ -210,10 +211,10 @@ class _Planning:
 
     def _key(self) -> tuple[SourceColumn, ...]:
         """A unique key inside of the target's key, of types with literals; none: the table stays whole."""
-        folded = {name.casefold() for name in self._wanted_key}
+        folded = {folded_name(name) for name in self._wanted_key}
         for names in unique_keys(self._connection, (self._table.db, self._table.name)):
             columns = [column for name in names if (column := self._table.column(name)) is not None]
-            fits = len(columns) == len(names) and {name.casefold() for name in names} <= folded
+            fits = len(columns) == len(names) and {folded_name(name) for name in names} <= folded
             if fits and all(_selectable(column) is not None for column in columns):
                 return tuple(columns)
         return ()

@@ -138,3 +138,14 @@ def test_a_text_that_is_defined_while_its_table_is_converted(clause: str, mysql:
         column = made.column("d") or made.column("b")
         assert column is not None
         assert (column.type, column.charset) == (kind, "utf8mb4")
+
+
+def test_columns_are_told_apart_as_the_server_does() -> None:
+    """`ß` and `ss` are two columns for MySQL, and so are the two small sigmas; a dotted I is an i."""
+    names = ("straße", "strasse", "ς", "\u03c3", "ist")
+    table = SourceTable(db="d", name="t", columns=tuple(SourceColumn(name=name, type="int") for name in names))
+    assert [found.name for name in names if (found := table.column(name))] == list(names)
+    parsed = read("ALTER TABLE t DROP strasse, DROP Σ, CHANGE `İst` x INT, MODIFY `STRAßE` BIGINT", "d")
+    assert isinstance(parsed, AlterTable)
+    left = altered(table, parsed.clauses).table
+    assert [(column.name, column.type) for column in left.columns] == [("STRAßE", "bigint"), ("ς", "int"), ("x", "int")]

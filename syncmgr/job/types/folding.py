@@ -1,0 +1,17 @@
+"""Names as a MySQL server compares them.
+
+Owns: which two names of columns, and of tables of a server that keeps these in lower case, are one.
+Must not know: what is named.
+"""
+
+
+def folded_name(name: str) -> str:
+    """In lower case as a server has it: each character by itself, and one for one. Python's own looks around it for a
+    sigma at the end, and makes two of a dotted I; its `casefold` makes one of `ß` and `ss`, which are two columns.
+    """
+    return "".join(character.lower()[0] for character in name)
+
+
+def folded_table(table: tuple[str, str]) -> tuple[str, str]:
+    """Of a database and in it."""
+    return folded_name(table[0]), folded_name(table[1])
