@@ -12,11 +12,14 @@ from syncmgr.job.job_properties import AppendOnChange
 from syncmgr.job.position import Position
 from syncmgr.sources.mysql import factory
 from syncmgr.sources.mysql.address import Locking
+from syncmgr.sources.mysql.binlog.nameless import Nameless
 from syncmgr.sources.mysql.binlog.subscriptions import subscriptions
+from syncmgr.sources.mysql.binlog.unlogged_alter import UnloggedAlters
 from syncmgr.sources.mysql.description import described
-from tests.contract.mysql_reader import database, facts, latest, reading
+from tests.contract.mysql_reader import address, database, facts, latest, reading
 from tests.contract.test_mysql_ddl_corpus import QUICK, planned, statements, target, worker
 from tests.support.servers.mysql import FOLDS, PASSWORD, Flavour, MysqlServer
+from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
 
@@ -70,16 +73,34 @@ def test_rows_are_read_whatever_a_statement_calls_their_table(
     assert [row["id"] for batch in reader.batches for each in batch.changes for row in each.decode().to_pylist()] == [2]
 
 
-def test_a_job_that_knows_its_table_by_another_spelling_reads_it(server: MysqlServer, db: str) -> None:
-    """As versions before this one stored it after a RENAME: its rows come, and what waits for them is committed."""
-    known = facts(server, [(db, "t1")])
-    channel = planned(known.tables[0])
-    stored = worker(channel)
+def test_a_table_that_was_stored_with_capitals_stops(server: MysqlServer, db: str) -> None:
+    """As versions before stored it after a RENAME, which then read no row of it: RESYNC brings those that are missing.
+
+    It stores the server's name, by which the table is read.
+    """
+    known = facts(server, [(db, "T1")])
+    stored = worker(planned(known.tables[0]))
     spelt = replace(stored, source=replace(stored.source, name="T1"))
     with reading(server, subscriptions([spelt], Position()), known.start, options=QUICK) as reader:
+        error = reader.until_error()
+    assert error.code is Code.SOURCE_SCHEMA
+    assert error.context["table"] == f"{db}.T1"
+    assert "RESYNC TABLE reads all of it" in str(error)
+    with reading(server, subscriptions([stored], Position()), known.start, options=QUICK) as reader:
         server.run(f"INSERT INTO {db}.t1 VALUES (2, 2)")
         reader.until(latest(server))
-        assert [row["id"] for row in reader.rows((db, "T1"))] == [2]
+        assert [row["id"] for row in reader.rows((db, "t1"))] == [2]
+
+
+def test_an_alter_in_no_binlog_is_found_whatever_the_table_is_called(server: MysqlServer, db: str) -> None:
+    """The server answers by its own names for it."""
+    known = facts(server, [(db, "t1")]).tables[0]
+    table = db.upper(), "T1"
+    alters = UnloggedAlters(0.0, lambda: {table: known}, Nameless([table]))
+    alters.begin(named=False)
+    server.run("SET SESSION sql_log_bin = OFF", f"ALTER TABLE {db}.t1 ADD x INT FIRST")
+    with pytest.raises(SyncError, match=r"its columns are \(x, id, v\)"):
+        until(lambda: alters.look(address(server), latest(server)))
 
 
 def test_a_statement_may_spell_a_table_as_it_likes(server: MysqlServer, db: str) -> None:

@@ -262,6 +262,8 @@ class MysqlSource:
         self._router.connected(self._stream.server, by_gtid=self._stream.by_gtid, shares_id=self._stream.in_galera)
         self._subscriptions.unlogged.connected(self._stream.begun)
         self._subscriptions.mariadb, self._subscriptions.folds = self._stream.mariadb, self._stream.folds
+        if self._stream.lowers:
+            self._subscriptions.refuse_capitals()
         self._subscriptions.explicit_defaults = self._stream.explicit_defaults
         self._subscriptions.session_defaults = self._stream.session_defaults
         self._unlogged_alters.begin(named=self._stream.named)

@@ -118,6 +118,7 @@ class BinlogStream:
         server.refuse_incomplete()
         self._crc = server.variables["binlog_checksum"] != "NONE"
         self.folds = int(server.variables["lower_case_table_names"]) > 0
+        self.lowers = server.variables["lower_case_table_names"] == "1"
         self.mariadb, self.server, self.by_gtid = server.mariadb, server.id, server.by_gtid
         self.named, self.in_galera = server.full_metadata, server.in_galera
         self.logs_cascades, self.keys_beside = server.logs_cascades, server.keys_beside

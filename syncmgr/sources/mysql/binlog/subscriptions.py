@@ -4,6 +4,7 @@ Owns: the way from a table map to the columns to decode.
 Must not know: where transactions end, how rows are decoded.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -34,6 +35,7 @@ from syncmgr.sources.mysql.values.values import supported
 from syncmgr.sources.mysql.wire import MalformedEventError
 from syncmgr.sources.port import ChannelPlan
 
+_CAPITAL: Final = re.compile(r"[A-Z]")  # others may have no lower case for a server of an older Unicode
 MAX_MAPS: Final = 4096
 MAX_MAP_BYTES: Final = 64 << 20  # of all of them, and of any one that is not forgotten at once
 
@@ -90,6 +92,18 @@ class Subscriptions:
         self._seen: dict[Table, tuple[SourceTable, bool]] = {}  # schema and whether it came with FULL metadata
         self._before: dict[Table, SourceTable] = {}  # as it came before statements, and they have left it
         self._met: Query | None = None  # the last one
+
+    def refuse_capitals(self) -> None:
+        """In the name of a table, where the server keeps names in lower case. Raises SOURCE_SCHEMA.
+
+        Versions that stored such names read no row under them; those of now, and RESYNC, store the server's own.
+        """
+        for table in self.tables:
+            if _CAPITAL.search("".join(table)):
+                lost = "and an earlier version read no row of it while it called it so, so that rows may be missing"
+                raise self._changed(
+                    table, f"the server keeps its name in lower case, {lost}; RESYNC TABLE reads all of it"
+                )
 
     @property
     def begin_later(self) -> bool:

@@ -72,7 +72,7 @@ class Server:
     """In place of a stream: what each read brings, and then nothing."""
 
     server, by_gtid, mariadb, folds, named, place = "s", False, False, False, True, 4
-    in_galera, begun = False, None
+    in_galera, begun, lowers = False, None, False
     explicit_defaults, session_defaults, system_zone = True, False, "UTC"
     logs_cascades, keys_beside = True, False
     received = asked_at = 0
