@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -21,7 +22,7 @@ from syncmgr.sources.mysql.source import SourceOptions
 from tests.conftest import need_names, need_own_binlog
 from tests.contract.mysql_reader import Reader, database, latest, reading
 from tests.support.alike import ALIKE
-from tests.support.servers.mysql import MysqlServer
+from tests.support.servers.mysql import Flavour, MysqlServer
 from tests.support.until import until
 
 pytestmark = pytest.mark.mysql
@@ -550,6 +551,33 @@ def test_a_routine_of_an_old_session_changes_the_synced_one(
             cursor.execute(f"SET SESSION binlog_format = {each}")
             cursor.execute(f"CALL {db}.fill()")
             assert met(reader).doubtful is (early and any_server.flavour == "mariadb")
+
+
+@pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
+def test_a_session_ends_with_a_server_that_begins_in_a_file_nobody_has_read(tmp_path: Path, flavour: Flavour) -> None:
+    """What it had made is no reason to pass over what another one of its number does to the synced table."""
+    server = MysqlServer(tmp_path / "server", flavour).start()
+    try:
+        routine = "CREATE TEMPORARY TABLE s (id INT); DROP TEMPORARY TABLE s; TRUNCATE TABLE t;"
+        server.run(
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)",
+            f"CREATE PROCEDURE d.fill() BEGIN {routine} END",
+        )
+        number = "SET SESSION pseudo_thread_id = 1000000"
+        with reading(server, {("d", "t"): WANTED}, options=QUICK) as reader:
+            reader.get()
+            with closing(server.connect(database="d")) as old, old.cursor() as cursor:
+                for text in (STATEMENT, number, "CREATE TEMPORARY TABLE t (id INT)"):
+                    cursor.execute(text)
+                reader.until(latest(server))
+                server.kill()
+            server.start()
+            server.run("FLUSH BINARY LOGS")
+            server.run("USE d", STATEMENT, number, "CALL fill()")
+            assert met(reader).text.startswith("TRUNCATE TABLE")
+    finally:
+        server.stop()
 
 
 def met(reader: Reader) -> DdlStatement:
