@@ -2,15 +2,18 @@
 
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pymysql
 import pytest
 
 from syncmgr.console.wire.packet import Reader, lenenc_bytes
 from syncmgr.console.wire.protocol import Capability
 from tests.contract.test_console_clients import prepare
+from tests.support.servers.mysql import MysqlServer
 from tests.support.until import HANG_SECOND, until
 from tests.unit.console.running import RawClient, Running, running
 
@@ -223,6 +226,37 @@ def test_lengths_in_compressed_frames_are_checked(console: Running) -> None:
             raw.socket.sendall(sent)
             assert raw.read() == b""
     assert console.ask("SELECT 42") == ((42,),)
+
+
+@pytest.mark.mysql
+@pytest.mark.parametrize("multi", [False, True], ids=["not asked for", "asked for"])
+@pytest.mark.parametrize("body", [b"\0\0", b"\1\0", b"\2\0", b"\0\1", b"\xff\xff", b"\1\0\7"])
+def test_an_option_is_set_as_mysql_sets_it(
+    console: Running,
+    mysql_server: MysqlServer,
+    body: bytes,
+    multi: bool,  # noqa: FBT001
+) -> None:
+    """COM_SET_OPTION knows two options, several statements on and off; any other is refused and changes nothing."""
+    theirs = {"port": mysql_server.port, "password": ""}
+    assert set_option(console.connect(multi=multi), body) == set_option(console.connect(multi=multi, **theirs), body)
+
+
+def set_option(connection: "pymysql.Connection[Any]", body: bytes) -> tuple[int, int]:
+    """The numbers of the errors that answer it, and two statements afterwards; 0 where there is none."""
+    with connection, connection.cursor() as cursor:
+        connection._execute_command(0x1B, body)
+        answers = [number_of(connection._read_packet)]
+        answers.append(number_of(lambda: cursor.execute("SELECT 1; SELECT 2")))
+    return answers[0], answers[1]
+
+
+def number_of(ask: Callable[[], object]) -> int:
+    try:
+        ask()
+    except pymysql.err.MySQLError as error:
+        return int(error.args[0])
+    return 0
 
 
 class _Compressing(RawClient):

@@ -10,7 +10,8 @@ from contextlib import aclosing
 from syncmgr.console.commands.client import Client
 from syncmgr.console.commands.port import Session
 from syncmgr.console.wire.packet import Reader
-from syncmgr.console.wire.protocol import Capability
+from syncmgr.console.wire.protocol import Capability, Option
+from syncmgr.errors import Code, SyncError
 
 
 async def init_db(client: Client, body: bytes, session: Session) -> None:
@@ -53,10 +54,13 @@ async def process_kill(client: Client, body: bytes, session: Session) -> None:
 
 
 async def set_option(client: Client, body: bytes, _session: Session) -> None:
-    if Reader(body).uint(2) == 0:
-        client.answers.capabilities |= Capability.MULTI_STATEMENTS.value
-    else:
-        client.answers.capabilities &= ~Capability.MULTI_STATEMENTS.value
+    match Reader(body).uint(2):
+        case Option.MULTI_STATEMENTS_ON:
+            client.answers.capabilities |= Capability.MULTI_STATEMENTS.value
+        case Option.MULTI_STATEMENTS_OFF:
+            client.answers.capabilities &= ~Capability.MULTI_STATEMENTS.value
+        case _:
+            raise SyncError(Code.UNKNOWN_COMMAND)
     client.answers.put_end()
 
 

@@ -98,6 +98,13 @@ class Command(IntEnum):
     RESET_CONNECTION = 0x1F
 
 
+class Option(IntEnum):
+    """What SET_OPTION sets."""
+
+    MULTI_STATEMENTS_ON = 0
+    MULTI_STATEMENTS_OFF = 1
+
+
 class FieldType(IntEnum):
     """The type of a column or parameter."""
 
