@@ -18,7 +18,7 @@ from syncmgr.pipeline.messages import FromWorker, Progress, ToWorker, WorkerPlan
 from syncmgr.pipeline.worker import worker
 
 EXIT_SECOND: Final = 20.0  # between the end of a worker's pipe and that of its process
-POLL_SECOND: Final = 0.2
+POLL_SECOND: Final = 0.5
 FROZEN: Final = f"{worker.__name__.rpartition('.')[0]}.frozen"  # not loaded here
 INBOX: Final = 64
 # One process has loaded what a worker needs and forks each from itself: 0.01 s instead of 0.4 s.

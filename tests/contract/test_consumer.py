@@ -334,6 +334,19 @@ def test_too_many_dead_letters_stop_in_front_of_them(bench: Bench) -> None:
     assert [(epoch.end.offset, len(epoch.dead)) for epoch in bench.epochs] == [(101, 1)]
 
 
+@pytest.mark.parametrize(("same_second", "count"), [(consumer.SAME_SECOND, 1), (0.0, 51)])
+def test_what_has_not_changed_is_told_seldom(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, same_second: float, count: int
+) -> None:
+    """A quiet job looks often whether there is something to tell, and costs the frontend nothing where there is not."""
+    monkeypatch.setattr(consumer, "PROGRESS_SECOND", 0.0)
+    monkeypatch.setattr(consumer, "SAME_SECOND", same_second)
+    for clock in ("heard_at", "caught_up_at"):  # between two heartbeats
+        monkeypatch.setattr(bench.source, clock, lambda: 1.0)
+    bench.run([None] * 50)
+    assert len([message for message in bench.sent if isinstance(message, Progress)]) == count
+
+
 def test_what_comes_while_it_tells_is_not_taken_for_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A source that is caught up has given all that it had: into the queue, which is looked at after that."""
     late = [whole(101, 1)]

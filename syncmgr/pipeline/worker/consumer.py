@@ -42,9 +42,10 @@ from syncmgr.pipeline.worker.receiver import Receiver
 from syncmgr.pipeline.worker.segment import Segment, sync_folder
 from syncmgr.sources.port import SourceStream
 
-TICK_SECOND: Final = 0.1  # how often limits, commits and the wish to end are looked at while nothing comes
-DUE_SECOND: Final = 0.01  # the same while an epoch is due and waits for the one before it
+TICK_SECOND: Final = 0.1  # how often the wish to end is looked at while a DDL is answered
+DUE_SECOND: Final = 0.01  # how often a commit is looked for while there is no room before its end
 PROGRESS_SECOND: Final = 0.5
+SAME_SECOND: Final = 2.0  # so often the frontend hears that nothing has changed: hundreds of quiet jobs cost it little
 Rows = list[tuple[WorkerChannel, pa.Table]]
 
 
@@ -91,7 +92,8 @@ class Consumer:
         self._open_since: float | None = None
         self._staged: dict[int, int] = {}  # bytes on disk by epoch, until it is committed
         self._rows = self._bytes = 0
-        self._cut_at = self._told_at = time.monotonic()
+        self._cut_at = self._looked_at = self._told_at = time.monotonic()
+        self._told: Progress | None = None
 
     def run(self) -> None:
         """Until told to finish, or until an error. What was staged whole is sent before either ends it."""
@@ -331,12 +333,17 @@ class Consumer:
         passing(CrashPoint.EPOCH_TOLD)
 
     def _patience(self) -> float:
-        """How long to wait for a batch: never past the moment at which an epoch is due."""
-        if self._epoch.first_row_at is None or self._in_transaction:
-            return TICK_SECOND
-        due_at = self._epoch.first_row_at + self._inbox.limits.thresholds.interval_second
-        left = due_at - time.monotonic()
-        return min(TICK_SECOND, max(left, DUE_SECOND if self._waits_for_commit() else 0.0))
+        """How long to wait for a batch: never past the moment at which an epoch is due, or something is to be told.
+        What the frontend says wakes us.
+        """
+        limits, due_at = self._inbox.limits, self._looked_at + PROGRESS_SECOND
+        if self._in_transaction or self._waits_for_commit():
+            pass  # its end comes as a batch, the other's wakes us
+        elif self._epoch.first_row_at is not None:
+            due_at = min(due_at, self._epoch.first_row_at + limits.thresholds.interval_second)
+        elif self._end != self._cut_end:
+            due_at = min(due_at, self._cut_at + limits.position_interval_second)
+        return max(due_at - time.monotonic(), 0.0)
 
     def _full(self) -> bool:
         """An open transaction may exceed the bound: it can only end by being read."""
@@ -348,22 +355,26 @@ class Consumer:
 
     def _tell(self) -> None:
         now = time.monotonic()
-        if now - self._told_at < PROGRESS_SECOND:
+        if now - self._looked_at < PROGRESS_SECOND:
             return
-        self._told_at = now
+        self._looked_at = now
+        progress = self._progress()
+        if progress != self._told or now - self._told_at >= SAME_SECOND:
+            self._told, self._told_at = progress, now
+            self._send(progress)
+
+    def _progress(self) -> Progress:
         caught_up_at = self._source.caught_up_at()  # before the queue is looked at, which has all that came by then
-        self._send(
-            Progress(
-                rows=self._rows,
-                bytes=self._bytes,
-                heard_at=self._source.heard_at(),
-                caught_up_at=caught_up_at,
-                read_time=self._source_time,
-                idle=self._source.idle(),
-                drained=self._receiver.empty and self._epoch.first_row_at is None and not self._in_transaction,
-                sent=self._sent,
-                full=self._full(),
-                open_since=self._open_since,
-                server=self._source.server(),
-            ),
+        return Progress(
+            rows=self._rows,
+            bytes=self._bytes,
+            heard_at=self._source.heard_at(),
+            caught_up_at=caught_up_at,
+            read_time=self._source_time,
+            idle=self._source.idle(),
+            drained=self._receiver.empty and self._epoch.first_row_at is None and not self._in_transaction,
+            sent=self._sent,
+            full=self._full(),
+            open_since=self._open_since,
+            server=self._source.server(),
         )

@@ -14,7 +14,7 @@ from syncmgr.job.rows.batch import Batch
 from syncmgr.pipeline.messages import Limits, WorkerChannel
 from syncmgr.sources.port import SourceStream
 
-GET_SECOND: Final = 0.2
+GET_SECOND: Final = 0.5
 
 
 class Receiver:
@@ -28,7 +28,7 @@ class Receiver:
         self._queue: deque[Batch] = deque()
         self._bytes = 0
         self._error: SyncError | None = None
-        self._stopped = self._held = False
+        self._stopped = self._held = self._woken = False
         self._thread = threading.Thread(target=self._run, name="receiver", daemon=True)
 
     def start(self) -> None:
@@ -49,9 +49,12 @@ class Receiver:
             self._ready.notify_all()
 
     def take(self, timeout: float) -> Batch | None:
-        """The next batch in order, None if none came in time. Raises what ended the thread, after its last batch."""
+        """The next batch in order, None if none came in time, or before `wake`. Raises what ended the thread, after its
+        last batch.
+        """
         with self._ready:
-            self._ready.wait_for(lambda: self._queue or self._error or self._stopped, timeout)
+            self._ready.wait_for(lambda: self._queue or self._error or self._stopped or self._woken, timeout)
+            self._woken = False
             if self._queue:
                 batch = self._queue.popleft()
                 self._bytes -= batch.bytes
@@ -60,6 +63,12 @@ class Receiver:
             if self._error:
                 raise self._error
             return None
+
+    def wake(self) -> None:
+        """Whoever waits in `take`, or is the next to, waits for no batch: there is something else to look at."""
+        with self._ready:
+            self._woken = True
+            self._ready.notify_all()
 
     @property
     def empty(self) -> bool:

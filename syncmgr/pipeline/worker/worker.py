@@ -79,7 +79,7 @@ def _run(plan: WorkerPlan, open_source: OpenSource, pipe: Pipe) -> None:
     )
     receiver = Receiver(source, lambda: inbox.limits)
     inbox.committed = plan.first_epoch - 1
-    listener = threading.Thread(target=_listen, args=(pipe, inbox, source), name="pipe", daemon=True)
+    listener = threading.Thread(target=_listen, args=(pipe, inbox, source, receiver.wake), name="pipe", daemon=True)
     listener.start()
     receiver.start()
     try:
@@ -103,7 +103,7 @@ def _make_folder(folder: Path) -> None:
         raise disk_error(error, folder) from error
 
 
-def _listen(pipe: Pipe, inbox: Inbox, source: SourceStream) -> None:
+def _listen(pipe: Pipe, inbox: Inbox, source: SourceStream, wake: Callable[[], None]) -> None:
     while True:
         match pipe.receive():
             case Committed(number=number, end=end):
@@ -117,3 +117,4 @@ def _listen(pipe: Pipe, inbox: Inbox, source: SourceStream) -> None:
                 inbox.limits = limits
             case Finish():
                 inbox.finish = True
+        wake()

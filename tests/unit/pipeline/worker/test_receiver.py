@@ -1,5 +1,8 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -7,9 +10,14 @@ from syncmgr.errors import Code, SyncError
 from syncmgr.job.epoch import Thresholds
 from syncmgr.job.position import Position
 from syncmgr.job.rows.batch import Batch
-from syncmgr.pipeline.messages import Limits
+from syncmgr.pipeline.messages import ChannelsAltered, Finish, Limits, Retune, ToWorker
+from syncmgr.pipeline.worker import worker
+from syncmgr.pipeline.worker.consumer import Inbox
 from syncmgr.pipeline.worker.receiver import Receiver
-from tests.support.until import until
+from tests.support.until import HANG_SECOND, until
+
+if TYPE_CHECKING:
+    from syncmgr.pipeline.worker.worker import Pipe
 
 THRESHOLDS = Thresholds(interval_second=1, min_events=1, min_bytes=1, max_bytes=1)
 
@@ -86,6 +94,31 @@ def test_the_bounds_change_live() -> None:
     receiver.take(5)
     assert stays(source, 4)
     receiver.stop()
+
+
+def test_who_waits_for_a_batch_is_woken() -> None:
+    """By what the frontend said, and for one turn; also where that came before the wait."""
+    receiver = Receiver(Flood(), make_limits)  # which does not read
+    receiver.wake()
+    assert receiver.take(HANG_SECOND) is None
+    with ThreadPoolExecutor(1) as waiters:
+        waiting = waiters.submit(receiver.take, 10 * HANG_SECOND)
+        receiver.wake()
+        assert waiting.result(HANG_SECOND) is None
+    assert receiver.take(0) is None
+    receiver.stop()
+
+
+def test_all_that_the_frontend_says_wakes_the_consumer() -> None:
+    """An idle worker looks at nothing by itself for half a second."""
+    said: list[ToWorker] = [Finish(), Retune(limits=make_limits(queue_bytes=1)), ChannelsAltered(channels=())]
+    woken: list[bool] = []
+    inbox = Inbox(make_limits())
+    pipe = SimpleNamespace(receive=iter(said).__next__)
+    with pytest.raises(StopIteration):
+        worker._listen(cast("Pipe", pipe), inbox, Flood(), lambda: woken.append(inbox.finish))
+    assert woken == [True] * 3
+    assert (inbox.limits.queue_bytes, inbox.altered.get_nowait()) == (1, ())
 
 
 def test_an_error_comes_behind_the_last_batch() -> None:
