@@ -59,11 +59,11 @@ def test_a_success_clears_its_own_failures_alone() -> None:
 
 
 def test_an_address_that_tries_many_names_is_slowed() -> None:
-    """One guess at each of many accounts; who has logged in from there before is not."""
+    """One guess at each of many accounts; who has logged in from there before is not, and takes nothing back."""
     throttle = new()
-    throttle.succeeded("known", HERE)
     for number in range(30):
         throttle.failed(f"name{number}", HERE, now=0)
+    throttle.succeeded("known", HERE)
     assert throttle.delay("another", HERE, now=0) == rules.LONGEST_OF_ADDRESS
     assert throttle.delay("known", HERE, now=0) == throttle.delay("another", THERE, now=0) == 0
 
