@@ -46,11 +46,11 @@ class Measured:
         return Measured(ages=sorted(self.ages + other.ages), shows=sorted(self.shows + other.shows))
 
     def __str__(self) -> str:
-        ages, shows = (f"{statistics.median(each):.2f} s, p99 {_p99(each):.2f} s" for each in (self.ages, self.shows))
+        ages, shows = (f"{statistics.median(each):.2f} s, p99 {p99(each):.2f} s" for each in (self.ages, self.shows))
         return f"rows {ages}; SHOW {shows}"
 
 
-def _p99(values: list[float]) -> float:
+def p99(values: list[float]) -> float:
     return values[int(0.99 * (len(values) - 1) + 0.5)]
 
 
@@ -77,6 +77,14 @@ class Victim:
         return Measured(
             ages=sorted(self._age() for _ in range(PROBES)), shows=sorted(self._look() for _ in range(LOOKS))
         )
+
+    def measured_for(self, seconds: float) -> Measured:
+        """As many rows as come in this time, at least one, and SHOW after each of them."""
+        ages, shows, end = list[float](), list[float](), time.monotonic() + seconds
+        while not ages or time.monotonic() < end:
+            ages.append(self._age())
+            shows.append(self._look())
+        return Measured(ages=sorted(ages), shows=sorted(shows))
 
     def _look(self) -> float:
         begun = time.monotonic()

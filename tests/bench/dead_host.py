@@ -4,10 +4,12 @@ Run: python -m tests.bench.dead_host [--jobs N] [--minutes N]
 
 N jobs (500) of a table each read one server through a proxy; then the proxy passes nothing on for some minutes (7, two
 more than max_retry_second). Each line has the workers, their own memory (Private_Dirty), that of the frontend, its
-threads, and what SHOW SYNC JOB took, twenty times. At the end a row of each table has to arrive.
+threads, the CPU of ten seconds in which nobody asks, and what SHOW SYNC JOB took, twenty times. Near the end of the
+silence a job is paused and one is stopped; after it a row of each other table has to arrive.
 """
 
 import argparse
+import contextlib
 import json
 import statistics
 import tempfile
@@ -24,6 +26,7 @@ from tests.support.until import until
 
 LOOKS = 20
 STEP_SECOND = 30.0
+QUIET_SECOND = 10.0
 DEADLINE_SECOND = 1800.0
 MEGABYTE = 2**20
 
@@ -37,6 +40,7 @@ class Figures:
         self._root = psutil.Process(fe.process.pid)
 
     def line(self, when: str) -> str:
+        busy = self._busy()
         looks = []
         for _ in range(LOOKS):
             begun = time.monotonic()
@@ -48,9 +52,28 @@ class Figures:
         return (
             f"{when}: {len(ours)} processes, {sum(own) / MEGABYTE:.0f} MiB of their own;"
             f" frontend {self._root.memory_info().rss / MEGABYTE:.0f} MiB, {self._root.num_threads()} threads;"
-            f" SHOW {statistics.median(looks):.2f} s, longest {max(looks):.2f} s; "
+            f" CPU {busy}; SHOW {statistics.median(looks):.2f} s, longest {max(looks):.2f} s; "
             + ", ".join(f"{states.count(each)} {each}" for each in sorted(set(states)))
         )
+
+    def _busy(self) -> str:
+        """Of a core: the frontend, its workers, and the JVM."""
+        before = self._used()
+        time.sleep(QUIET_SECOND)
+        after = self._used()
+        return " + ".join(f"{(after[kind] - before[kind]) / QUIET_SECOND:.2f}" for kind in before)
+
+    def _used(self) -> dict[str, float]:
+        used = {"frontend": _cpu(self._root), "workers": 0.0, "JVM": 0.0}
+        for each in self._root.children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                used["JVM" if each.name() == "java" else "workers"] += _cpu(each)
+        return used
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
 
 
 def _own(process: psutil.Process) -> int:
@@ -77,6 +100,10 @@ def run(mysql: MysqlServer, fe: FrontendProcess, count: int, minutes: float) -> 
     while time.monotonic() < begun + minutes * 60:
         time.sleep(STEP_SECOND)
         print(figures.line(f"silent for {time.monotonic() - begun:.0f} s"), flush=True)
+    for verb, name in (("PAUSE", tables.pop()), ("STOP", tables.pop())):
+        asked = time.monotonic()
+        fe.sql(f"{verb} SYNC JOB press.job_{name}")
+        print(f"{verb} took {time.monotonic() - asked:.2f} s", flush=True)
     proxy.holds = lambda _: False
     proxy.cut()
     print(f"all had their row {arrive(mysql, fe, tables, 2):.1f} s after the host answered again")
@@ -88,8 +115,10 @@ def arrive(mysql: MysqlServer, fe: FrontendProcess, tables: list[str], row: int)
     mysql.run(*(f"INSERT INTO press.{name} VALUES ({row})" for name in tables))
 
     def there() -> bool:
-        jobs = [json.loads(job["Status"])["consumed_rows"] for job in fe.sql("SHOW SYNC JOB FROM press")]
-        return len(jobs) == len(tables) and min(jobs) >= row
+        jobs = {
+            job["JobName"]: json.loads(job["Status"])["consumed_rows"] for job in fe.sql("SHOW SYNC JOB FROM press")
+        }
+        return min(jobs[f"job_{name}"] for name in tables) >= row
 
     until(there, deadline=DEADLINE_SECOND, why="a row of each")
     return time.monotonic() - begun
