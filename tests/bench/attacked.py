@@ -60,7 +60,7 @@ def run(victim: Victim, minutes: float, each: float) -> None:
             until(lambda attack=attack: attack.begun, why="the attacker")
             measured[name] += victim.measured_for(each)
             attack.end()
-            print(f"  {name}: {memory(victim)}", flush=True)
+            print(f"  {name}: {memory(victim)}; {victim.cut_off} logins cut off so far", flush=True)
         rounds += 1
         print(f"{rounds} after {time.monotonic() - begun:.0f} s: {memory(victim)}", flush=True)
     rest = measured[REST]
