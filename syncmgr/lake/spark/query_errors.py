@@ -48,7 +48,7 @@ def told(text: str) -> tuple[str, str]:
     """Error condition ("" where there is none) and message without SQLSTATE, query text and stack."""
     found = _TOLD.findall(text)
     if not found:
-        return "", text.split("\n", 1)[0]
+        return "", text.strip().split("\n", 1)[0]  # a text that cannot be read begins with an empty line
     condition, message = found[-1]
     return condition, " ".join(message.split())
 

@@ -10,6 +10,13 @@ from syncmgr.lake.spark.query_errors import identifier, query_error, told
     ("text", "parameters", "db", "code", "words"),
     [
         (
+            "\nOperation not allowed: TABLESAMPLE(BUCKET x OUT OF y ON colname).\n== SQL (line 1, position 34) ==\n...",
+            {},
+            None,
+            Code.QUERY_FAILED,
+            "Operation not allowed: TABLESAMPLE(BUCKET x OUT OF y ON colname).",
+        ),
+        (
             "[TABLE_OR_VIEW_NOT_FOUND] The table `t` cannot be found. SQLSTATE: 42P01; line 1 pos 14",
             {"relationName": "`t`"},
             "demo",
