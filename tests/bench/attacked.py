@@ -65,7 +65,7 @@ def run(victim: Victim, minutes: float, each: float) -> None:
         print(f"{rounds} after {time.monotonic() - begun:.0f} s: {memory(victim)}", flush=True)
     rest = measured[REST]
     print(f"\nat rest: {rest} ({len(rest.ages)} rows)")
-    for name in ATTACKS:
+    for name in (each for each in measured if each != REST):
         print(f"{name}: {compared(measured[name], rest)}")
     print(f"at the end: {memory(victim)}")
 
