@@ -392,6 +392,7 @@ class Router:
         domain, server, seq, flags = events.mariadb_gtid(event)
         self._close_left_open()
         self._gtid_now, self._gtid_event = (domain, server, seq), event
+        self._offset = self._end_of(data, start)  # from 11.8 on no event inside of the transaction has a place
         self._in_transaction = not flags & events.MARIADB_STANDALONE
         self._alters_nothing = events.mariadb_alters_nothing(event)
         if flags & events.MARIADB_PREPARED_XA:

@@ -12,6 +12,7 @@ from syncmgr.job.statement.nodes import Table
 from syncmgr.job.statement.reading import Modes
 from syncmgr.sources.mysql import wire
 from syncmgr.sources.mysql.binlog import events
+from syncmgr.sources.mysql.binlog.cutoff import Gtid
 from syncmgr.sources.mysql.binlog.events import Query, xid_of
 from syncmgr.sources.mysql.binlog.router import Limits, Router
 from syncmgr.sources.mysql.binlog.sessions import Begun
@@ -258,3 +259,31 @@ def doubt(router: Router) -> bool:
     assert met is not None
     assert met.said is not None
     return met.said.doubtful
+
+
+class Early(Subscriptions):
+    """Notes where rows stand of which some may be early."""
+
+    def __init__(self) -> None:
+        super().__init__({}, "db1:3306", unlogged())
+        self.places: list[int] = []
+
+    @property
+    def begin_later(self) -> bool:
+        return True
+
+    def is_early(self, body: bytes, gtid: Gtid | None, here: Position) -> bool:
+        self.places.append(here.offset)
+        return super().is_early(body, gtid, here)
+
+
+def test_rows_without_a_place_stand_behind_the_begin_of_their_transaction() -> None:
+    """MariaDB tells none inside of it from 11.8 on: the end of the transaction before is not where they are."""
+    early = Early()
+    start = Position(file="binlog.000001", offset=300, server="1")
+    router = Router(early, Limits(), start, "db1:3306", {})
+    begin = event(wire.MARIADB_GTID, 342, struct.pack("<QIB6x", 87, 0, 0))
+    rows = event(wire.TABLE_MAP, 0, bytes(8) + b"\x01d\0\x01t\0\0\0")
+    for each in (begin, rows):
+        router.feed(memoryview(each), [(0, len(each))], 0)
+    assert early.places == [342]
