@@ -32,6 +32,7 @@ __all__ = [
     "touched",
 ]
 
+DOTTED_I: Final = "\u0130"
 _BEGINNING: Final = re.compile(  # of a CREATE TABLE that cannot be read
     r"^\s*CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b.*\bSTART\s+TRANSACTION\s*$", re.IGNORECASE | re.DOTALL
 )
@@ -77,8 +78,8 @@ def concerned(statement: str, default_db: str, synced: Collection[Table], modes:
         tables = touched(statement, default_db, synced)
         return Concern(tables=tables, rows_survive=False) if tables else None
     named = {_folded(table) for table in effect.tables}
-    database = effect.database.casefold() if effect.database is not None else None
-    hit = tuple(t for t in synced if _folded(t) in named or t[0].casefold() == database)
+    database = _loose(effect.database) if effect.database is not None else None
+    hit = tuple(t for t in synced if _folded(t) in named or _loose(t[0]) == database)
     if not hit:
         return None
     return Concern(
@@ -173,8 +174,8 @@ def _copied(statement: nodes.CreateTable, synced: Collection[Table]) -> list[Tab
 
 def mentioned(statement: str, synced: Collection[Table]) -> tuple[Table, ...]:
     """The synced tables whose bare name stands anywhere in the text."""
-    text = statement.casefold()
-    return tuple(t for t in synced if re.search(rf"(?<!\w){re.escape(t[1].casefold())}(?!\w)", text))
+    text = _loose(statement)
+    return tuple(t for t in synced if re.search(rf"(?<!\w){re.escape(_loose(t[1]))}(?!\w)", text))
 
 
 def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple[Table, ...]:
@@ -186,10 +187,10 @@ def touched(statement: str, default_db: str, synced: Collection[Table]) -> tuple
 
 
 def _can_mean(statement: str, default_db: str, table: Table) -> bool:
-    db, name = (part.casefold() for part in table)
-    text = statement.casefold()
+    db, name = map(_loose, table)
+    text = _loose(statement)
     places = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-    return any(_qualifier(text[: place.start()], default_db.casefold()) in {db, None} for place in places)
+    return any(_qualifier(text[: place.start()], _loose(default_db)) in {db, None} for place in places)
 
 
 def _qualifier(before: str, default_db: str) -> str | None:
@@ -204,7 +205,12 @@ def _qualifier(before: str, default_db: str) -> str | None:
 
 
 def _folded(table: Table) -> Table:
-    return table[0].casefold(), table[1].casefold()
+    return _loose(table[0]), _loose(table[1])
+
+
+def _loose(text: str) -> str:
+    """What any server may take for one name is one text: a dotted I, of which Python makes two characters, too."""
+    return text.replace(DOTTED_I, "i").casefold()
 
 
 def _effect(statement: nodes.Statement) -> _Effect:  # noqa: C901 - one row per statement

@@ -15,6 +15,7 @@ from syncmgr.errors import Code
 from syncmgr.job.backoff import Retry
 from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.position import Position
+from syncmgr.job.statement.words import folded_name
 from syncmgr.job.types.schema import SourceTable
 from syncmgr.sources import cancellation
 from syncmgr.sources.canal.cluster import SESSION_SECOND, Cluster, OneServer
@@ -27,6 +28,8 @@ from syncmgr.sources.port import Plan, Trouble
 
 GRACE_SECOND: Final = 5.0
 RETRY_SECOND: Final = 0.5
+DOTTED_I: Final = "\u0130"
+SIGMAS: Final = frozenset("σς")
 PROBE: Final = "CREATE SYNC"  # the reader's name while a statement looks whether the destination can be read
 
 
@@ -121,12 +124,28 @@ def _locator(source: CanalDescription, connect_timeout: float, read_timeout: flo
 
 
 def table_filter(tables: Sequence[Table]) -> str:
-    """Canal's regular expression for exactly these tables; a comma would end it, so that any character stands there."""
+    """Canal's regular expression for these tables: it compares what its Java makes of a name in lower case."""
     return ",".join(f"{_literally(db)}\\.{_literally(name)}" for db, name in tables)
 
 
 def _literally(name: str) -> str:
-    return re.sub(r"[^\w]", lambda found: "." if found[0] == "," else "\\" + found[0], name.lower())
+    return "".join(map(_character, name))
+
+
+def _character(character: str) -> str:
+    """A comma would end the expression, so that any character stands there. Java looks around a capital sigma for the
+    end of a word, which may be in the name beside it, makes two of a dotted I, and knows fewer capitals than we do. A
+    server that keeps names in lower case does none of that, while its statements spell them as somebody has typed.
+    """
+    if character == ",":
+        return "."
+    spelt = {character, character.lower(), folded_name(character)}
+    if spelt & {"i", DOTTED_I}:
+        return "i\u0307?"
+    if character.isascii():
+        return re.escape(character.lower())
+    forms = sorted(spelt | SIGMAS if spelt & SIGMAS else spelt)
+    return forms[0] if len(forms) == 1 else f"({'|'.join(forms)})"
 
 
 def _say(line: str) -> None:

@@ -14,6 +14,7 @@ from syncmgr.job.ddl.ddl import Table
 from syncmgr.job.objects import untold
 from syncmgr.job.rows.batch import TableChanges
 from syncmgr.job.statement.nodes import Clause
+from syncmgr.job.statement.words import folded_table
 from syncmgr.sources.canal.proto import entry_pb2
 
 
@@ -64,7 +65,7 @@ class Synced:
 
     def __init__(self, tables: Iterable[Table], *, label: str) -> None:
         self._tables = frozenset(tables)
-        self._folded = {(db.casefold(), name.casefold()): (db, name) for db, name in self._tables}
+        self._folded = {folded_table(table): table for table in self._tables}
         self._label = label
 
     def refuse_statement(self, change: entry_pb2.RowChange, header: entry_pb2.Header, table: Table | None) -> None:
@@ -82,7 +83,7 @@ class Synced:
     def table(self, db: str, name: str) -> Table | None:
         if (db, name) in self._tables:
             return db, name
-        near = self._folded.get((db.casefold(), name.casefold()))
+        near = self._folded.get(folded_table((db, name)))
         if near is not None:
             reason = f"canal writes it {db}.{name}; create the job with this name"
             raise SyncError(Code.SOURCE_SCHEMA, table=".".join(near), reason=reason)
