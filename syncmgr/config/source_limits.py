@@ -54,7 +54,7 @@ SOURCE_LIMITS: Final[tuple[Setting, ...]] = (
         "source_lock_wait_second",
         1,
         "seconds",
-        "How long writers may queue behind a job that waits to lock a table, for its snapshot without a key or GTIDs.",
+        "How long a job waits at a time for writers of a table that it locks, for its snapshot without a key or GTIDs.",
         between(1, 3600),
     ),
     Setting(

@@ -187,20 +187,6 @@ def test_a_snapshot_begins_where_every_select_sees_all_before(any_server: MysqlS
     assert isinstance(start, Position)
 
 
-def test_a_snapshot_without_gtids_begins_with_the_file(any_server: MysqlServer) -> None:
-    """And then needs FULL metadata, since nobody knows the columns at the begin of the file."""
-    if any_server.flavour == "mariadb":
-        pytest.skip("MariaDB always has GTIDs")
-    any_server.run(*(f"SET GLOBAL gtid_mode = {mode}" for mode in ("ON_PERMISSIVE", "OFF_PERMISSIVE", "OFF")))
-    try:
-        start = facts(any_server, start="snapshot").start
-        assert (start.offset, start.gtids) == (4, "")
-        with any_server.global_variable("binlog_row_metadata", "'MINIMAL'"), pytest.raises(SyncError, match="FLUSH"):
-            facts(any_server, start="snapshot")
-    finally:
-        any_server.run(*(f"SET GLOBAL gtid_mode = {mode}" for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")))
-
-
 def test_rows_come_from_the_server_at_which_the_job_began(
     mysql_server: MysqlServer, mariadb_server: MysqlServer
 ) -> None:

@@ -94,8 +94,8 @@ HEEDED: Final = (
         setting="gtid_mode",
         value="OFF, OFF_PERMISSIVE, ON_PERMISSIVE",
         servers="MySQL",
-        does="reads by file and offset, only from this one server; ADD TABLE and RESYNC TABLE lock a table for a "
-        "moment before its rows are read",
+        does="reads by file and offset, only from this one server; CREATE SYNC, ADD TABLE and RESYNC TABLE lock a "
+        "table for a moment before its rows are read",
     ),
     Heeded(
         setting="binlog_row_metadata",

@@ -26,7 +26,7 @@ Connection: TypeAlias = BoundedConnection
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Locking:
-    """How a table is locked: `wait` whole seconds at a time, in which writers queue after us, `tries` times."""
+    """How a table is locked: by waiting for its open transactions `wait` whole seconds at a time, `tries` times."""
 
     wait: int = 1
     tries: int = 20

@@ -34,7 +34,7 @@ from syncmgr.sources.mysql.binlog.stream import (
     replication_grant_missing,
 )
 from syncmgr.sources.mysql.description import LATEST
-from syncmgr.sources.mysql.server.exact_point import NO_GTIDS, check_locks
+from syncmgr.sources.mysql.server.exact_point import NO_GTIDS, check_locks, why_unended
 from syncmgr.sources.mysql.server.grants import (
     LOCK_TABLES,
     REPLICATION_SLAVE,
@@ -57,6 +57,10 @@ XA_STEP_SECOND: Final = 0.05
 XA_EVENTS: Final = 1000  # looked at behind a start; a server that writes more meanwhile is asked again
 XA_UNSEEN: Final = frozenset({1227, 1401})  # MySQL 8 tells prepared transactions only to XA_RECOVER_ADMIN
 XA_SHOWN: Final = 5
+FROM_BEGIN: Final = (
+    "or SET GLOBAL binlog_row_metadata = FULL and then FLUSH BINARY LOGS, so that the current binlog file is read from "
+    "its begin; or use latest"
+)
 _FILE_POS: Final = re.compile(r"([^:/\s]+\.\d+):(\d+)")
 
 
@@ -236,7 +240,7 @@ class _Inspection:
         """
         before = self._schemas(tables)
         for _ in range(SETTLE_TRIES):
-            position = self._start(start)
+            position = self._start(start, before)
             known_at = position if _is_end(start, position) else self._server.latest()
             self._await_statements(tables)
             after = self._schemas(tables)
@@ -259,12 +263,12 @@ class _Inspection:
                 raise self._unknown_table(".".join(table))
         return tuple(schema for _, schema in found if schema is not None)
 
-    def _start(self, text: str) -> Position:
+    def _start(self, text: str, tables: Sequence[SourceTable]) -> Position:
         word = text.strip()
         if word.lower() == LATEST:
             return self._latest_without_prepared()
         if word.lower() == SNAPSHOT:
-            return self._before_every_row(text)
+            return self._before_every_row(text, tables)
         if not self._server.full_metadata:
             shown = self._variables.get("binlog_row_metadata", "MINIMAL")
             raise _wrong_start(
@@ -291,23 +295,26 @@ class _Inspection:
             raise _wrong_start(text, f"gtid_mode is {self._variables.get('gtid_mode')} on the server")
         return Position(gtids=str(gtids), server=self._server.id)
 
-    def _before_every_row(self, text: str) -> Position:
+    def _before_every_row(self, text: str, tables: Sequence[SourceTable]) -> Position:
         """Every change behind it comes through the binlog; of those before it, every SELECT from now on shows all.
 
-        A transaction stands in the binlog before a SELECT shows it, so the end of the binlog is no such place. What
-        the server counts as executed is one, and so is the begin of a file, before which no commit was under way.
-        Of tables that join, whoever reads the rows waits for what is under way.
+        A transaction stands in the binlog before a SELECT shows it, so the end of the binlog is such a place only once
+        whoever had written the tables by then has ended. What the server counts as executed is one, and so is the
+        begin of a file, before which no commit was under way. Of tables that join, whoever reads the rows waits for
+        what is under way.
         """
         end = self._latest_without_prepared()
         if self._server.mariadb:
             return self._server.latest_shown()
         if end.gtids or self._joins:
             return end
-        if not self._server.full_metadata:
-            reason = "without gtid_mode = ON it reads the current binlog file from its begin, for which the server "
-            raise _wrong_start(
-                text, reason + "needs SET GLOBAL binlog_row_metadata = FULL and then FLUSH BINARY LOGS; or use latest"
-            )
+        fallback = self._server.full_metadata
+        locking = replace(self._address.locking, tries=1) if fallback else self._address.locking
+        unended = why_unended(replace(self._address, locking=locking), self._connection, tables)
+        if unended is None:
+            return end
+        if not fallback:
+            raise _wrong_start(text, f"{unended}; {FROM_BEGIN}")
         return replace(end, offset=FIRST_OFFSET)
 
     def _earliest(self) -> Position:

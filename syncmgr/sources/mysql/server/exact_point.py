@@ -99,8 +99,8 @@ class ExactPoint:
 
 
 def lock(address: MysqlAddress, connection: Connection, table: SourceTable, why: str) -> None:
-    """LOCK TABLES ... READ: once nobody who has written the table is in a transaction. Writers queue after it while it
-    waits, and go on between two tries.
+    """LOCK TABLES ... READ: once nobody who has written the table is in a transaction. Other writers go on while it
+    waits, so that one that always has an open writer is never locked.
 
     Raises SNAPSHOT_REFUSED, in which `why` says what it is for; SNAPSHOT_WAITS.
     """
@@ -126,6 +126,22 @@ def await_writers(address: MysqlAddress, connection: Connection, table: SourceTa
     """
     lock(address, connection, table, NO_GTIDS)
     query(connection, "UNLOCK TABLES")
+
+
+def why_unended(address: MysqlAddress, connection: Connection, tables: Sequence[SourceTable]) -> SyncError | None:
+    """None: every transaction that the binlog had of these tables when this was asked is shown by each later SELECT.
+    Else why that is not known: one may not be locked, or is by somebody who does not end.
+    """
+    try:
+        for table in tables:
+            await_writers(address, connection, table)
+    except SyncError as error:
+        if error.code not in {Code.SNAPSHOT_REFUSED, Code.SNAPSHOT_WAITS}:
+            raise
+        return error
+    finally:
+        query(connection, "SET SESSION lock_wait_timeout = DEFAULT")
+    return None
 
 
 def check_exact(address: MysqlAddress, tables: Sequence[SourceTable]) -> None:

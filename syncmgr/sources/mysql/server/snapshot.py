@@ -164,7 +164,7 @@ def _refuse_prepared(table: SourceTable, xids: Collection[str]) -> None:
 
 
 def _await_shown(address: MysqlAddress, server: Server, start: Position) -> None:
-    """Until every SELECT shows all up to there. Without GTIDs a start is the begin of a file, where that is so."""
+    """Until every SELECT shows all up to there. Without GTIDs CREATE SYNC has chosen a start where that is so."""
     if not start.gtids:
         return
     deadline = time.monotonic() + SHOWN_SECOND
