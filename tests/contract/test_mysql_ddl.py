@@ -232,6 +232,7 @@ def test_rows_that_contradict_what_was_followed_stop_the_source(any_server: Mysq
 
 def test_rows_under_a_name_that_was_left_stop_the_table(mariadb_server: MysqlServer) -> None:
     """MariaDB logs RENAME of a temporary table alone, like any other: the table that the job reads kept its name."""
+    need_own_binlog(mariadb_server)
     with database(mariadb_server) as db:
         mariadb_server.run(f"CREATE TABLE {db}.t (id BIGINT PRIMARY KEY, v VARCHAR(100))")
         known = facts(mariadb_server, [(db, "t")])

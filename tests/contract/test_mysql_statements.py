@@ -591,6 +591,7 @@ def met(reader: Reader) -> DdlStatement:
 
 def test_a_rename_of_both_kinds_of_tables_is_followed_by_half(mariadb_server: MysqlServer) -> None:
     """MariaDB renames a temporary table first, then what it has hidden."""
+    need_own_binlog(mariadb_server)
     with database(mariadb_server) as db:
         mariadb_server.run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, v INT)")
         with reading(mariadb_server, {(db, "t"): WANTED}, options=QUICK) as reader:
