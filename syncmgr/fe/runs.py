@@ -71,7 +71,6 @@ class Runs:
             channels=job.channels,
             rules=self._rules(job),
             folder=self.staging(job.id),
-            silence_second=self._sources.read_timeout / 2,  # two heartbeats
             limits=partial(limits_of, settings),
             retry=partial(retry_of, settings),
             max_backlog_bytes=partial(settings.number, "max_channel_backlog_bytes"),

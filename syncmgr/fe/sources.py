@@ -27,10 +27,6 @@ class Sources:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    @property
-    def read_timeout(self) -> float:
-        return self._settings.seconds("source_read_timeout_second")
-
     def inspect(self, source: SourceDescription, tables: Sequence[Table], locked: Locked = never) -> Inspected:
         """What CREATE SYNC and ALTER SYNC ask of the tables of a source."""
         return registry.source(source, self._settings).inspect(tables, locked)

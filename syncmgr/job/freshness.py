@@ -14,22 +14,17 @@ from syncmgr.job.channel.description import ChannelDescription
 class Reading:
     """How far a running job is behind its source.
 
-    `heard_at`: last sign of life of the source, by our clock. `caught_up_at`: the source had nothing more than was read
-    at this time of its own, 0.0: not known. `waiting_since`: source time of the oldest row that was read and is not in
-    the lake yet, None if there is none, or it is not known. `drained`: nothing that was read waits. `idle`: the last
-    read brought nothing, though more may be under way. `read_time`: source time of the newest event read, of whatever
-    table. `known_until`: what was known before, 0.0: nothing. `silence_second`: how long the source may be silent,
-    heartbeats included, before that counts as lag. `server`: who is read now.
+    `caught_up_at`: the source had nothing more than was read at this time of its own, 0.0: not known. `waiting_since`:
+    source time of the oldest row that was read and is not in the lake yet, None if there is none, or it is not known.
+    `drained`: nothing that was read waits. `read_time`: source time of the newest event read, of whatever table.
+    `known_until`: what was known before, 0.0: nothing. `server`: who is read now.
     """
 
-    heard_at: float
     caught_up_at: float
     read_time: float
-    idle: bool
     waiting_since: float | None
     drained: bool
     known_until: float
-    silence_second: float
     server: str = ""
 
 
@@ -55,14 +50,6 @@ def of_commit(known_until: float, source_time: float, staged_since: float | None
 def lifted(known_until: float, at: float, now: float) -> float:
     """A source's clock may be ahead of ours, and nobody has what is not yet there."""
     return max(known_until, min(at, now))
-
-
-def in_touch(reading: Reading, now: float) -> bool:
-    """Whether nothing waits, and the source is silent for no longer than it may be: between two of its heartbeats a
-    lag would be that of the heartbeats.
-    """
-    caught_up = reading.waiting_since is None and reading.drained and reading.idle
-    return caught_up and now - reading.heard_at <= reading.silence_second
 
 
 def of_table(

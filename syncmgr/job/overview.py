@@ -13,7 +13,7 @@ from syncmgr.job.channel.channel_state import ChannelState, Rows, Shown, Standin
 from syncmgr.job.channel.description import ChannelDescription
 from syncmgr.job.epoch import Backlog
 from syncmgr.job.failure import JobKind, needs_person
-from syncmgr.job.freshness import Reading, in_touch, of_reading, of_table, oldest
+from syncmgr.job.freshness import Reading, of_reading, of_table, oldest
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
 from syncmgr.job.sync_job import SyncJob
@@ -39,7 +39,7 @@ class Facts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableOverview:
     """One table. `backlog`: what was read of it and waits. `synced_until`: up to where of the source's time its target
-    has all, None: not known, or its rows were never all there. `lag_second`: since then, 0.0: caught up and in touch.
+    has all, None: not known, or its rows were never all there. `lag_second`: since then.
     """
 
     channel: ChannelDescription
@@ -51,9 +51,7 @@ class TableOverview:
 
 def overview(job: SyncJob, facts: Facts, now: float) -> tuple[TableOverview, ...]:
     """In the order of the job's channels."""
-    synced = _synced(job, facts, now)
-    late = facts.reading is None or not in_touch(facts.reading, now)
-    of_job = _OfJob(kind=job.kind, synced=synced, seen=synced if late else now, now=now)
+    of_job = _OfJob(kind=job.kind, synced=_synced(job, facts, now), now=now)
     return tuple(_table(channel, facts, of_job) for channel in job.channels)
 
 
@@ -65,11 +63,10 @@ def _synced(job: SyncJob, facts: Facts, now: float) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _OfJob:
-    """`synced`: up to where the tables have all for which nothing waits; `seen`: from where their lag counts."""
+    """`synced`: up to where the tables have all for which nothing waits."""
 
     kind: JobKind
     synced: float | None
-    seen: float | None
     now: float
 
 
@@ -89,13 +86,13 @@ def _table(channel: ChannelDescription, facts: Facts, of_job: _OfJob) -> TableOv
     standing = stored if resyncing else told
     if standing.state is ChannelState.SNAPSHOT and standing.since is None:
         standing = replace(standing, since=stored.since)
-    seen = of_table(channel, waits=waits, job=of_job.seen, stale=stale)
+    synced = of_table(channel, waits=waits, job=of_job.synced, stale=stale)
     kind = replace(of_job.kind, shares=channel.part is not None)
     return TableOverview(
         channel=channel,
         shown=shown(standing, kind, whole=load is None or load.caught_up),
-        synced_until=of_table(channel, waits=waits, job=of_job.synced, stale=stale),
-        lag_second=None if seen is None else max(0.0, of_job.now - seen),
+        synced_until=synced,
+        lag_second=None if synced is None else max(0.0, of_job.now - synced),
         backlog=backlog,
     )
 

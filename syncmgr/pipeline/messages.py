@@ -106,7 +106,7 @@ class Progress:
     """How far reading is. `heard_at`: unix time of the last sign of life of the source, heartbeats included.
 
     `caught_up_at`: source time at which the source had nothing more than was read, 0.0 if unknown. `read_time`: source
-    time of the newest event that was read, 0.0 if unknown. `idle`: the last read brought nothing.
+    time of the newest event that was read, 0.0 if unknown.
     `drained`: everything that was read is in epochs that were sent, `sent`: the number of the last. `full`: reading
     waits for commits. `open_since`: source time of the oldest row that is staged and not yet sent, None if there is
     none, or nobody knows. `server`: `host:port` of who is read now, "" where nobody is.
@@ -117,7 +117,6 @@ class Progress:
     heard_at: float
     caught_up_at: float
     read_time: float
-    idle: bool
     drained: bool
     sent: int
     full: bool

@@ -104,7 +104,7 @@ class JobRun:
         self._life: WorkerProcess | None = None
         self._recovers, self._abandoned = True, False
         self._unanswered = False  # the store has perhaps more than this run knows of
-        self._watermark = Watermark(options.silence_second, options.synced_until)
+        self._watermark = Watermark(options.synced_until)
         self._committing_since = 0.0  # monotonic
         self._thread = threading.Thread(target=self._run, name=f"job-{options.name}", daemon=True)
 

@@ -25,10 +25,10 @@ from syncmgr.pipeline.messages import Limits, WorkerChannel, WorkerPlan
 class RunOptions:
     """What a run needs to know of its job. `folder`: the job's own staging folder.
 
-    `silence_second`: longer than this a source in good health is never silent. `finish_second`: a worker that was told
-    to finish and has not ended by then is killed; what it staged and did not send is read again. `families`: whose new
-    tables join the job. `synced_until`: what is stored of how far its source's time is in the lake, unix seconds, 0.0:
-    nothing. `leaves_out`: a table that cannot be read on stops alone, since it can be brought back.
+    `finish_second`: a worker that was told to finish and has not ended by then is killed; what it staged and did not
+    send is read again. `families`: whose new tables join the job. `synced_until`: what is stored of how far its
+    source's time is in the lake, unix seconds, 0.0: nothing. `leaves_out`: a table that cannot be read on stops alone,
+    since it can be brought back.
     """
 
     job_id: int
@@ -36,7 +36,6 @@ class RunOptions:
     channels: tuple[ChannelDescription, ...]
     rules: Rules
     folder: Path
-    silence_second: float
     limits: Callable[[], Limits]
     retry: Callable[[], Retry]
     max_backlog_bytes: Callable[[], int]

@@ -17,9 +17,8 @@ from syncmgr.pipeline.messages import Progress
 class Watermark:
     """Of one run. Safe to use from any thread; it never falls."""
 
-    def __init__(self, silence_second: float, known_until: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, known_until: float, clock: Callable[[], float] = time.time) -> None:
         """`known_until`: by an earlier run, 0.0: nothing is known."""
-        self._silence_second = silence_second
         self._clock = clock
         self._lock = threading.Lock()
         self._progress: Progress | None = None
@@ -86,13 +85,10 @@ class Watermark:
         waits = progress.open_since if self._committing is None else self._committing.since
         drained = progress.drained and self._committing is None and self._committed >= progress.sent
         return Reading(
-            heard_at=progress.heard_at,
             caught_up_at=progress.caught_up_at,
             read_time=progress.read_time,
-            idle=progress.idle,
             waiting_since=waits,
             drained=drained,
             known_until=self._known,
-            silence_second=self._silence_second,
             server=progress.server,
         )

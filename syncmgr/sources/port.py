@@ -61,9 +61,6 @@ class SourceStream(Protocol):
     def heard_at(self) -> float:
         """Unix time of the last sign of life, heartbeats included; 0.0 if there was none yet."""
 
-    def idle(self) -> bool:
-        """Whether the last read brought nothing. More may be on its way."""
-
     def caught_up_at(self) -> float:
         """The source had nothing more at this unix time of its clock than what `get` had given before its last call
         began; 0.0: not known. It never falls.

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.support.until import HANG_SECOND, until
 
 ROOT = Path(__file__).parents[2]
 DEATH_SECOND = 900.0
+QUIET_LAG_SECOND = 10.0  # of a source that has nothing more: it grows between two heartbeats, which are 7.5 s apart
 
 
 class FrontendProcess:
@@ -133,6 +135,11 @@ class FrontendProcess:
         """The last row of SHOW SYNC JOB, Status as a value."""
         row = self.sql(f"SHOW SYNC JOB FROM {db}")[-1]
         return row | {"Status": json.loads(row["Status"])}
+
+    def await_caught_up(self, db: str = "demo", *, deadline: float = HANG_SECOND) -> None:
+        """Until the lake has all that the source of its last job had when this is called, by the source's clock."""
+        begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        until(lambda: (self.job(db)["Status"]["synced_until"] or "") > begun, deadline=deadline, why=f"{db} caught up")
 
     def kill(self, *, waits: bool = True) -> list[psutil.Process]:
         """Kill -9, as a power cut does it; its JVM and workers end by the loss of their pipes: they are returned."""

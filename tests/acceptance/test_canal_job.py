@@ -123,7 +123,7 @@ def test_doris_own_example_runs(
     assert job["Channel"] == "mysql_db1.tbl1->test_tbl"
     assert job["JobConfig"] == f"address:127.0.0.1:{server.port},destination:example,batchSize:8192"
     assert job["Status"]["server"] == f"127.0.0.1:{server.port}"
-    until(lambda: frontend.job("test_db")["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    frontend.await_caught_up("test_db")
     frontend.sql("CREATE TABLE test_db.test_tbl2 (k1 INT NOT NULL, k2 VARCHAR(20), v1 INT) UNIQUE KEY(k1)")
     with pytest.raises(pymysql.err.MySQLError, match=r"is already read by sync job 'test_db.job1'"):
         frontend.sql(DORIS.format(port=server.port).replace("job1", "job2").replace("test_tbl", "test_tbl2"))

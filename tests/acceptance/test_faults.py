@@ -8,7 +8,7 @@ import pytest
 
 from syncmgr.errors import Code
 from syncmgr.job.failure import TREATMENTS
-from tests.acceptance.frontend import FrontendProcess
+from tests.acceptance.frontend import QUIET_LAG_SECOND, FrontendProcess
 from tests.support.files import below
 from tests.support.servers.mysql import MysqlServer
 from tests.support.servers.proxy import Proxy
@@ -98,7 +98,7 @@ def test_an_outage_pauses_no_job(place: Place) -> None:
     message = place.await_trouble("away", Code.SOURCE_UNREACHABLE)
     assert f"127.0.0.1:{place.proxy.port}" in message
     place.mysql.run("INSERT INTO away.t VALUES (2, 'meanwhile')")
-    until(lambda: (place.fe.job("away")["Status"]["lag_second"] or 0) > 3, why="lag")
+    until(lambda: (place.fe.job("away")["Status"]["lag_second"] or 0) > QUIET_LAG_SECOND, why="lag")
     assert place.fe.job("away")["State"] == "RUNNING"
     place.proxy.refuses = False
     place.await_equal("away", "t")
@@ -164,7 +164,7 @@ def test_one_table_on_a_full_disk_does_not_stop_its_sibling(place: Place) -> Non
     place.create("part", "good", "bad")
     place.mysql.run("INSERT INTO part.good VALUES (0, 'x')")
     place.await_equal("part", "good")
-    until(lambda: place.fe.job("part")["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    place.fe.await_caught_up("part")
     (location,) = {
         path.parent.parent for path in below(place.fe.folder / "var/lake", "*.metadata.json") if "/bad" in str(path)
     }

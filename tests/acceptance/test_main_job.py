@@ -101,7 +101,7 @@ def test_every_kind_of_change_arrives(shop: Callable[..., Shop]) -> None:
     assert job["State"] == "RUNNING"
     assert job["Msg"] is None
     assert job["Channel"] == "changes.orders->orders"
-    until(lambda: s.job()["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    s.fe.await_caught_up(s.name)
 
 
 def test_pause_and_resume_lose_nothing(shop: Callable[..., Shop]) -> None:

@@ -243,7 +243,7 @@ def test_a_stopped_table_comes_back(
     until(lambda: t.states() == {"t": ("STREAMING", None), "other": ("STREAMING", None)}, why="both tables streaming")
     status = t.job["Status"]
     assert (status["stopped"], status["behind"], status["needs_operator"]) == ({}, {}, False)
-    until(lambda: t.job["Status"]["lag_second"] == 0, why="lag 0 when caught up")
+    t.fe.await_caught_up(t.name)
     told = frontend.sql(f"SELECT state FROM information_schema.sync_ddl WHERE job_schema = '{t.name}'")
     assert [row["state"] for row in told] == ["RESYNCED"]
 

@@ -100,7 +100,7 @@ def test_null_stands_for_a_value_that_does_not_fit(shop: Shop) -> None:
     shop.write()
     shop.create_sync("null", "snapshot")
     shop.mysql.run(f"UPDATE {shop.name}.t SET name = 'much longer' WHERE id = 14")
-    until(lambda: len(shop.rows()) == 6 and shop.job()["Status"]["lag_second"] == 0)
+    shop.fe.await_caught_up(shop.name)
     rows = shop.rows()
     assert rows[1] == {"day": dt.date(2024, 1, 1), "big": 2**63 - 1, "name": "fits", "price": rows[1]["price"]}
     for number, (_, column) in BAD.items():

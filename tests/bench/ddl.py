@@ -25,7 +25,6 @@ from tests.acceptance.frontend import FrontendProcess
 from tests.bench.backlog import BINLOG, load
 from tests.bench.freshness import POLL_SECOND, reached, transactions
 from tests.support.servers.mysql import MysqlServer
-from tests.support.until import until
 from tests.unit.job.statement.shown import MODES, cases
 
 ALTERS = (  # such as MySQL makes at once, however many rows there are
@@ -94,7 +93,7 @@ def measure(mysql: MysqlServer, fe: FrontendProcess, rows: int, statements: int)
     fe.sql(f"CREATE TABLE bench.t ({columns.format(key='NOT NULL')}) UNIQUE KEY(id)")
     binlog = BINLOG.replace("latest", "snapshot").format(port=mysql.port)
     fe.sql(f"CREATE SYNC bench.job1 (FROM bench.t INTO t) {binlog}")
-    until(lambda: fe.job("bench")["Status"]["lag_second"] == 0, deadline=900, why="the snapshot")
+    fe.await_caught_up("bench", deadline=900)
     with (
         contextlib.closing(mysql.connect()) as connection,
         connection.cursor() as cursor,

@@ -75,6 +75,11 @@ class Reader:
                 raise AssertionError(f"it did not come true: {self.changes[-2:]} {self.batches[-2:]} {self.troubles}")
             self.get()
 
+    def until_nothing_more(self) -> None:
+        """Canal is asked once more, and has nothing."""
+        begin = time.time()
+        self.until(lambda: self.source.caught_up_at() > begin)
+
     def until_error(self) -> SyncError:
         """The error that ends the source, or that its rows raise."""
         stop = time.monotonic() + HANG_SECOND

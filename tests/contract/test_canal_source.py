@@ -498,7 +498,7 @@ def test_a_canal_that_forgot_its_cursor_is_found(
     with started(server, mysql_server, mysql_db) as reader:
         fill(mysql_server, mysql_db, 0, 20)
         until_equal(reader, mysql_server, mysql_db)
-        reader.until(reader.source.idle)
+        reader.until_nothing_more()
         server.stop()
         shutil.rmtree(server.folder / "data")
         fill(mysql_server, mysql_db, 20, 40)
@@ -557,13 +557,13 @@ def test_readers_that_find_nothing_new_leave_the_kept_batch(
         for number in (20, 21):  # what comes first is acked at once
             fill(mysql_server, mysql_db, number, number + 1)
             first.until(lambda number=number: number in ids(first, mysql_db))
-        first.until(first.source.idle)
+        first.until_nothing_more()
         end = first.end
     assert not end.acked
     for _ in range(3):
         with reading(server, [channel((mysql_db, "t"))], end) as reader:
             reader.until(lambda reader=reader: reader.source._last_batch)
-            reader.until(reader.source.idle)
+            reader.until_nothing_more()
     mysql_server.run(*(f"INSERT INTO {mysql_db}.other VALUES ({n})" for n in range(20)))
     fill(mysql_server, mysql_db, 0, 5)
     with reading(server, [channel((mysql_db, "t"))], end) as reader:

@@ -87,7 +87,6 @@ def run_options(folder: Path, **changes: Any) -> RunOptions:
         "channels": tuple(map(channel, TOKENS)),
         "rules": make_rules(),
         "folder": folder,
-        "silence_second": 5.0,
         "limits": lambda: Limits(
             thresholds=Thresholds(interval_second=0.01, min_events=1, min_bytes=1, max_bytes=1),
             position_interval_second=0.2,

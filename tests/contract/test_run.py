@@ -75,7 +75,6 @@ class Bench:
             channels=(self.channel,),
             rules=make_rules(),
             folder=self.folder,
-            silence_second=5.0,
             limits=self.limits,
             retry=lambda: Retry(times=3),
             max_backlog_bytes=lambda: self.max_backlog_bytes,

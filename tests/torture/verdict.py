@@ -59,7 +59,7 @@ def _caught_up(fe: FrontendProcess, mysql: MysqlServer, db: str) -> bool:
             fe.sql(f"RESUME SYNC JOB {db}.job1")
     executed = str(mysql.run("SELECT @@gtid_executed")[0][0]).replace("\n", "")
     status = job["Status"]
-    return bool(status["lag_second"] == 0 and status["position"]["gtid"] == executed)
+    return bool(not status["behind"] and status["position"]["gtid"] == executed)
 
 
 def _compare(fe: FrontendProcess, mysql: MysqlServer, table: Table) -> int:

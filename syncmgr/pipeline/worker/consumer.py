@@ -371,7 +371,6 @@ class Consumer:
             heard_at=self._source.heard_at(),
             caught_up_at=caught_up_at,
             read_time=self._source_time,
-            idle=self._source.idle(),
             drained=self._receiver.empty and self._epoch.first_row_at is None and not self._in_transaction,
             sent=self._sent,
             full=self._full(),

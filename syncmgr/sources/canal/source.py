@@ -91,7 +91,6 @@ class CanalSource:
         self._connector: Connector | None = None
         self._trusted = True
         self._empty = 0  # GETs in a row that brought nothing
-        self._idle = False
         self._last_batch = 0  # of this connection; 0: none yet
         self._hinted = False
         self._heard_at = 0.0
@@ -157,8 +156,7 @@ class CanalSource:
         self._heard_at, asked_at = time.time(), self._asked_at
         self._acknowledge()  # before the question: canal would read it behind its answer, its ring full meanwhile
         self._ask(self._connector, *delivery.entries)
-        self._idle = delivery.batch_id < 0 or not delivery.entries
-        if self._idle:
+        if delivery.batch_id < 0 or not delivery.entries:
             self._empty += 1
             self._catch_up(asked_at)
             return False
@@ -283,10 +281,6 @@ class CanalSource:
     def ack(self, end: Position) -> None:
         """Canal hears of it between two GETs."""
         self._committed.append(end)
-
-    def idle(self) -> bool:
-        """Whether canal's last answer was empty."""
-        return self._idle and not self._sorter.open
 
     def caught_up_at(self) -> float:
         """When canal was asked last that had nothing more than was given, in unix time; 0.0: not known."""

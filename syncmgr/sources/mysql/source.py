@@ -106,7 +106,6 @@ class MysqlSource:
         self._at = 0
         self._duplicates = 0
         self._heard_at = 0.0
-        self._idle = False
         self._heartbeats = Heartbeats(period=self._options.heartbeat, sent_at=0.0)
         self._caught_up_at = 0.0
         self._heard = time.monotonic()
@@ -185,7 +184,6 @@ class MysqlSource:
         now = time.monotonic()
         until = deadline if self._since is None else min(deadline, self._since + self._options.linger)
         chunk = self._stream.read(max(until - now, 0.0))
-        self._idle = chunk is None and not self._router.ready
         if chunk is None:
             self._check_pace(now)
             return False
@@ -325,10 +323,6 @@ class MysqlSource:
 
     def ack(self, end: Position) -> None:
         """A binlog needs none: the position is kept by who commits."""
-
-    def idle(self) -> bool:
-        """Whether the last read brought nothing. More may be on its way."""
-        return self._idle
 
     def caught_up_at(self) -> float:
         """The server had nothing more by then, in unix time of its clock, than was given; 0.0: not known."""

@@ -202,9 +202,6 @@ class MemoryStream:
     def heard_at(self) -> float:
         return time.time()
 
-    def idle(self) -> bool:
-        return bool(self.known)
-
     def caught_up_at(self) -> float:
         return self.known
 

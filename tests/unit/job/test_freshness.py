@@ -3,27 +3,23 @@ from dataclasses import replace
 import pytest
 
 from syncmgr.job.channel.channel_state import Stop
-from syncmgr.job.freshness import Reading, in_touch, of_commit, of_reading, of_table, oldest
+from syncmgr.job.freshness import Reading, of_commit, of_reading, of_table, oldest
 from tests.unit.job.factories import make_channel
 
 CAUGHT_UP = Reading(
-    heard_at=99.0,
     caught_up_at=97.0,
     read_time=50.0,
-    idle=True,
     waiting_since=None,
     drained=True,
     known_until=10.0,
-    silence_second=5.0,
 )
 
 
 @pytest.mark.parametrize(
     ("why", "changes", "expected"),
     [
-        ("caught up and in touch", {}, 97.0),
+        ("caught up", {}, 97.0),
         ("the source was heard, and what it has may be on its way", {"caught_up_at": 0.0}, 50.0),
-        ("rows of other tables of long ago are still being read", {"caught_up_at": 0.0, "idle": False}, 50.0),
         ("the newest that was read is newer than what heartbeats proved", {"read_time": 98.0}, 98.0),
         ("reading has begun, and nothing is known of its place", {"caught_up_at": 0.0, "read_time": 0.0}, 10.0),
         ("the clock of the source is ahead", {"caught_up_at": 3700.0}, 100.0),
@@ -47,21 +43,6 @@ def test_a_commit_claims_nothing_of_what_is_staged_after_it() -> None:
     assert of_commit(10.0, 98.0, 96.5, 100.0) == 96.5
     assert of_commit(97.0, 98.0, 96.5, 100.0) == 97.0, "what is known stays known"
     assert of_commit(10.0, 3700.0, None, 100.0) == 100.0, "nothing is newer than now"
-
-
-@pytest.mark.parametrize(
-    ("why", "changes", "expected"),
-    [
-        ("between two heartbeats", {}, True),
-        ("heartbeats stopped", {"heard_at": 94.9}, False),
-        ("a row waits", {"waiting_since": 99.5}, False),
-        ("something that was read is not committed", {"drained": False}, False),
-        ("there is more to read", {"idle": False}, False),
-    ],
-)
-def test_who_is_caught_up_and_in_touch_has_no_lag(why: str, changes: dict[str, float], *, expected: bool) -> None:
-    """The time between two signs of life of a quiet source is none."""
-    assert in_touch(replace(CAUGHT_UP, **changes), 100.0) is expected, why
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from syncmgr.job.overview import Facts, lag_second, lost_by_stop, needs_operator
 from syncmgr.job.position import Position
 from syncmgr.job.snapshot.chunk import Load
 from syncmgr.job.state import JobState
+from syncmgr.job.sync_job import SyncJob
 from tests.unit.job.factories import make_channel, make_job
 
 SNAPSHOT, STREAMING, BEHIND, STOPPED = ChannelState
@@ -79,21 +80,33 @@ def test_a_table_is_advised_by_the_kind_of_its_job(state: JobState, *, resumes: 
     assert ("RESUME" in told) is resumes
 
 
+CAUGHT_UP = Reading(caught_up_at=NOW - 2, read_time=0.0, waiting_since=None, drained=True, known_until=LAST)
+
+
+@pytest.mark.parametrize(
+    ("why", "job", "facts"),
+    [
+        ("caught up with a quiet source", JOB, {"reading": CAUGHT_UP}),
+        ("a row is on its way", JOB, {"reading": replace(CAUGHT_UP, waiting_since=NOW - 1)}),
+        ("a table waits", JOB, {"reading": CAUGHT_UP, "backlogs": {"token-1": WAITS}}),
+        ("a table is read anew", JOB, {"reading": CAUGHT_UP, "loads": {"token-1": replace(READS, stale_since=40.0)}}),
+        ("its first rows are missing", JOB, {"loads": {"token-1": READS}}),
+        ("it does not run", replace(JOB, synced_until=95.0), {}),
+    ],
+)
+def test_the_lag_is_the_time_since_what_is_in(why: str, job: SyncJob, facts: dict[str, Any]) -> None:
+    """In every state: whoever adds `lag_second` to `synced_until` has the time of the answer."""
+    tables = overview(job, Facts(committed=LAST, **facts), NOW)
+    until, lag = synced_until(job, tables), lag_second(job, tables)
+    assert (until is None) == (lag is None), why
+    assert until is None or lag is None or until + lag == NOW, why
+
+
 def test_a_job_is_as_old_as_its_oldest_table() -> None:
     """Also one that is caught up but for it; what has ended has no age."""
-    caught_up = Reading(
-        heard_at=NOW - 1,
-        caught_up_at=NOW - 2,
-        read_time=0.0,
-        idle=True,
-        waiting_since=None,
-        drained=True,
-        known_until=LAST,
-        silence_second=5.0,
-    )
     job = make_job(channels=(make_channel(), make_channel(token="two", target="lines", stopped=STOP)))
-    tables = overview(job, Facts(reading=caught_up, committed=LAST), NOW)
-    assert [(table.synced_until, table.lag_second) for table in tables] == [(NOW - 2, 0.0), (40.0, 60.0)]
+    tables = overview(job, Facts(reading=CAUGHT_UP, committed=LAST), NOW)
+    assert [(table.synced_until, table.lag_second) for table in tables] == [(NOW - 2, 2.0), (40.0, 60.0)]
     assert lag_second(job, tables) == 60.0
     assert synced_until(job, tables) == 40.0
     assert synced_until(replace(job, state=JobState.CANCELLED), tables) is None

@@ -12,7 +12,6 @@ QUIET = Progress(
     heard_at=99.9,
     caught_up_at=95.0,
     read_time=50.0,
-    idle=True,
     drained=True,
     sent=3,
     full=False,
@@ -23,7 +22,7 @@ NEXT = Epoch(number=4, end=Position(), last_seq=9, source_time=98.0, oldest_time
 
 
 def watermark() -> Watermark:
-    found = Watermark(5.0, 40.0, lambda: NOW)
+    found = Watermark(40.0, lambda: NOW)
     assert (found.until(), found.reading()) == (40.0, None)
     found.begins(LAST)
     assert found.until() == 50.0

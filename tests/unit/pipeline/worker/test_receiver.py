@@ -48,9 +48,6 @@ class Flood:
     def heard_at(self) -> float:
         return 0.0
 
-    def idle(self) -> bool:
-        return False
-
     def caught_up_at(self) -> float:
         return 0.0
 
