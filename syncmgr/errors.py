@@ -488,6 +488,7 @@ class Code(Enum):
         "HY000",
         "The database of meta_url cannot hold a value: {reason}; move the metadata to one that can: `syncmgr backup FOLDER`, stop the frontend, move its folders away, name another meta_url in fe.conf, or none, and `syncmgr restore FOLDER`",
     )
+    META_PACKET = 20326, "HY000", "The database of meta_url takes too little at once: {reason}"
     META_IN_USE = 20308, "HY000", "Folder '{folder}' is in use by another frontend; stop that one first"
     META_DOWN = 20310, "HY000", "The metadata cannot be read or written: {reason}"
     META_OWNED = (

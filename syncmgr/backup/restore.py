@@ -21,7 +21,7 @@ from syncmgr.host.durable import sync_file_system
 from syncmgr.host.folders import RESTORING, locked, make_writable, refuse_unfinished
 from syncmgr.lake.iceberg import catalog_file
 from syncmgr.lake.iceberg.moving import ORDER, Move, rewritten
-from syncmgr.meta.database.engine import META_FILE, refuse_charset
+from syncmgr.meta.database.engine import META_FILE, refuse_unfit
 from syncmgr.meta.staged import make_foreign
 
 
@@ -51,11 +51,13 @@ def restore(settings: Settings, folder: Path, say: Callable[[str], None]) -> Non
 
 
 def _refuse_full(here: Places) -> None:
-    """Raises RESTORE_REFUSED where the database of a server has metadata, META_CHARSET where it cannot hold them."""
+    """Raises RESTORE_REFUSED where the database of a server has metadata, META_CHARSET or META_PACKET where it
+    cannot hold them.
+    """
     if here.meta_server is None:
         return
     with served_metadata.opened(here.meta_server) as engine:
-        refuse_charset(engine)
+        refuse_unfit(engine)
         there = served_metadata.ours(engine)
     if there:
         reason = f"the database of meta_url has table '{there[0]}'; name an empty one, or drop what is there"

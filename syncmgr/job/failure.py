@@ -293,6 +293,7 @@ TREATMENTS: Final[Mapping[Code, Treatment]] = {
         on_canal="Rows that were read and not committed are gone. " + _CANAL,
     ),
     Code.META_DOWN: _TP("Make room in meta_dir, or mend the database of meta_url; the job goes on by itself."),
+    Code.META_PACKET: _TP("Type at the database of meta_url what the message says; the job goes on by itself."),
     Code.META_UNFIT: _O("Move the metadata as the message says, then RESUME."),
     Code.WORKER_DIED: _T("Nothing: a new worker starts. If that repeats, look in the kernel's log for an OOM kill."),
     Code.INTERNAL: _RP("A fault of syncmgr: report it with log/fe.log."),
@@ -313,6 +314,7 @@ JOB_WIDE: Final = frozenset(
         Code.LAKE_DAMAGED,
         Code.FENCED,
         Code.META_DOWN,
+        Code.META_PACKET,
         Code.META_UNFIT,
         Code.INTERNAL,
     }

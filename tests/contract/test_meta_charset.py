@@ -61,7 +61,7 @@ def test_narrow_tables_are_refused_with_their_cure(
 ) -> None:
     """As an earlier version has made them: what is in them stays."""
     with monkeypatch.context() as earlier:
-        earlier.setattr(database, "refuse_charset", lambda _: None)
+        earlier.setattr(database, "refuse_unfit", lambda _: None)
         with closing(opened(narrow, tmp_path)) as store:
             store.jobs.add(make_job(), Position(), 1.0)
     said = refusal(narrow, tmp_path)

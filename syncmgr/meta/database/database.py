@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from syncmgr.errors import Code, SyncError
 from syncmgr.meta.database import versions
-from syncmgr.meta.database.engine import engine_of, refuse_charset
+from syncmgr.meta.database.engine import engine_of, refuse_unfit
 from syncmgr.meta.tables import OWNER
 
 
@@ -40,8 +40,8 @@ class Database:
             raise
 
     def _prepare(self) -> None:
-        """Its owner can be told, whatever version it has. Raises META_CHARSET, META_NEWER."""
-        refuse_charset(self.engine)
+        """Its owner can be told, whatever version it has. Raises META_CHARSET, META_PACKET, META_NEWER."""
+        refuse_unfit(self.engine)
         versions.refuse_newer(self.engine)
         try:
             OWNER.create(self.engine, checkfirst=True)

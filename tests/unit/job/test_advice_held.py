@@ -89,6 +89,7 @@ HELD: Final[Mapping[Code, str]] = {
     Code.NOT_WRITABLE: LAKE + "staging_that_takes_no_rows_stops_nothing",
     Code.STAGED_LOST: LAKE + "rows_that_were_staged_and_are_gone_come_with_a_new_job",
     Code.META_DOWN: FAULTS + "a_full_disk_of_the_metadata_stops_no_job_for_good",
+    Code.META_PACKET: "contract/test_meta_packets.py::test_what_is_too_large_at_once_is_no_outage",
     Code.META_UNFIT: "contract/test_meta_texts.py::test_what_does_not_fit_is_refused_with_a_cure",
     Code.WORKER_DIED: LAKE + "a_worker_that_dies_is_replaced",
     Code.FENCED: "acceptance/test_two_frontends.py::test_a_frontend_that_stood_still_is_replaced_and_writes_no_more",
